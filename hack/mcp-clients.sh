@@ -25,6 +25,9 @@ packages=(
 	@langchain/google-genai@2.3.2
 	@langchain/mcp-adapters@1.1.4
 	@langchain/openai@1.6.0
+	jose@6.2.17
+	standardwebhooks@1.1.1
+	zod@4.6.7
 )
 wheels=(
 	google-genai==2.34.0
@@ -33,6 +36,8 @@ wheels=(
 	langchain-openai==1.7.3
 	mcp==1.30.0
 	openai-agents==0.24.0
+	pyjwt[crypto]==2.15.1
+	standardwebhooks==1.1.0
 )
 dir=${XDG_CACHE_HOME:-$HOME/.cache}/ragd/mcp-clients
 wanted="${packages[*]} ${wheels[*]}"

@@ -70,7 +70,7 @@ var mayImport = map[string][]string{
 	"internal/jsonmessage":            {"internal/fault", "internal/nearest", "internal/textlimit"},
 	"internal/lexical":                {},
 	"internal/limit":                  {"internal/fault"},
-	"internal/llm":                    {"internal/endpoint"},
+	"internal/llm":                    {"internal/endpoint", "internal/fault"},
 	"internal/localmodel":             {"internal/endpoint", "internal/fault", "internal/localmodel/kernel", "internal/localmodel/tokenize", "internal/localmodel/transformer"},
 	"internal/localmodel/hub":         {"internal/localmodel"},
 	"internal/localmodel/kernel":      {},

@@ -170,6 +170,20 @@ func (c *Client) Name() string { return c.name }
 // rate of calls; Unavailable when it is down, slow or answers something unusable; the error of
 // ctx when that ends first. The cause is for logs.
 func (c *Client) Do(ctx context.Context, tenant string, attempt func(context.Context) error) error {
+	return c.do(ctx, tenant, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+		defer cancel()
+		return attempt(ctx)
+	})
+}
+
+// DoStream is Do for attempts that call PostEvents, which have the configured timeout for each
+// event instead of for the whole answer.
+func (c *Client) DoStream(ctx context.Context, tenant string, attempt func(context.Context) error) error {
+	return c.do(ctx, tenant, attempt)
+}
+
+func (c *Client) do(ctx context.Context, tenant string, attempt func(context.Context) error) error {
 	if err := c.fuse.check(); err != nil {
 		return err
 	}
@@ -205,8 +219,6 @@ func (c *Client) once(ctx context.Context, attempt func(context.Context) error) 
 			return fault.Wrap(fault.Exhausted, err, "%s is limited to %g requests a second, and there was no time to wait", c.name, c.config.RequestsPerSecond)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
-	defer cancel()
 	return attempt(ctx)
 }
 

@@ -52,16 +52,25 @@ func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
 // answer into out, whatever content type it has. It is one attempt, for use inside Do.
 // Errors: *StatusError; *BadAnswerError if the answer is not JSON of the shape of out.
 func (c *Client) PostJSON(ctx context.Context, path string, in, out any) error {
-	body, err := json.Marshal(in)
+	request, err := c.post(ctx, path, in)
 	if err != nil {
 		return err
+	}
+	return c.send(request, out)
+}
+
+// post returns a request that posts in as JSON.
+func (c *Client) post(ctx context.Context, path string, in any) (*http.Request, error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.config.kind.join(c.config.BaseURL, path), bytes.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	return c.send(request, out)
+	return request, nil
 }
 
 // GetJSON is PostJSON for a request without a body.
@@ -75,14 +84,7 @@ func (c *Client) GetJSON(ctx context.Context, path string, out any) error {
 
 func (c *Client) send(request *http.Request, out any) error {
 	request.Header.Set("Accept", "application/json")
-	for name, value := range c.config.Headers {
-		request.Header.Set(name, value)
-	}
-	if header := kinds[c.config.kind].keyHeader; c.config.APIKey != "" && header != "" {
-		request.Header.Set(header, c.config.APIKey)
-	} else if c.config.APIKey != "" {
-		request.Header.Set("Authorization", "Bearer "+c.config.APIKey)
-	}
+	c.authorize(request)
 	response, err := c.http.Do(request)
 	if err != nil {
 		return err
@@ -99,4 +101,16 @@ func (c *Client) send(request *http.Request, out any) error {
 		return BadAnswer("%d bytes that are not the JSON expected", len(answer))
 	}
 	return nil
+}
+
+// authorize sets the headers of the endpoint and its key.
+func (c *Client) authorize(request *http.Request) {
+	for name, value := range c.config.Headers {
+		request.Header.Set(name, value)
+	}
+	if header := kinds[c.config.kind].keyHeader; c.config.APIKey != "" && header != "" {
+		request.Header.Set(header, c.config.APIKey)
+	} else if c.config.APIKey != "" {
+		request.Header.Set("Authorization", "Bearer "+c.config.APIKey)
+	}
 }

@@ -1,6 +1,6 @@
-// Package llm asks language models single questions, optionally for an answer in JSON of
-// a given schema. It calls endpoints that implement OpenAI's /chat/completions and keeps
-// no conversation.
+// Package llm asks language models single questions and continues conversations with tools,
+// optionally for an answer in JSON of a given schema. It calls endpoints that implement OpenAI's
+// /chat/completions and stores no conversation.
 //
 //	client := llm.New(llm.Config{Endpoints: directory})
 //	answer, err := client.Ask(ctx, llm.Question{Tenant: "acme", Model: "openai/gpt-5-mini", User: "..."})
@@ -27,6 +27,7 @@ type Config struct {
 type Client struct {
 	endpoints *endpoint.Directory
 	modes     sync.Map // modeKey -> the mode that it accepted
+	formats   sync.Map // turnKey -> the format that it accepted in a conversation
 }
 
 // modeKey identifies a model at an address.

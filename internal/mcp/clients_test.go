@@ -21,6 +21,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
@@ -34,7 +35,11 @@ func TestThirdPartyClients(t *testing.T) {
 	if folder == "" {
 		t.Fatal("RAGD_MCP_CLIENTS is not set: run make test-mcp-clients")
 	}
-	s := servicetest.New(t, service.Config{AllowedPrivateNetworks: []string{"127.0.0.0/8"}})
+	keys, err := seal.Parse(strings.Repeat("1", 2*seal.KeyBytes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := servicetest.New(t, service.Config{AllowedPrivateNetworks: []string{"127.0.0.0/8"}, MasterKeys: keys})
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	acme.Index(t, "docs")
 	globex.Index(t, "docs")
@@ -44,7 +49,7 @@ func TestThirdPartyClients(t *testing.T) {
 		IndexName: "docs", Uri: "lighthouse.md",
 		Source: &ragdv1.UploadDocumentRequest_Text{Text: "# Lighthouse\n\nThe lighthouse is lit with whale oil."},
 	})
-	_, err := acme.CreateTool(t.Context(), &ragdv1.CreateToolRequest{
+	_, err = acme.CreateTool(t.Context(), &ragdv1.CreateToolRequest{
 		ToolName: "ask_docs", Kind: "vector_query",
 		Settings: &structpb.Struct{Fields: map[string]*structpb.Value{"indexName": structpb.NewStringValue("docs")}},
 	})
@@ -80,10 +85,12 @@ func TestThirdPartyClients(t *testing.T) {
 			run(t, node, args...)
 		})
 	}
-	t.Run("Python SDK", func(t *testing.T) {
-		t.Parallel()
-		run(t, filepath.Join(folder, "venv", "bin", "python"), "sdk.py")
-	})
+	for _, program := range []string{"sdk.py", "surface.py"} {
+		t.Run("Python SDK, "+program, func(t *testing.T) {
+			t.Parallel()
+			run(t, filepath.Join(folder, "venv", "bin", "python"), program)
+		})
+	}
 	for era := range mcptest.Eras {
 		t.Run("inspector, "+era, func(t *testing.T) {
 			t.Parallel()

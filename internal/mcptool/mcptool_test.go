@@ -199,17 +199,23 @@ func TestAToolOfAnotherServerIsCalled(t *testing.T) {
 func TestDefinitionsOfServersAreChecked(t *testing.T) {
 	t.Parallel()
 	u, r := newUpstream(t, "modern"), runner(t, here)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"status": "ok"}`)
+	}))
+	t.Cleanup(web.Close)
 	ctx := caller(t.Context(), "acme", 0)
 	for _, c := range []struct {
 		kind fault.Kind
 		want string
 		more []any
 	}{
-		{fault.NotFound, `the server has no tool "none"`, []any{"toolName", "none"}},
+		{fault.NotFound, `the server has no tool "none"; it has `, []any{"toolName", "none"}},
 		{fault.Invalid, "settings.toolName", []any{"toolName", ""}},
 		{fault.Invalid, "settings.url", []any{"url", "https://{{arguments.host}}/"}},
 		{fault.Invalid, "settings.url", []any{"url", "file:///etc/passwd"}},
 		{fault.Precondition, "inside the network", []any{"url", "http://10.0.0.1/mcp"}},
+		{fault.Unavailable, "does not answer as MCP servers do", []any{"url", web.URL}},
 		{fault.Unavailable, "cannot be reached", []any{"url", "http://127.0.0.1:1/mcp"}},
 		{fault.Invalid, "Host is set by the service", []any{"headers", map[string]any{"Host": "x"}}},
 		{fault.Invalid, "Mcp-Session-Id is set by the service", []any{"headers", map[string]any{"mcp-session-id": "x"}}},

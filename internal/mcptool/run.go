@@ -340,7 +340,7 @@ func (r *Runner) public(ctx context.Context, d *Definition, err error, mask remo
 	case errors.As(err, &broken):
 		return remote.Unreachable(d.url.Host, err)
 	case errors.As(err, new(*transport.Error)):
-		return fault.New(fault.Unavailable, form, d.url.Host, said)
+		return fault.New(fault.Unavailable, "%s does not answer as MCP servers do; is settings.url the address of its endpoint, such as https://mcp.example.com/mcp? %s", d.url.Host, strings.TrimPrefix(said, "transport error: "))
 	}
 	return fault.New(fault.Precondition, form, d.url.Host, said)
 }

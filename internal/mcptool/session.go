@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // session is a connection to a server with the headers of one caller. Safe for concurrent use.
@@ -126,6 +128,7 @@ const maxPages = 50
 // describe returns what the server says about a tool. Errors: NotFound.
 func (s *session) describe(ctx context.Context, name string) (mcp.Tool, error) {
 	var request mcp.ListToolsRequest
+	var names []string
 	for range maxPages {
 		page, err := s.client.ListToolsByPage(ctx, request)
 		if err != nil {
@@ -135,13 +138,33 @@ func (s *session) describe(ctx context.Context, name string) (mcp.Tool, error) {
 			if t.Name == name {
 				return t, nil
 			}
+			if len(names) <= maxNames {
+				names = append(names, textlimit.OneLine(t.Name, maxListedBytes))
+			}
 		}
 		if page.NextCursor == "" {
 			break
 		}
 		request.Params.Cursor = page.NextCursor
 	}
-	return mcp.Tool{}, fault.New(fault.NotFound, "the server has no tool %q", name)
+	return mcp.Tool{}, fault.New(fault.NotFound, "the server has no tool %q; it has %s", name, listed(names))
+}
+
+// Bounds of the names in an error.
+const (
+	maxNames       = 20
+	maxListedBytes = 64
+)
+
+// listed returns the names for an error.
+func listed(names []string) string {
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > maxNames:
+		return strings.Join(names[:maxNames], ", ") + " and others"
+	}
+	return strings.Join(names, ", ")
 }
 
 // Bounds of sessions on an instance.

@@ -24,11 +24,15 @@ const (
 	maxFieldBytes  = 60
 )
 
-// fieldWarning returns a warning if the caller's filter, which matches nothing, names a
-// field that no chunk has, among the first searchedChunks of the namespace, else "". It shows
+// fieldWarning returns a warning if the caller's filter, which matches nothing, has a reference
+// without a value, or names a field that no chunk has, among the first searchedChunks of the
+// namespace, else "". It shows
 // only fields of chunks that the credential may see, and never the fields of a mandatory
 // filter.
 func fieldWarning(ctx context.Context, h *tenant.Handle, p prepared) (string, error) {
+	if len(p.absent) > 0 {
+		return fmt.Sprintf(`filter: {"$context": %q} has no value in this request, so its condition matches nothing`, p.absent[0]), nil
+	}
 	args := filter.NewArgs()
 	sample := firstChunks(p, args, sampledChunks)
 	keys, err := tenant.Value[[]string](ctx, h, `

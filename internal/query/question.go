@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -48,6 +49,7 @@ type Question struct {
 	stores []string      // the tenant's own names of its store, which Effective adds
 	access filter.Filter // the credential's mandatory filter, which Effective adds
 	asked  filter.Filter // Filter without access
+	absent []string      // paths of references in asked that have no value
 
 	resolve func(filter.Filter) (filter.Filter, error) // replaces references of filters
 	context []tenant.ContextValue                      // effective, with Explain
@@ -64,12 +66,13 @@ func (q Question) Context() []tenant.ContextValue { return q.context }
 func (q Question) Effective(r *tenant.Request) (Question, error) {
 	o := r.Overrides
 	q.resolve = r.Resolve
-	asked, err := r.Resolve(filter.And(o.Filter, q.Filter))
+	given := filter.And(o.Filter, q.Filter)
+	asked, err := r.Resolve(given)
 	if err != nil {
 		return q, err
 	}
 	q.Filter = filter.And(r.Principal.MandatoryFilter, asked)
-	q.access, q.asked = r.Principal.MandatoryFilter, asked
+	q.access, q.asked, q.absent = r.Principal.MandatoryFilter, asked, absent(r, given)
 	q.IndexName = *cmp.Or(o.IndexName, &q.IndexName)
 	q.VectorStoreName = *cmp.Or(o.VectorStoreName, &q.VectorStoreName)
 	q.stores = r.Stores
@@ -83,4 +86,12 @@ func (q Question) Effective(r *tenant.Request) (Question, error) {
 	}
 	q.Reranker, err = OverrideReranker(q.Reranker, o.Reranker)
 	return q, err
+}
+
+// absent returns the paths of references in a filter that have no value in the request.
+func absent(r *tenant.Request, f filter.Filter) []string {
+	return slices.DeleteFunc(slices.Clone(f.References()), func(path string) bool {
+		value, ok := r.Show(path)
+		return ok && value != nil
+	})
 }

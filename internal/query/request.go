@@ -84,6 +84,7 @@ type prepared struct {
 	rerankFrom     int           // candidates of the reranker
 	access         filter.Filter // mandatory, part of scope.filter
 	asked          filter.Filter // the rest of scope.filter
+	absent         []string      // paths of references in asked that have no value
 	resolve        func(filter.Filter) (filter.Filter, error)
 	plain          bool // of ready-made vectors: documents are not read, and a filter is enough without a vector
 	warnings       []string
@@ -119,7 +120,7 @@ func (r Request) prepare() (prepared, error) {
 		scope:          scope{namespace: r.Namespace, filter: r.Filter},
 		topK:           valueOr(r.TopK, DefaultTopK),
 		includeVectors: valueOr(r.IncludeVectors, false),
-		minScore:       r.MinScore, minSimilarity: r.MinSimilarity, access: r.access, asked: r.asked, resolve: r.resolve,
+		minScore:       r.MinScore, minSimilarity: r.MinSimilarity, access: r.access, asked: r.asked, absent: r.absent, resolve: r.resolve,
 		neighbours: r.Neighbours, diversity: r.Diversity, maxPerDocument: r.MaxPerDocument,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {

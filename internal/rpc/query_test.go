@@ -268,6 +268,9 @@ func TestAFilterOnAnUnknownFieldNamesTheFieldsThereAre(t *testing.T) {
 	limited := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{
 		TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"level": "open"}),
 	}))
+	unplaced := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{
+		TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": map[string]any{"$context": "key.team"}}),
+	}))
 	for _, tc := range []struct {
 		name   string
 		caller servicetest.Client
@@ -278,6 +281,8 @@ func TestAFilterOnAnUnknownFieldNamesTheFieldsThereAre(t *testing.T) {
 		{"a field that there is", acme, map[string]any{"team": "sales"}, nil},
 		{"a filter that finds something", acme, map[string]any{"$or": []any{map[string]any{"teem": "x"}, map[string]any{"team": "legal"}}}, nil},
 		{"hidden chunks", limited, map[string]any{"merger": "bluebird"}, []string{`filter: none of the chunks looked at (up to 20000) has the field "merger"; their fields are endLine, level, startLine, team`}},
+		{"a reference without a value", acme, map[string]any{"team": map[string]any{"$context": "context.team"}}, []string{`filter: {"$context": "context.team"} has no value in this request, so its condition matches nothing`}},
+		{"a mandatory reference without a value", unplaced, map[string]any{"team": "legal"}, nil},
 		{"nothing may be seen", reader, map[string]any{"teem": "legal"}, nil},
 	} {
 		res, err := tc.caller.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "pump", Filter: structpb.NewStructValue(servicetest.Object(t, tc.filter))})

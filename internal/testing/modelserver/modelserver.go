@@ -34,6 +34,8 @@ type Server struct {
 	Dimension int
 	// Chat returns the content of the answer to a conversation. By default it is "ok".
 	Chat func(Chat) string
+	// Turn returns the answer to a conversation if it is set, in place of Chat. See Script.
+	Turn func(Chat) Turn
 	// Score returns the relevance of a text to a query, for reranking. By default it is
 	// the fraction of the query's words that the text contains.
 	Score func(query, text string) float64
@@ -174,7 +176,12 @@ func (s *Server) handle(answer func(Request) any) http.HandlerFunc {
 			refuse(w, fault.Status, fault.Code, "told to fail")
 			return
 		}
-		send(w, fault, answer(request))
+		answered := answer(request)
+		if turn, ok := answered.(streamed); ok && fault.Body == "" {
+			turn.send(w, r)
+			return
+		}
+		send(w, fault, answered)
 	}
 }
 

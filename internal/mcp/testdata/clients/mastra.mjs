@@ -1,6 +1,7 @@
 // Mastra's MCPClient.
 import { MCPClient } from "@mastra/mcp"
 import { acme, check, globex, handbook, indexes, question, until, upload, url } from "./common.mjs"
+import { useSurface } from "./surface.mjs"
 
 const mcp = new MCPClient({
   servers: {
@@ -49,4 +50,15 @@ const stored = await tools.acme_upload_document.execute(upload("mastra"), {})
 check("upload", JSON.stringify(stored).includes("succeeded"), stored)
 await until("progress", () => steps.length > 0)
 await until("the update", () => updates.includes(indexes))
+
+const changes = []
+await mcp.prompts.onListChanged("acme", () => void changes.push(1))
+await useSurface("mastra", {
+  tools: async () => Object.keys(await mcp.listTools()).filter((name) => name.startsWith("acme_")),
+  strangersTools: async () => Object.keys(await mcp.listTools()).filter((name) => name.startsWith("globex_")),
+  call: async (name, given) => JSON.stringify(await (await mcp.listTools())[`acme_${name}`].execute(given, {})),
+  prompts: async () => (await mcp.prompts.list()).acme.map((p) => p.name),
+  prompt: async (name, args) => JSON.stringify((await mcp.prompts.get({ serverName: "acme", name, args })).messages),
+  changes: () => changes.length,
+})
 await mcp.disconnect()
