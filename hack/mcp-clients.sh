@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs third-party MCP clients against the service: the TypeScript SDK in both of
 # its versions, the Python SDK, Mastra's client, the inspector's command line and mcp-go's
-# client. Then converts the tools for models of OpenAI, Google and Anthropic with the
-# AI SDK, Mastra, LangChain, OpenAI's Agents SDK and Google's SDKs, and fails if that
-# loses a part of their schemas. Node and the libraries are installed from npm and PyPI
-# into a separate directory.
+# client; the SDKs also with a log-in at an authorization server. Then converts the tools
+# for models of OpenAI, Google and Anthropic with the AI SDK, Mastra, LangChain, OpenAI's
+# Agents SDK and Google's SDKs, and fails if that loses a part of their schemas. Node and
+# the libraries are installed from npm and PyPI into a separate directory.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,6 +26,7 @@ packages=(
 	@langchain/mcp-adapters@1.1.4
 	@langchain/openai@1.6.0
 	jose@6.2.17
+	oidc-provider@9.13.3
 	standardwebhooks@1.1.1
 	zod@4.6.7
 )
@@ -52,5 +53,5 @@ if [ "$(cat "$dir/installed" 2>/dev/null)" != "$wanted" ]; then
 fi
 cp internal/mcp/testdata/clients/*.{mjs,py} internal/mcp/testdata/conversions/convert.* "$dir/"
 # go test succeeds when no test has the name.
-RAGD_MCP_CLIENTS=$dir go test -tags mcpclients -count=1 -v -run '^(TestThirdPartyClients|TestConversionsOfToolSchemas)$' ./internal/mcp |
-	awk '{ print } /^--- PASS: Test(ThirdPartyClients|ConversionsOfToolSchemas) / { passed++ } END { exit passed != 2 }'
+RAGD_MCP_CLIENTS=$dir go test -tags mcpclients -count=1 -v -run '^(TestThirdPartyClients|TestThirdPartyLogins|TestConversionsOfToolSchemas)$' ./internal/mcp |
+	awk '{ print } /^--- PASS: Test(ThirdPartyClients|ThirdPartyLogins|ConversionsOfToolSchemas) / { passed++ } END { exit passed != 3 }'
