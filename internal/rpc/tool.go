@@ -292,6 +292,11 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 	if err := jsonmessage.Unmarshal(raw, request); err != nil {
 		return fault.Under("settings", err)
 	}
+	if search, ok := request.(interface{ GetReranker() *ragdv1.Reranker }); ok {
+		if err := h.checkReranker(ctx, search.GetReranker()); err != nil {
+			return fault.Under("settings", err)
+		}
+	}
 	if chunker, ok := request.(*ragdv1.ChunkTextRequest); ok && chunker.GetChunking() != nil {
 		settings, err := chunkingSettings(chunker.GetChunking())
 		if err != nil {
@@ -300,6 +305,19 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 		if _, err := h.Ingest.ChunkText(ctx, []byte("a"), chunker.GetContentType(), settings); err != nil {
 			return fault.Under("settings", err)
 		}
+	}
+	return nil
+}
+
+// checkReranker rejects a reranker that no call could use. A provider that is not configured may be
+// later.
+func (h *Handlers) checkReranker(ctx context.Context, by *ragdv1.Reranker) error {
+	r, err := tenant.Require(ctx, tenant.Write)
+	if err != nil {
+		return err
+	}
+	if err := h.Queries.CheckReranker(ctx, r.Tenant, rerankerOf(by)); fault.KindOf(err) != fault.Precondition {
+		return err
 	}
 	return nil
 }

@@ -113,6 +113,7 @@ func TestInvalidToolsAreRejected(t *testing.T) {
 		{"no index", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, nil, connect.CodeInvalidArgument, "settings.indexName"},
 		{"an unknown setting", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "top_k": 3}, connect.CodeInvalidArgument, "settings.top_k"},
 		{"a setting of another type", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "topK": "many"}, connect.CodeInvalidArgument, "settings"},
+		{"a model that no endpoint has", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "reranker": map[string]any{"model": "lexical"}}, connect.CodeInvalidArgument, "settings.reranker.model"},
 		{"an invalid filter", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "filter": map[string]any{"$where": 1}}, connect.CodeInvalidArgument, "settings.filter"},
 		{"invalid chunking", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "document_chunker"}, map[string]any{"chunking": map[string]any{"strategy": "guess"}}, connect.CodeInvalidArgument, "settings.chunking"},
 		{"an option of another system", &ragdv1.CreateToolRequest{ToolName: "a", Kind: "vector_query"}, map[string]any{"indexName": "docs", "id": "a"}, connect.CodeInvalidArgument, "toolName"},

@@ -147,6 +147,9 @@ func TestMetadata(t *testing.T) {
 	}
 	document := func(path string, issuers ...tenant.Issuer) map[string]any {
 		d := map[string]any{"resource": "https://rag.example.com" + path, "resource_name": "ragd", "bearer_methods_supported": []any{"header"}}
+		if strings.HasSuffix(path, "/front") {
+			d["resource_name"] = "ragd front"
+		}
 		var urls []any
 		for _, i := range issuers {
 			urls = append(urls, i.URL)

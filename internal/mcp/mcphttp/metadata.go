@@ -90,10 +90,14 @@ func (h *Handler) serveMetadata(w http.ResponseWriter, r *http.Request) {
 		h.serveUnknown(w, r)
 		return
 	}
+	name := "ragd"
+	if to.Server != "" {
+		name += " " + to.Server
+	}
 	config := server.ProtectedResourceMetadataConfig{
 		Resource:               h.baseURL(r) + to.Path(),
 		BearerMethodsSupported: []string{"header"},
-		ResourceName:           "ragd",
+		ResourceName:           name,
 	}
 	for _, i := range issuers {
 		config.AuthorizationServers = append(config.AuthorizationServers, i.URL)
