@@ -104,6 +104,20 @@ func (h *Handlers) RevokeApiKey(ctx context.Context, req *ragdv1.RevokeApiKeyReq
 	return &ragdv1.RevokeApiKeyResponse{}, h.Tenants.RevokeKey(ctx, req.GetApiKeyId())
 }
 
+// SetVectorStoreNames implements TenantService.
+func (h *Handlers) SetVectorStoreNames(ctx context.Context, req *ragdv1.SetVectorStoreNamesRequest) (*ragdv1.SetVectorStoreNamesResponse, error) {
+	if err := h.Tenants.SetStores(ctx, req.GetVectorStoreNames()); err != nil {
+		return nil, err
+	}
+	return &ragdv1.SetVectorStoreNamesResponse{VectorStoreNames: req.GetVectorStoreNames()}, nil
+}
+
+// GetVectorStoreNames implements TenantService.
+func (h *Handlers) GetVectorStoreNames(ctx context.Context, _ *ragdv1.GetVectorStoreNamesRequest) (*ragdv1.GetVectorStoreNamesResponse, error) {
+	names, err := h.Tenants.Stores(ctx)
+	return &ragdv1.GetVectorStoreNamesResponse{VectorStoreNames: names}, err
+}
+
 // WhoAmI implements TenantService.
 func (h *Handlers) WhoAmI(ctx context.Context, _ *ragdv1.WhoAmIRequest) (*ragdv1.WhoAmIResponse, error) {
 	r, err := tenant.Caller(ctx)

@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -193,13 +194,21 @@ func TestATenantHasItsOwnNamesOfItsStore(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{})
 	acme, bolt := s.Tenant(t, "acme"), s.Tenant(t, "bolt")
-	operator := s.Client(servicetest.OperatorKey)
-	set := func(names ...any) error {
-		_, err := operator.UpdateTenant(t.Context(), &ragdv1.UpdateTenantRequest{TenantId: "acme", Settings: servicetest.Object(t, map[string]any{"vectorStoreNames": names})})
+	set := func(c servicetest.Client, names ...string) error {
+		_, err := c.SetVectorStoreNames(t.Context(), &ragdv1.SetVectorStoreNamesRequest{VectorStoreNames: names})
 		return err
 	}
-	if err := set("postgres", "my-store"); err != nil {
+	if err := set(acme, "postgres", "my-store"); err != nil {
 		t.Fatal(err)
+	}
+	if err := set(bolt, "theirs"); err != nil {
+		t.Fatal(err)
+	}
+	for who, want := range map[string]string{acme.Secret: "postgres my-store", bolt.Secret: "theirs"} {
+		got, err := s.Client(who).GetVectorStoreNames(t.Context(), &ragdv1.GetVectorStoreNamesRequest{})
+		if err != nil || strings.Join(got.GetVectorStoreNames(), " ") != want {
+			t.Errorf("names %v, %v, want %s", got, err, want)
+		}
 	}
 	for _, c := range []servicetest.Client{acme, bolt} {
 		c.Index(t, "docs")
@@ -223,9 +232,24 @@ func TestATenantHasItsOwnNamesOfItsStore(t *testing.T) {
 	if _, err := ask(acme, "mystore"); err == nil || !strings.Contains(err.Error(), "did you mean my-store?") {
 		t.Errorf("an unknown store: %v", err)
 	}
-	for _, names := range [][]any{{"a b"}, {1}, make([]any, 17)} {
-		servicetest.WantCode(t, "names that are invalid", set(names...), connect.CodeInvalidArgument)
+	many := make([]string, 17)
+	for i := range many {
+		many[i] = fmt.Sprint("store", i)
 	}
+	for _, names := range [][]string{{"a b"}, {""}, {"a", "a"}, many} {
+		servicetest.WantCode(t, "names that are invalid", set(acme, names...), connect.CodeInvalidArgument)
+	}
+	for name, key := range map[string]*ragdv1.CreateApiKeyRequest{
+		"a writer":                      {TenantId: "acme", Scopes: []string{"write"}},
+		"a key with a mandatory filter": {TenantId: "acme", Scopes: []string{"admin"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": "red"})},
+	} {
+		servicetest.WantCode(t, name, set(s.Client(s.Key(t, key)), "postgres"), connect.CodePermissionDenied)
+	}
+	if err := set(acme); err != nil {
+		t.Fatal(err)
+	}
+	_, err := ask(acme, "postgres")
+	servicetest.WantCode(t, "a name that was removed", err, connect.CodeInvalidArgument)
 }
 
 func TestToolsAreCalledWithoutMCP(t *testing.T) {

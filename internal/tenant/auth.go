@@ -116,7 +116,7 @@ func (a *Authenticator) lookUp(ctx context.Context, secret, named string, hash [
 	c := caller{Principal{
 		Subject: key.APIKeyID, Tenant: key.TenantID, Scopes: key.Scopes, MandatoryFilter: key.MandatoryFilter.Trusted(),
 		Bounds: key.Bounds, Attributes: key.Attributes,
-	}, settingsOf(settings)}
+	}, settings}
 	a.keys.PutLoaded(hash, cachedKey{key, c}, now)
 	if a.forgotten.Load() != forgotten { // the key may have been revoked after the read
 		a.keys.Remove(hash)
@@ -188,7 +188,7 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 		if err != nil {
 			return nil, err
 		}
-		named := settingsOf(row.Settings)
+		named := row.known()
 		request.Tenant, request.Quotas, request.Stores = row.TenantID, named.quotas, named.stores
 	}
 	if err := a.fillContext(ctx, request, header); err != nil {

@@ -30,17 +30,11 @@ type Quotas struct {
 // maxQuota is the largest number that settings may have as a quota.
 const maxQuota = 1_000_000
 
-// checkKnown validates the quotas and the names of stores in a tenant's settings. A key that is
-// nearly one of theirs is taken for a mistake. Errors: Invalid.
+// checkKnown validates the quotas in a tenant's settings. A key that is nearly one of theirs is
+// taken for a mistake. Errors: Invalid.
 func checkKnown(settings map[string]any) error {
-	known := []string{MaxIndexes, RequestsPerSecond, ConcurrentRequests, VectorStoreNames}
+	known := []string{MaxIndexes, RequestsPerSecond, ConcurrentRequests}
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
-		if key == VectorStoreNames {
-			if err := checkStores(settings[key]); err != nil {
-				return err
-			}
-			continue
-		}
 		if !slices.Contains(known, key) {
 			if near := nearest.Name(key, known); near != "" {
 				return fault.Field("settings."+key, "is not known; did you mean %s?", near)

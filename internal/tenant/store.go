@@ -50,12 +50,14 @@ type tenantRow struct {
 	TenantID    ID
 	DisplayName string
 	Settings    map[string]any
-	Status      string
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	// VectorStoreNames are the tenant's own names of its vector store.
+	VectorStoreNames []string
+	Status           string
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
 }
 
-const tenantColumns = `tenant_id, display_name, settings, status, created_at, updated_at`
+const tenantColumns = `tenant_id, display_name, settings, vector_store_names, status, created_at, updated_at`
 
 func (s *store) tenant(ctx context.Context, id ID) (tenantRow, error) {
 	return tenantByID(ctx, s.pool, id)
@@ -122,6 +124,13 @@ func (s *store) updateTenant(ctx context.Context, id ID, displayName *string, se
 			settings = coalesce($3::jsonb, settings),
 			updated_at = now()
 		WHERE tenant_id = $1`, id, displayName, nullIfNil(settings))
+	return postgres.Fault(err)
+}
+
+// setStores replaces the tenant's own names of its vector store.
+func (s *store) setStores(ctx context.Context, id ID, names []string) error {
+	_, err := s.pool.Exec(ctx, `
+		UPDATE ragd.tenants SET vector_store_names = coalesce($2::text[], '{}'), updated_at = now() WHERE tenant_id = $1`, id, names)
 	return postgres.Fault(err)
 }
 
@@ -203,23 +212,23 @@ func (r apiKeyRow) apiKey() (APIKey, error) {
 
 // apiKeyWithHash returns a key and the hash of its secret, or pgx.ErrNoRows, also for a key
 // of a tenant that is not ready.
-func (s *store) apiKeyWithHash(ctx context.Context, id string) (key APIKey, hash []byte, settings map[string]any, err error) {
+func (s *store) apiKeyWithHash(ctx context.Context, id string) (key APIKey, hash []byte, settings tenantSettings, err error) {
 	rows, _ := s.pool.Query(ctx, `
-		SELECT `+apiKeyColumns+`, secret_hash, (SELECT settings FROM ragd.tenants AS t WHERE t.tenant_id = k.tenant_id) AS settings
-		FROM ragd.api_keys AS k
-		WHERE api_key_id = $1
-			AND (k.tenant_id IS NULL OR EXISTS (SELECT FROM ragd.tenants AS t WHERE t.tenant_id = k.tenant_id AND t.status = 'ready'))`, id)
+		SELECT `+apiKeyColumns+`, secret_hash, settings, vector_store_names
+		FROM ragd.api_keys AS k LEFT JOIN (SELECT tenant_id AS ready, settings, vector_store_names FROM ragd.tenants WHERE status = 'ready') AS t ON t.ready = k.tenant_id
+		WHERE api_key_id = $1 AND (k.tenant_id IS NULL OR t.ready IS NOT NULL)`, id)
 	type rowWithHash struct {
 		apiKeyRow
-		SecretHash []byte
-		Settings   map[string]any
+		SecretHash       []byte
+		Settings         map[string]any
+		VectorStoreNames []string
 	}
 	row, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[rowWithHash])
 	if err != nil {
-		return APIKey{}, nil, nil, postgres.Fault(err)
+		return APIKey{}, nil, tenantSettings{}, postgres.Fault(err)
 	}
 	key, err = row.apiKey()
-	return key, row.SecretHash, row.Settings, err
+	return key, row.SecretHash, tenantSettings{quotasOf(row.Settings), row.VectorStoreNames}, err
 }
 
 func (s *store) insertAPIKey(ctx context.Context, key APIKey, secretHash []byte) error {

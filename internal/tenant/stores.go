@@ -8,10 +8,6 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
-// VectorStoreNames is the key of a tenant's settings under which the operator lists the
-// tenant's own names of its vector store.
-const VectorStoreNames = "vectorStoreNames"
-
 // maxStores is how many names of its own a tenant may have for its vector store.
 const maxStores = 16
 
@@ -26,20 +22,39 @@ func CheckStore(field, name string) error {
 	return nil
 }
 
-// checkStores validates the names in a tenant's settings. Errors: Invalid.
-func checkStores(value any) error {
-	const field = "settings." + VectorStoreNames
-	names, ok := value.([]any)
-	if !ok || len(names) > maxStores {
-		return fault.Field(field, "must be a list of at most %d names", maxStores)
+// SetStores replaces the names that the caller's tenant gives its vector store. Errors: Invalid.
+func (s *Service) SetStores(ctx context.Context, names []string) error {
+	r, err := RequireUnfiltered(ctx, Admin)
+	if err != nil {
+		return err
 	}
-	for _, each := range names {
-		name, _ := each.(string)
+	const field = "vectorStoreNames"
+	if len(names) > maxStores {
+		return fault.Field(field, "must be at most %d, got %d", maxStores, len(names))
+	}
+	for i, name := range names {
 		if err := CheckStore(field, name); err != nil {
 			return err
 		}
+		if slices.Contains(names[:i], name) {
+			return fault.Field(field, "has %s twice", name)
+		}
 	}
+	if err := s.store.setStores(ctx, r.Tenant, names); err != nil {
+		return err
+	}
+	s.Auth.forget()
 	return nil
+}
+
+// Stores returns the names that the caller's tenant gives its vector store.
+func (s *Service) Stores(ctx context.Context) ([]string, error) {
+	r, err := Require(ctx, Read)
+	if err != nil {
+		return nil, err
+	}
+	row, err := s.store.tenant(ctx, r.Tenant)
+	return row.VectorStoreNames, err
 }
 
 // tenantSettings are the settings of a tenant that requests need.
@@ -48,15 +63,8 @@ type tenantSettings struct {
 	stores []string
 }
 
-func settingsOf(settings map[string]any) tenantSettings {
-	known := tenantSettings{quotas: quotasOf(settings)}
-	names, _ := settings[VectorStoreNames].([]any)
-	for _, each := range names {
-		if name, ok := each.(string); ok {
-			known.stores = append(known.stores, name)
-		}
-	}
-	return known
+func (r tenantRow) known() tenantSettings {
+	return tenantSettings{quotasOf(r.Settings), r.VectorStoreNames}
 }
 
 // WithStore returns a context whose request has one more name of the tenant's vector store.

@@ -1,10 +1,11 @@
 CREATE TABLE tenants (
-	tenant_id    text COLLATE "C" PRIMARY KEY,
-	display_name text NOT NULL DEFAULT '',
-	settings     jsonb NOT NULL DEFAULT '{}',
-	status       text NOT NULL CHECK (status IN ('creating', 'ready', 'deleting')),
-	created_at   timestamptz NOT NULL DEFAULT now(),
-	updated_at   timestamptz NOT NULL DEFAULT now()
+	tenant_id          text COLLATE "C" PRIMARY KEY,
+	display_name       text NOT NULL DEFAULT '',
+	settings           jsonb NOT NULL DEFAULT '{}', -- of the operator
+	vector_store_names text[] NOT NULL DEFAULT '{}', -- that the tenant gives its vector store
+	status             text NOT NULL CHECK (status IN ('creating', 'ready', 'deleting')),
+	created_at         timestamptz NOT NULL DEFAULT now(),
+	updated_at         timestamptz NOT NULL DEFAULT now()
 );
 
 CREATE TABLE api_keys (

@@ -33,8 +33,7 @@ type Tenant struct {
 	// Free-form settings of the operator; at most 16 KiB of JSON. Some keys are quotas of the
 	// tenant, whole numbers from 1 to 1,000,000 in place of the service's standard ones:
 	// maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
-	// concurrentRequests (besides streams). vectorStoreNames lists names of the tenant's own for its
-	// vector store, which vectorStoreName may be.
+	// concurrentRequests (besides streams).
 	Settings      *structpb.Struct       `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
@@ -383,6 +382,175 @@ func (x *UpdateTenantRequest) GetSettings() *structpb.Struct {
 	return nil
 }
 
+type SetVectorStoreNamesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 16, each of 1 to 64 letters, digits, _, - and . They replace the present ones.
+	VectorStoreNames []string `protobuf:"bytes,1,rep,name=vector_store_names,json=vectorStoreNames,proto3" json:"vector_store_names,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *SetVectorStoreNamesRequest) Reset() {
+	*x = SetVectorStoreNamesRequest{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetVectorStoreNamesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetVectorStoreNamesRequest) ProtoMessage() {}
+
+func (x *SetVectorStoreNamesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetVectorStoreNamesRequest.ProtoReflect.Descriptor instead.
+func (*SetVectorStoreNamesRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SetVectorStoreNamesRequest) GetVectorStoreNames() []string {
+	if x != nil {
+		return x.VectorStoreNames
+	}
+	return nil
+}
+
+type SetVectorStoreNamesResponse struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	VectorStoreNames []string               `protobuf:"bytes,1,rep,name=vector_store_names,json=vectorStoreNames,proto3" json:"vector_store_names,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *SetVectorStoreNamesResponse) Reset() {
+	*x = SetVectorStoreNamesResponse{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetVectorStoreNamesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetVectorStoreNamesResponse) ProtoMessage() {}
+
+func (x *SetVectorStoreNamesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetVectorStoreNamesResponse.ProtoReflect.Descriptor instead.
+func (*SetVectorStoreNamesResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SetVectorStoreNamesResponse) GetVectorStoreNames() []string {
+	if x != nil {
+		return x.VectorStoreNames
+	}
+	return nil
+}
+
+type GetVectorStoreNamesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetVectorStoreNamesRequest) Reset() {
+	*x = GetVectorStoreNamesRequest{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetVectorStoreNamesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetVectorStoreNamesRequest) ProtoMessage() {}
+
+func (x *GetVectorStoreNamesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetVectorStoreNamesRequest.ProtoReflect.Descriptor instead.
+func (*GetVectorStoreNamesRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{8}
+}
+
+type GetVectorStoreNamesResponse struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	VectorStoreNames []string               `protobuf:"bytes,1,rep,name=vector_store_names,json=vectorStoreNames,proto3" json:"vector_store_names,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *GetVectorStoreNamesResponse) Reset() {
+	*x = GetVectorStoreNamesResponse{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetVectorStoreNamesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetVectorStoreNamesResponse) ProtoMessage() {}
+
+func (x *GetVectorStoreNamesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetVectorStoreNamesResponse.ProtoReflect.Descriptor instead.
+func (*GetVectorStoreNamesResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetVectorStoreNamesResponse) GetVectorStoreNames() []string {
+	if x != nil {
+		return x.VectorStoreNames
+	}
+	return nil
+}
+
 type DeleteTenantRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -393,7 +561,7 @@ type DeleteTenantRequest struct {
 
 func (x *DeleteTenantRequest) Reset() {
 	*x = DeleteTenantRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[6]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -405,7 +573,7 @@ func (x *DeleteTenantRequest) String() string {
 func (*DeleteTenantRequest) ProtoMessage() {}
 
 func (x *DeleteTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[6]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -418,7 +586,7 @@ func (x *DeleteTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTenantRequest.ProtoReflect.Descriptor instead.
 func (*DeleteTenantRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *DeleteTenantRequest) GetTenantId() string {
@@ -436,7 +604,7 @@ type DeleteTenantResponse struct {
 
 func (x *DeleteTenantResponse) Reset() {
 	*x = DeleteTenantResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[7]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -448,7 +616,7 @@ func (x *DeleteTenantResponse) String() string {
 func (*DeleteTenantResponse) ProtoMessage() {}
 
 func (x *DeleteTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[7]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -461,7 +629,7 @@ func (x *DeleteTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTenantResponse.ProtoReflect.Descriptor instead.
 func (*DeleteTenantResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{11}
 }
 
 // ApiKey describes a credential. It never contains the secret.
@@ -493,7 +661,7 @@ type ApiKey struct {
 
 func (x *ApiKey) Reset() {
 	*x = ApiKey{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[8]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -505,7 +673,7 @@ func (x *ApiKey) String() string {
 func (*ApiKey) ProtoMessage() {}
 
 func (x *ApiKey) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[8]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -518,7 +686,7 @@ func (x *ApiKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApiKey.ProtoReflect.Descriptor instead.
 func (*ApiKey) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ApiKey) GetApiKeyId() string {
@@ -631,7 +799,7 @@ type AllowedNames struct {
 
 func (x *AllowedNames) Reset() {
 	*x = AllowedNames{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[9]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -643,7 +811,7 @@ func (x *AllowedNames) String() string {
 func (*AllowedNames) ProtoMessage() {}
 
 func (x *AllowedNames) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[9]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -656,7 +824,7 @@ func (x *AllowedNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllowedNames.ProtoReflect.Descriptor instead.
 func (*AllowedNames) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AllowedNames) GetNames() []string {
@@ -692,7 +860,7 @@ type CreateApiKeyRequest struct {
 
 func (x *CreateApiKeyRequest) Reset() {
 	*x = CreateApiKeyRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[10]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -704,7 +872,7 @@ func (x *CreateApiKeyRequest) String() string {
 func (*CreateApiKeyRequest) ProtoMessage() {}
 
 func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[10]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -717,7 +885,7 @@ func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CreateApiKeyRequest) GetTenantId() string {
@@ -801,7 +969,7 @@ type CreateApiKeyResponse struct {
 
 func (x *CreateApiKeyResponse) Reset() {
 	*x = CreateApiKeyResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[11]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -813,7 +981,7 @@ func (x *CreateApiKeyResponse) String() string {
 func (*CreateApiKeyResponse) ProtoMessage() {}
 
 func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[11]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -826,7 +994,7 @@ func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CreateApiKeyResponse) GetApiKey() *ApiKey {
@@ -857,7 +1025,7 @@ type ListApiKeysRequest struct {
 
 func (x *ListApiKeysRequest) Reset() {
 	*x = ListApiKeysRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -869,7 +1037,7 @@ func (x *ListApiKeysRequest) String() string {
 func (*ListApiKeysRequest) ProtoMessage() {}
 
 func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -882,7 +1050,7 @@ func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListApiKeysRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListApiKeysRequest) GetTenantId() string {
@@ -917,7 +1085,7 @@ type ListApiKeysResponse struct {
 
 func (x *ListApiKeysResponse) Reset() {
 	*x = ListApiKeysResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -929,7 +1097,7 @@ func (x *ListApiKeysResponse) String() string {
 func (*ListApiKeysResponse) ProtoMessage() {}
 
 func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -942,7 +1110,7 @@ func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListApiKeysResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListApiKeysResponse) GetApiKeys() []*ApiKey {
@@ -969,7 +1137,7 @@ type RevokeApiKeyRequest struct {
 
 func (x *RevokeApiKeyRequest) Reset() {
 	*x = RevokeApiKeyRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +1149,7 @@ func (x *RevokeApiKeyRequest) String() string {
 func (*RevokeApiKeyRequest) ProtoMessage() {}
 
 func (x *RevokeApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +1162,7 @@ func (x *RevokeApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*RevokeApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RevokeApiKeyRequest) GetApiKeyId() string {
@@ -1012,7 +1180,7 @@ type RevokeApiKeyResponse struct {
 
 func (x *RevokeApiKeyResponse) Reset() {
 	*x = RevokeApiKeyResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1024,7 +1192,7 @@ func (x *RevokeApiKeyResponse) String() string {
 func (*RevokeApiKeyResponse) ProtoMessage() {}
 
 func (x *RevokeApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1037,7 +1205,7 @@ func (x *RevokeApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*RevokeApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{19}
 }
 
 type WhoAmIRequest struct {
@@ -1048,7 +1216,7 @@ type WhoAmIRequest struct {
 
 func (x *WhoAmIRequest) Reset() {
 	*x = WhoAmIRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1060,7 +1228,7 @@ func (x *WhoAmIRequest) String() string {
 func (*WhoAmIRequest) ProtoMessage() {}
 
 func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1073,7 +1241,7 @@ func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIRequest.ProtoReflect.Descriptor instead.
 func (*WhoAmIRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{20}
 }
 
 type WhoAmIResponse struct {
@@ -1101,7 +1269,7 @@ type WhoAmIResponse struct {
 
 func (x *WhoAmIResponse) Reset() {
 	*x = WhoAmIResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1281,7 @@ func (x *WhoAmIResponse) String() string {
 func (*WhoAmIResponse) ProtoMessage() {}
 
 func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1294,7 @@ func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIResponse.ProtoReflect.Descriptor instead.
 func (*WhoAmIResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WhoAmIResponse) GetSubject() string {
@@ -1222,7 +1390,14 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12&\n" +
 	"\fdisplay_name\x18\x02 \x01(\tH\x00R\vdisplayName\x88\x01\x01\x123\n" +
 	"\bsettings\x18\x03 \x01(\v2\x17.google.protobuf.StructR\bsettingsB\x0f\n" +
-	"\r_display_name\"2\n" +
+	"\r_display_name\"J\n" +
+	"\x1aSetVectorStoreNamesRequest\x12,\n" +
+	"\x12vector_store_names\x18\x01 \x03(\tR\x10vectorStoreNames\"K\n" +
+	"\x1bSetVectorStoreNamesResponse\x12,\n" +
+	"\x12vector_store_names\x18\x01 \x03(\tR\x10vectorStoreNames\"\x1c\n" +
+	"\x1aGetVectorStoreNamesRequest\"K\n" +
+	"\x1bGetVectorStoreNamesResponse\x12,\n" +
+	"\x12vector_store_names\x18\x01 \x03(\tR\x10vectorStoreNames\"2\n" +
 	"\x13DeleteTenantRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"\x16\n" +
 	"\x14DeleteTenantResponse\"\x8a\x05\n" +
@@ -1290,7 +1465,7 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\aservers\x18\x06 \x01(\v2\x15.ragd.v1.AllowedNamesR\aservers\x12/\n" +
 	"\aindexes\x18\a \x01(\v2\x15.ragd.v1.AllowedNamesR\aindexes\x12+\n" +
 	"\x05tools\x18\b \x01(\v2\x15.ragd.v1.AllowedNamesR\x05tools\x12/\n" +
-	"\aprompts\x18\t \x01(\v2\x15.ragd.v1.AllowedNamesR\aprompts2\x90\x05\n" +
+	"\aprompts\x18\t \x01(\v2\x15.ragd.v1.AllowedNamesR\aprompts2\xd9\x06\n" +
 	"\rTenantService\x12=\n" +
 	"\fCreateTenant\x12\x1c.ragd.v1.CreateTenantRequest\x1a\x0f.ragd.v1.Tenant\x12<\n" +
 	"\tGetTenant\x12\x19.ragd.v1.GetTenantRequest\x1a\x0f.ragd.v1.Tenant\"\x03\x90\x02\x01\x12M\n" +
@@ -1299,7 +1474,9 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\fDeleteTenant\x12\x1c.ragd.v1.DeleteTenantRequest\x1a\x1d.ragd.v1.DeleteTenantResponse\x12K\n" +
 	"\fCreateApiKey\x12\x1c.ragd.v1.CreateApiKeyRequest\x1a\x1d.ragd.v1.CreateApiKeyResponse\x12M\n" +
 	"\vListApiKeys\x12\x1b.ragd.v1.ListApiKeysRequest\x1a\x1c.ragd.v1.ListApiKeysResponse\"\x03\x90\x02\x01\x12K\n" +
-	"\fRevokeApiKey\x12\x1c.ragd.v1.RevokeApiKeyRequest\x1a\x1d.ragd.v1.RevokeApiKeyResponse\x12>\n" +
+	"\fRevokeApiKey\x12\x1c.ragd.v1.RevokeApiKeyRequest\x1a\x1d.ragd.v1.RevokeApiKeyResponse\x12`\n" +
+	"\x13SetVectorStoreNames\x12#.ragd.v1.SetVectorStoreNamesRequest\x1a$.ragd.v1.SetVectorStoreNamesResponse\x12e\n" +
+	"\x13GetVectorStoreNames\x12#.ragd.v1.GetVectorStoreNamesRequest\x1a$.ragd.v1.GetVectorStoreNamesResponse\"\x03\x90\x02\x01\x12>\n" +
 	"\x06WhoAmI\x12\x16.ragd.v1.WhoAmIRequest\x1a\x17.ragd.v1.WhoAmIResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
@@ -1314,78 +1491,86 @@ func file_ragd_v1_tenant_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_tenant_proto_rawDescData
 }
 
-var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_ragd_v1_tenant_proto_goTypes = []any{
-	(*Tenant)(nil),                // 0: ragd.v1.Tenant
-	(*CreateTenantRequest)(nil),   // 1: ragd.v1.CreateTenantRequest
-	(*GetTenantRequest)(nil),      // 2: ragd.v1.GetTenantRequest
-	(*ListTenantsRequest)(nil),    // 3: ragd.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),   // 4: ragd.v1.ListTenantsResponse
-	(*UpdateTenantRequest)(nil),   // 5: ragd.v1.UpdateTenantRequest
-	(*DeleteTenantRequest)(nil),   // 6: ragd.v1.DeleteTenantRequest
-	(*DeleteTenantResponse)(nil),  // 7: ragd.v1.DeleteTenantResponse
-	(*ApiKey)(nil),                // 8: ragd.v1.ApiKey
-	(*AllowedNames)(nil),          // 9: ragd.v1.AllowedNames
-	(*CreateApiKeyRequest)(nil),   // 10: ragd.v1.CreateApiKeyRequest
-	(*CreateApiKeyResponse)(nil),  // 11: ragd.v1.CreateApiKeyResponse
-	(*ListApiKeysRequest)(nil),    // 12: ragd.v1.ListApiKeysRequest
-	(*ListApiKeysResponse)(nil),   // 13: ragd.v1.ListApiKeysResponse
-	(*RevokeApiKeyRequest)(nil),   // 14: ragd.v1.RevokeApiKeyRequest
-	(*RevokeApiKeyResponse)(nil),  // 15: ragd.v1.RevokeApiKeyResponse
-	(*WhoAmIRequest)(nil),         // 16: ragd.v1.WhoAmIRequest
-	(*WhoAmIResponse)(nil),        // 17: ragd.v1.WhoAmIResponse
-	(*structpb.Struct)(nil),       // 18: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
+	(*Tenant)(nil),                      // 0: ragd.v1.Tenant
+	(*CreateTenantRequest)(nil),         // 1: ragd.v1.CreateTenantRequest
+	(*GetTenantRequest)(nil),            // 2: ragd.v1.GetTenantRequest
+	(*ListTenantsRequest)(nil),          // 3: ragd.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),         // 4: ragd.v1.ListTenantsResponse
+	(*UpdateTenantRequest)(nil),         // 5: ragd.v1.UpdateTenantRequest
+	(*SetVectorStoreNamesRequest)(nil),  // 6: ragd.v1.SetVectorStoreNamesRequest
+	(*SetVectorStoreNamesResponse)(nil), // 7: ragd.v1.SetVectorStoreNamesResponse
+	(*GetVectorStoreNamesRequest)(nil),  // 8: ragd.v1.GetVectorStoreNamesRequest
+	(*GetVectorStoreNamesResponse)(nil), // 9: ragd.v1.GetVectorStoreNamesResponse
+	(*DeleteTenantRequest)(nil),         // 10: ragd.v1.DeleteTenantRequest
+	(*DeleteTenantResponse)(nil),        // 11: ragd.v1.DeleteTenantResponse
+	(*ApiKey)(nil),                      // 12: ragd.v1.ApiKey
+	(*AllowedNames)(nil),                // 13: ragd.v1.AllowedNames
+	(*CreateApiKeyRequest)(nil),         // 14: ragd.v1.CreateApiKeyRequest
+	(*CreateApiKeyResponse)(nil),        // 15: ragd.v1.CreateApiKeyResponse
+	(*ListApiKeysRequest)(nil),          // 16: ragd.v1.ListApiKeysRequest
+	(*ListApiKeysResponse)(nil),         // 17: ragd.v1.ListApiKeysResponse
+	(*RevokeApiKeyRequest)(nil),         // 18: ragd.v1.RevokeApiKeyRequest
+	(*RevokeApiKeyResponse)(nil),        // 19: ragd.v1.RevokeApiKeyResponse
+	(*WhoAmIRequest)(nil),               // 20: ragd.v1.WhoAmIRequest
+	(*WhoAmIResponse)(nil),              // 21: ragd.v1.WhoAmIResponse
+	(*structpb.Struct)(nil),             // 22: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),       // 23: google.protobuf.Timestamp
 }
 var file_ragd_v1_tenant_proto_depIdxs = []int32{
-	18, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
-	19, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
-	19, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
-	18, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
+	22, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
+	23, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
+	23, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
+	22, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
 	0,  // 4: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
-	18, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
-	18, // 6: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
-	19, // 7: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
-	19, // 8: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
-	19, // 9: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
-	9,  // 10: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
-	9,  // 11: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
-	9,  // 12: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
-	9,  // 13: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
-	18, // 14: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
-	19, // 15: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
-	18, // 16: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
-	9,  // 17: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
-	9,  // 18: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
-	9,  // 19: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
-	9,  // 20: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
-	18, // 21: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
-	8,  // 22: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
-	8,  // 23: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
-	9,  // 24: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
-	9,  // 25: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
-	9,  // 26: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
-	9,  // 27: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
+	22, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
+	22, // 6: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
+	23, // 7: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
+	23, // 8: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
+	23, // 9: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
+	13, // 10: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
+	13, // 11: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
+	13, // 12: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
+	13, // 13: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
+	22, // 14: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
+	23, // 15: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
+	22, // 16: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
+	13, // 17: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
+	13, // 18: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
+	13, // 19: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
+	13, // 20: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
+	22, // 21: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
+	12, // 22: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
+	12, // 23: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
+	13, // 24: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
+	13, // 25: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
+	13, // 26: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
+	13, // 27: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
 	1,  // 28: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
 	2,  // 29: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
 	3,  // 30: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
 	5,  // 31: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
-	6,  // 32: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
-	10, // 33: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
-	12, // 34: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
-	14, // 35: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
-	16, // 36: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
-	0,  // 37: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
-	0,  // 38: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
-	4,  // 39: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
-	0,  // 40: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
-	7,  // 41: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
-	11, // 42: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
-	13, // 43: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
-	15, // 44: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
-	17, // 45: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
-	37, // [37:46] is the sub-list for method output_type
-	28, // [28:37] is the sub-list for method input_type
+	10, // 32: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
+	14, // 33: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
+	16, // 34: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
+	18, // 35: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
+	6,  // 36: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
+	8,  // 37: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
+	20, // 38: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
+	0,  // 39: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
+	0,  // 40: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
+	4,  // 41: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
+	0,  // 42: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
+	11, // 43: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
+	15, // 44: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
+	17, // 45: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
+	19, // 46: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
+	7,  // 47: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
+	9,  // 48: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
+	21, // 49: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
+	39, // [39:50] is the sub-list for method output_type
+	28, // [28:39] is the sub-list for method input_type
 	28, // [28:28] is the sub-list for extension type_name
 	28, // [28:28] is the sub-list for extension extendee
 	0,  // [0:28] is the sub-list for field type_name
@@ -1403,7 +1588,7 @@ func file_ragd_v1_tenant_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_tenant_proto_rawDesc), len(file_ragd_v1_tenant_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -39,7 +39,8 @@ type Tool struct {
 	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
 	// Fields of the kind's request: VectorQueryRequest, GraphRagRequest or
 	// ChunkTextRequest. A query needs indexName here or among arguments, and takes enableFilter:
-	// whether the model may give a filter. A vectorStoreName is a name for the tool's store.
+	// whether the model may give a filter. A vectorStoreName is a name for the tool's store. A value
+	// may be a reference to the request context, such as {"$context": "context.depth ?? 5"}.
 	Settings *structpb.Struct `protobuf:"bytes,5,opt,name=settings,proto3" json:"settings,omitempty"`
 	// Fields of the kind's request that the model may give.
 	Arguments []string `protobuf:"bytes,6,rep,name=arguments,proto3" json:"arguments,omitempty"`

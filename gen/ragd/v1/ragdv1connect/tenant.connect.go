@@ -56,6 +56,12 @@ const (
 	// TenantServiceRevokeApiKeyProcedure is the fully-qualified name of the TenantService's
 	// RevokeApiKey RPC.
 	TenantServiceRevokeApiKeyProcedure = "/ragd.v1.TenantService/RevokeApiKey"
+	// TenantServiceSetVectorStoreNamesProcedure is the fully-qualified name of the TenantService's
+	// SetVectorStoreNames RPC.
+	TenantServiceSetVectorStoreNamesProcedure = "/ragd.v1.TenantService/SetVectorStoreNames"
+	// TenantServiceGetVectorStoreNamesProcedure is the fully-qualified name of the TenantService's
+	// GetVectorStoreNames RPC.
+	TenantServiceGetVectorStoreNamesProcedure = "/ragd.v1.TenantService/GetVectorStoreNames"
 	// TenantServiceWhoAmIProcedure is the fully-qualified name of the TenantService's WhoAmI RPC.
 	TenantServiceWhoAmIProcedure = "/ragd.v1.TenantService/WhoAmI"
 )
@@ -82,6 +88,13 @@ type TenantServiceClient interface {
 	// RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
 	// Revoking a revoked key is no error.
 	RevokeApiKey(context.Context, *v1.RevokeApiKeyRequest) (*v1.RevokeApiKeyResponse, error)
+	// SetVectorStoreNames replaces the names that the caller's tenant gives its vector store beside
+	// ragd, pgvector, pinecone and chroma: a vectorStoreName may be one of them. It needs a
+	// credential without a mandatory filter and without bounds. Errors: INVALID_ARGUMENT for a
+	// malformed name, a repeated one, and more than 16.
+	SetVectorStoreNames(context.Context, *v1.SetVectorStoreNamesRequest) (*v1.SetVectorStoreNamesResponse, error)
+	// GetVectorStoreNames returns these names. It needs the scope read.
+	GetVectorStoreNames(context.Context, *v1.GetVectorStoreNamesRequest) (*v1.GetVectorStoreNamesResponse, error)
 	// WhoAmI returns what the caller's credential is and what it may do. It needs no scope.
 	WhoAmI(context.Context, *v1.WhoAmIRequest) (*v1.WhoAmIResponse, error)
 }
@@ -148,6 +161,19 @@ func NewTenantServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(tenantServiceMethods.ByName("RevokeApiKey")),
 			connect.WithClientOptions(opts...),
 		),
+		setVectorStoreNames: connect.NewClient[v1.SetVectorStoreNamesRequest, v1.SetVectorStoreNamesResponse](
+			httpClient,
+			baseURL+TenantServiceSetVectorStoreNamesProcedure,
+			connect.WithSchema(tenantServiceMethods.ByName("SetVectorStoreNames")),
+			connect.WithClientOptions(opts...),
+		),
+		getVectorStoreNames: connect.NewClient[v1.GetVectorStoreNamesRequest, v1.GetVectorStoreNamesResponse](
+			httpClient,
+			baseURL+TenantServiceGetVectorStoreNamesProcedure,
+			connect.WithSchema(tenantServiceMethods.ByName("GetVectorStoreNames")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		whoAmI: connect.NewClient[v1.WhoAmIRequest, v1.WhoAmIResponse](
 			httpClient,
 			baseURL+TenantServiceWhoAmIProcedure,
@@ -160,15 +186,17 @@ func NewTenantServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 
 // tenantServiceClient implements TenantServiceClient.
 type tenantServiceClient struct {
-	createTenant *connect.Client[v1.CreateTenantRequest, v1.Tenant]
-	getTenant    *connect.Client[v1.GetTenantRequest, v1.Tenant]
-	listTenants  *connect.Client[v1.ListTenantsRequest, v1.ListTenantsResponse]
-	updateTenant *connect.Client[v1.UpdateTenantRequest, v1.Tenant]
-	deleteTenant *connect.Client[v1.DeleteTenantRequest, v1.DeleteTenantResponse]
-	createApiKey *connect.Client[v1.CreateApiKeyRequest, v1.CreateApiKeyResponse]
-	listApiKeys  *connect.Client[v1.ListApiKeysRequest, v1.ListApiKeysResponse]
-	revokeApiKey *connect.Client[v1.RevokeApiKeyRequest, v1.RevokeApiKeyResponse]
-	whoAmI       *connect.Client[v1.WhoAmIRequest, v1.WhoAmIResponse]
+	createTenant        *connect.Client[v1.CreateTenantRequest, v1.Tenant]
+	getTenant           *connect.Client[v1.GetTenantRequest, v1.Tenant]
+	listTenants         *connect.Client[v1.ListTenantsRequest, v1.ListTenantsResponse]
+	updateTenant        *connect.Client[v1.UpdateTenantRequest, v1.Tenant]
+	deleteTenant        *connect.Client[v1.DeleteTenantRequest, v1.DeleteTenantResponse]
+	createApiKey        *connect.Client[v1.CreateApiKeyRequest, v1.CreateApiKeyResponse]
+	listApiKeys         *connect.Client[v1.ListApiKeysRequest, v1.ListApiKeysResponse]
+	revokeApiKey        *connect.Client[v1.RevokeApiKeyRequest, v1.RevokeApiKeyResponse]
+	setVectorStoreNames *connect.Client[v1.SetVectorStoreNamesRequest, v1.SetVectorStoreNamesResponse]
+	getVectorStoreNames *connect.Client[v1.GetVectorStoreNamesRequest, v1.GetVectorStoreNamesResponse]
+	whoAmI              *connect.Client[v1.WhoAmIRequest, v1.WhoAmIResponse]
 }
 
 // CreateTenant calls ragd.v1.TenantService.CreateTenant.
@@ -243,6 +271,24 @@ func (c *tenantServiceClient) RevokeApiKey(ctx context.Context, req *v1.RevokeAp
 	return nil, err
 }
 
+// SetVectorStoreNames calls ragd.v1.TenantService.SetVectorStoreNames.
+func (c *tenantServiceClient) SetVectorStoreNames(ctx context.Context, req *v1.SetVectorStoreNamesRequest) (*v1.SetVectorStoreNamesResponse, error) {
+	response, err := c.setVectorStoreNames.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetVectorStoreNames calls ragd.v1.TenantService.GetVectorStoreNames.
+func (c *tenantServiceClient) GetVectorStoreNames(ctx context.Context, req *v1.GetVectorStoreNamesRequest) (*v1.GetVectorStoreNamesResponse, error) {
+	response, err := c.getVectorStoreNames.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // WhoAmI calls ragd.v1.TenantService.WhoAmI.
 func (c *tenantServiceClient) WhoAmI(ctx context.Context, req *v1.WhoAmIRequest) (*v1.WhoAmIResponse, error) {
 	response, err := c.whoAmI.CallUnary(ctx, connect.NewRequest(req))
@@ -274,6 +320,13 @@ type TenantServiceHandler interface {
 	// RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
 	// Revoking a revoked key is no error.
 	RevokeApiKey(context.Context, *v1.RevokeApiKeyRequest) (*v1.RevokeApiKeyResponse, error)
+	// SetVectorStoreNames replaces the names that the caller's tenant gives its vector store beside
+	// ragd, pgvector, pinecone and chroma: a vectorStoreName may be one of them. It needs a
+	// credential without a mandatory filter and without bounds. Errors: INVALID_ARGUMENT for a
+	// malformed name, a repeated one, and more than 16.
+	SetVectorStoreNames(context.Context, *v1.SetVectorStoreNamesRequest) (*v1.SetVectorStoreNamesResponse, error)
+	// GetVectorStoreNames returns these names. It needs the scope read.
+	GetVectorStoreNames(context.Context, *v1.GetVectorStoreNamesRequest) (*v1.GetVectorStoreNamesResponse, error)
 	// WhoAmI returns what the caller's credential is and what it may do. It needs no scope.
 	WhoAmI(context.Context, *v1.WhoAmIRequest) (*v1.WhoAmIResponse, error)
 }
@@ -336,6 +389,19 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(tenantServiceMethods.ByName("RevokeApiKey")),
 		connect.WithHandlerOptions(opts...),
 	)
+	tenantServiceSetVectorStoreNamesHandler := connect.NewUnaryHandlerSimple(
+		TenantServiceSetVectorStoreNamesProcedure,
+		svc.SetVectorStoreNames,
+		connect.WithSchema(tenantServiceMethods.ByName("SetVectorStoreNames")),
+		connect.WithHandlerOptions(opts...),
+	)
+	tenantServiceGetVectorStoreNamesHandler := connect.NewUnaryHandlerSimple(
+		TenantServiceGetVectorStoreNamesProcedure,
+		svc.GetVectorStoreNames,
+		connect.WithSchema(tenantServiceMethods.ByName("GetVectorStoreNames")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	tenantServiceWhoAmIHandler := connect.NewUnaryHandlerSimple(
 		TenantServiceWhoAmIProcedure,
 		svc.WhoAmI,
@@ -361,6 +427,10 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 			tenantServiceListApiKeysHandler.ServeHTTP(w, r)
 		case TenantServiceRevokeApiKeyProcedure:
 			tenantServiceRevokeApiKeyHandler.ServeHTTP(w, r)
+		case TenantServiceSetVectorStoreNamesProcedure:
+			tenantServiceSetVectorStoreNamesHandler.ServeHTTP(w, r)
+		case TenantServiceGetVectorStoreNamesProcedure:
+			tenantServiceGetVectorStoreNamesHandler.ServeHTTP(w, r)
 		case TenantServiceWhoAmIProcedure:
 			tenantServiceWhoAmIHandler.ServeHTTP(w, r)
 		default:
@@ -402,6 +472,14 @@ func (UnimplementedTenantServiceHandler) ListApiKeys(context.Context, *v1.ListAp
 
 func (UnimplementedTenantServiceHandler) RevokeApiKey(context.Context, *v1.RevokeApiKeyRequest) (*v1.RevokeApiKeyResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.RevokeApiKey is not implemented"))
+}
+
+func (UnimplementedTenantServiceHandler) SetVectorStoreNames(context.Context, *v1.SetVectorStoreNamesRequest) (*v1.SetVectorStoreNamesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.SetVectorStoreNames is not implemented"))
+}
+
+func (UnimplementedTenantServiceHandler) GetVectorStoreNames(context.Context, *v1.GetVectorStoreNamesRequest) (*v1.GetVectorStoreNamesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.GetVectorStoreNames is not implemented"))
 }
 
 func (UnimplementedTenantServiceHandler) WhoAmI(context.Context, *v1.WhoAmIRequest) (*v1.WhoAmIResponse, error) {

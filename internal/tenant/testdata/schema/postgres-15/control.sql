@@ -74,6 +74,7 @@ CREATE TABLE ragd.tenants (
     tenant_id text NOT NULL COLLATE pg_catalog."C",
     display_name text DEFAULT ''::text NOT NULL,
     settings jsonb DEFAULT '{}'::jsonb NOT NULL,
+    vector_store_names text[] DEFAULT '{}'::text[] NOT NULL,
     status text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
