@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,6 +18,9 @@ type fieldDescriber interface {
 const (
 	// maxDescribedIndexes limits the indexes whose fields the builtin tools name.
 	maxDescribedIndexes = 3
+	// maxFieldsBytes limits the fields of all indexes in one description, as JSON. Each index
+	// may take an equal part.
+	maxFieldsBytes = 540
 	// describeTimeout limits the time that a list of tools waits for the fields. The first
 	// sample of a large index takes longer, and the next list has it.
 	describeTimeout = 300 * time.Millisecond
@@ -46,7 +50,7 @@ func (s *Set) addFields(ctx context.Context, tools []*tool, shown []Definition, 
 	all := ""
 	if len(names) <= maxDescribedIndexes {
 		for _, name := range names {
-			if text := fields(name); text != "" && len(names) > 1 {
+			if text := firstFields(fields(name), maxFieldsBytes/len(names)); text != "" && len(names) > 1 {
 				all += " Fields of " + name + ": " + text + "."
 			} else if text != "" {
 				all = " Fields: " + text + "."
@@ -69,6 +73,20 @@ func (s *Set) addFields(ctx context.Context, tools []*tool, shown []Definition, 
 			shown[i].InputSchema = describeFilter(shown[i].InputSchema, text)
 		}
 	}
+}
+
+// firstFields returns the first fields of a description, separated by semicolons, that take at most
+// the given number of bytes as JSON.
+func firstFields(text string, most int) string {
+	for text != "" {
+		inJSON, err := json.Marshal(text)
+		isWhole := (strings.Count(text, `"`)-strings.Count(text, `\"`))%2 == 0 // no value is cut
+		if err == nil && len(inJSON)-len(`""`) <= most && isWhole {
+			break
+		}
+		text = text[:max(strings.LastIndex(text, "; "), 0)]
+	}
+	return text
 }
 
 // filterStart is the start of the shared entry filter in a schema, up to its description.
