@@ -157,7 +157,7 @@ func (a *Authenticator) stillValid(ctx context.Context, d Delegation) (tenantSet
 	if err != nil {
 		return tenantSettings{}, err
 	}
-	settings := settingsOf(row.Settings)
+	settings := row.known()
 	switch {
 	case d.ByToken:
 		err = a.tokenStillValid(ctx, d)
