@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"testing"
+	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
@@ -21,6 +22,10 @@ const (
 	// oneSample is a sound in WAV of one silent sample.
 	oneSample = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA=="
 )
+
+// between is the pause that the suite prescribes between two notifications. Without it they may
+// come to a client with a session by its two streams, in another order.
+const between = 50 * time.Millisecond
 
 // object is a JSON object.
 type object = map[string]any
@@ -126,6 +131,7 @@ func (f *fixtures) events(name string, events ...[2]string) {
 		for _, event := range append(events, [2]string{"result", `{"content": [{"type": "text", "text": "done"}]}`}) {
 			fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event[0], event[1])
 			_ = http.NewResponseController(w).Flush()
+			time.Sleep(between)
 		}
 	})
 }
