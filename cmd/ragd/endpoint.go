@@ -25,7 +25,7 @@ An endpoint is an address with a key, at which models are served. Every place
 that names a model names it as ENDPOINT/MODEL: an index, a reranker, an
 extraction. These commands manage the tenant's own endpoints, with a key of the
 scope admin. Those of the operator are settings of "ragd serve".`,
-		p.endpointCreate(), p.endpointUpdate(), p.endpointGet(), p.endpointList(), p.endpointTest(), p.endpointDelete(), p.endpointRotate(),
+		p.endpointCreate(), p.endpointUpdate(), p.endpointGet(), p.endpointList(), p.endpointTest(), p.endpointDelete(),
 	))
 }
 
@@ -313,29 +313,6 @@ func (p *program) endpointDelete() *cobra.Command {
 				return err
 			}
 			return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted endpoint %s\n", args[0]) })
-		}),
-	}
-}
-
-func (p *program) endpointRotate() *cobra.Command {
-	return &cobra.Command{
-		Use:   "rotate",
-		Short: "Encrypt the keys of all endpoints with the first master key, as the operator",
-		Long: `Encrypt the keys of all tenants' endpoints with the first master key of the service.
-Afterwards the service can run without the others.`,
-		Example: `  ragd endpoint rotate`,
-		Args:    arguments(),
-		RunE: p.call(credentials.forOperator, func(ctx context.Context, c *client, _ []string) error {
-			res, err := c.endpoints.RotateEndpointKeys(ctx, &ragdv1.RotateEndpointKeysRequest{})
-			if err != nil {
-				return err
-			}
-			return p.out.Show(res, func(w io.Writer) {
-				fmt.Fprintf(w, "encrypted the secrets of %d endpoints anew\n", res.GetRotated())
-				for _, name := range res.GetLost() {
-					fmt.Fprintf(w, "no master key opens the secret of %s: its tenant must give the key again\n", name)
-				}
-			})
 		}),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,7 @@ commands need the operator's key, which "ragd serve" prints on its first start:
 in RAGD_OPERATOR_KEY, in the file of settings, or in client.conf on the machine
 of the service.`,
 		p.clientFlags(p.tenantCreate()), p.clientFlags(p.tenantGet()), p.clientFlags(p.tenantList()),
-		p.clientFlags(p.tenantUpdate()), p.clientFlags(p.tenantDelete()), p.tenantRepair(),
+		p.clientFlags(p.tenantUpdate()), p.clientFlags(p.tenantDelete()), p.clientFlags(p.tenantReencrypt()), p.tenantRepair(),
 	)
 }
 
@@ -160,6 +161,35 @@ cannot be undone, so it asks for the tenant's id unless --yes is given.`,
 		return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted tenant %s\n", args[0]) })
 	}
 	return cmd
+}
+
+func (p *program) tenantReencrypt() *cobra.Command {
+	return &cobra.Command{
+		Use:   "reencrypt",
+		Short: "Encrypt the secrets of all tenants with the first master key",
+		Long: `Encrypt everything that master keys encrypt with the first master key of the
+service: keys of endpoints, secrets, and secrets of hooks of all tenants, and the
+keys that sign tokens. Afterwards the service can run without the other master
+keys. It may be repeated.`,
+		Example: `  ragd tenant reencrypt`,
+		Args:    arguments(),
+		RunE: p.call(credentials.forOperator, func(ctx context.Context, c *client, _ []string) error {
+			res, err := c.tenants.ReencryptSecrets(ctx, &ragdv1.ReencryptSecretsRequest{})
+			if err != nil {
+				return err
+			}
+			return p.out.Show(res, func(w io.Writer) {
+				fmt.Fprintf(w, "encrypted %d secrets anew\n", res.GetReencrypted())
+				for _, name := range res.GetLost() {
+					if strings.HasPrefix(name, "signing-keys/") {
+						fmt.Fprintf(w, "no master key opens %s: the service makes another one\n", name)
+					} else {
+						fmt.Fprintf(w, "no master key opens %s: its tenant must give it again, or rotate it if it is a hook's\n", name)
+					}
+				}
+			})
+		}),
+	}
 }
 
 func (p *program) tenantRepair() *cobra.Command {

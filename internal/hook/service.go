@@ -118,6 +118,15 @@ func (s *Service) newSecret(id tenant.ID, name string) (webhook.Secret, []byte, 
 // belongsTo says to what a secret belongs: it does not open in the row of another hook.
 func belongsTo(id tenant.ID, name string) []string { return []string{"hook", string(id), name} }
 
+// Sealed are the columns with the secrets of hooks.
+var Sealed = []seal.Column{
+	{Table: "ragd_shared.hooks", Name: "secret", Row: "'hooks/' || hook_name", BelongsTo: sealedFor},
+	{Table: "ragd_shared.hooks", Name: "previous_secret", Row: "'hooks/' || hook_name || ' (previous)'", BelongsTo: sealedFor, Needed: "previous_expires_at > now()"},
+}
+
+// sealedFor is belongsTo in SQL.
+const sealedFor = "ARRAY['hook', tenant_id, hook_name]"
+
 // open returns the secrets that sign the deliveries of a hook, the newest first. Errors:
 // Precondition.
 func (s *Service) open(id tenant.ID, r row) ([]webhook.Secret, error) {

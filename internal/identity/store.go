@@ -115,3 +115,9 @@ func create() key {
 }
 
 func belongsTo(id string) []string { return []string{"signing key", id} }
+
+// Sealed is the column with the private keys.
+var Sealed = seal.Column{
+	Table: "ragd.signing_keys", Name: "private_key", Row: "'signing-keys/' || key_id",
+	BelongsTo: "ARRAY['signing key', key_id]",
+}

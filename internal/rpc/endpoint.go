@@ -76,15 +76,6 @@ func (h *Handlers) TestEndpoint(ctx context.Context, req *ragdv1.TestEndpointReq
 	return &ragdv1.TestEndpointResponse{Models: tested.Models, Dimension: int32(tested.Dimension), TookMs: int32(tested.Took.Milliseconds())}, nil
 }
 
-// RotateEndpointKeys implements EndpointService.
-func (h *Handlers) RotateEndpointKeys(ctx context.Context, _ *ragdv1.RotateEndpointKeysRequest) (*ragdv1.RotateEndpointKeysResponse, error) {
-	rotated, err := h.Endpoints.Rotate(ctx, h.Tenants.List)
-	if err != nil {
-		return nil, err
-	}
-	return &ragdv1.RotateEndpointKeysResponse{Rotated: int32(rotated.Count), Lost: rotated.Lost}, nil
-}
-
 // endpointModels returns the models of a request. It is never nil.
 func endpointModels(given []*ragdv1.EndpointModel) []endpoint.Model {
 	models := make([]endpoint.Model, len(given))

@@ -175,7 +175,7 @@ func TestATenantUsesItsOwnEndpoints(t *testing.T) {
 func TestEndpointsAreForAdministrators(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true, MasterKeys: masterKeys(t, "1")})
-	acme := s.Tenant(t, "acme")
+	s.Tenant(t, "acme")
 	ctx := t.Context()
 	for scope, code := range map[string]connect.Code{"read": connect.CodePermissionDenied, "write": connect.CodePermissionDenied} {
 		c := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{scope}}))
@@ -186,9 +186,7 @@ func TestEndpointsAreForAdministrators(t *testing.T) {
 		_, err = c.TestEndpoint(ctx, &ragdv1.TestEndpointRequest{EndpointName: "e"})
 		wantCode(t, scope, err, code)
 	}
-	_, err := acme.RotateEndpointKeys(ctx, &ragdv1.RotateEndpointKeysRequest{})
-	wantCode(t, "rotation by a tenant", err, connect.CodePermissionDenied)
-	_, err = s.Operator("Ragd-Tenant", "acme").CreateEndpoint(ctx, &ragdv1.CreateEndpointRequest{EndpointName: "e", Kind: "voyage", ApiKey: "k"})
+	_, err := s.Operator("Ragd-Tenant", "acme").CreateEndpoint(ctx, &ragdv1.CreateEndpointRequest{EndpointName: "e", Kind: "voyage", ApiKey: "k"})
 	if err != nil {
 		t.Errorf("the operator for a tenant: %v", err)
 	}
@@ -328,49 +326,6 @@ func TestSecretsCannotBeSwappedBetweenRows(t *testing.T) {
 	wantCode(t, "a stolen secret", err, connect.CodeFailedPrecondition)
 	if _, err := acme.TestEndpoint(ctx, &ragdv1.TestEndpointRequest{EndpointName: "e"}); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestMasterKeysAreRotated(t *testing.T) {
-	t.Parallel()
-	ai := modelserver.New(t)
-	config := func(digits ...string) service.Config {
-		return service.Config{NoWorkers: true, MasterKeys: masterKeys(t, digits...), AllowedPrivateNetworks: thisMachine}
-	}
-	first := servicetest.New(t, config("1"))
-	acme, bolt := first.Tenant(t, "acme"), first.Tenant(t, "bolt")
-	ctx := t.Context()
-	for _, c := range []servicetest.Client{acme, bolt} {
-		for _, name := range []string{"a", "b"} {
-			if _, err := c.CreateEndpoint(ctx, &ragdv1.CreateEndpointRequest{EndpointName: name, Kind: "tei", BaseUrl: ai.URL, ApiKey: modelserver.Key}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	start := func(digits ...string) *servicetest.Service {
-		c := config(digits...)
-		c.AdminPool = first.Pool
-		return servicetest.New(t, c)
-	}
-	both := start("2", "1")
-	if _, err := both.Client(acme.Secret).TestEndpoint(ctx, &ragdv1.TestEndpointRequest{EndpointName: "a"}); err != nil {
-		t.Errorf("with both keys: %v", err)
-	}
-	rotated, err := both.Operator().RotateEndpointKeys(ctx, &ragdv1.RotateEndpointKeysRequest{})
-	if err != nil || rotated.GetRotated() != 4 || len(rotated.GetLost()) != 0 {
-		t.Errorf("%v, %v", rotated, err)
-	}
-	if rotated, err = both.Operator().RotateEndpointKeys(ctx, &ragdv1.RotateEndpointKeysRequest{}); err != nil || rotated.GetRotated() != 0 {
-		t.Errorf("again: %v, %v", rotated, err)
-	}
-	if _, err := start("2").Client(bolt.Secret).TestEndpoint(ctx, &ragdv1.TestEndpointRequest{EndpointName: "b"}); err != nil {
-		t.Errorf("with the new key alone: %v", err)
-	}
-	lost := start("3")
-	_, err = lost.Client(acme.Secret).TestEndpoint(ctx, &ragdv1.TestEndpointRequest{EndpointName: "a"})
-	wantCode(t, "without the key", err, connect.CodeFailedPrecondition, "no longer has the master key")
-	if rotated, err = lost.Operator().RotateEndpointKeys(ctx, &ragdv1.RotateEndpointKeysRequest{}); err != nil || strings.Join(rotated.GetLost(), " ") != "acme/a acme/b bolt/a bolt/b" {
-		t.Errorf("%v, %v", rotated, err)
 	}
 }
 

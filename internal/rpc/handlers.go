@@ -28,6 +28,7 @@ import (
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/prompt"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/seal/reseal"
 	"github.com/ragdhq/ragd/internal/secret"
 	"github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -62,6 +63,7 @@ type Handlers struct {
 	Prompts     *prompt.Service
 	Endpoints   *own.Service
 	Secrets     *secret.Service
+	Reseal      *reseal.Service
 	ContextKeys *contextkey.Service
 	Journal     *journal.Journal
 	Hooks       *hook.Service

@@ -152,29 +152,6 @@ func TestAGeneratedSecretIsShownOnce(t *testing.T) {
 	}
 }
 
-func TestSecretsAreEncryptedWithTheNewMasterKey(t *testing.T) {
-	t.Parallel()
-	old := servicetest.New(t, service.Config{NoWorkers: true, MasterKeys: masterKeys(t, "1")})
-	acme, ctx := old.Tenant(t, "acme"), t.Context()
-	if _, err := acme.SetSecret(ctx, &ragdv1.SetSecretRequest{SecretName: "a", Value: "v"}); err != nil {
-		t.Fatal(err)
-	}
-	both := servicetest.New(t, service.Config{NoWorkers: true, MasterKeys: masterKeys(t, "2", "1"), AdminPool: old.Pool})
-	rotated, err := both.Operator().RotateEndpointKeys(ctx, &ragdv1.RotateEndpointKeysRequest{})
-	if err != nil || rotated.Rotated != 1 || len(rotated.Lost) != 0 {
-		t.Fatalf("%v, %v", rotated, err)
-	}
-	fresh := servicetest.New(t, service.Config{NoWorkers: true, MasterKeys: masterKeys(t, "2"), AdminPool: old.Pool})
-	to := &url.URL{Scheme: "https", Host: "a.com"}
-	if got, err := fresh.Handlers.Secrets.Values(ctx, "acme", []string{"a"}, to); err != nil || got["a"] != "v" {
-		t.Errorf("%v, %v", got, err)
-	}
-	lost, err := servicetest.New(t, service.Config{NoWorkers: true, MasterKeys: masterKeys(t, "3"), AdminPool: old.Pool}).Operator().RotateEndpointKeys(ctx, &ragdv1.RotateEndpointKeysRequest{})
-	if err != nil || len(lost.Lost) != 1 || lost.Lost[0] != "acme/secrets/a" {
-		t.Errorf("%v, %v", lost, err)
-	}
-}
-
 func TestATenantHasALimitedNumberOfSecrets(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true, MasterKeys: masterKeys(t, "1")})

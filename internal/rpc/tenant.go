@@ -55,6 +55,15 @@ func (h *Handlers) DeleteTenant(ctx context.Context, req *ragdv1.DeleteTenantReq
 	return &ragdv1.DeleteTenantResponse{}, h.Tenants.Delete(ctx, req.GetTenantId())
 }
 
+// ReencryptSecrets implements TenantService.
+func (h *Handlers) ReencryptSecrets(ctx context.Context, _ *ragdv1.ReencryptSecretsRequest) (*ragdv1.ReencryptSecretsResponse, error) {
+	done, err := h.Reseal.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &ragdv1.ReencryptSecretsResponse{Reencrypted: int32(done.Count), Lost: done.Lost}, nil
+}
+
 // CreateApiKey implements TenantService.
 func (h *Handlers) CreateApiKey(ctx context.Context, req *ragdv1.CreateApiKeyRequest) (*ragdv1.CreateApiKeyResponse, error) {
 	mandatory, err := filterOf(req.GetMandatoryFilter())

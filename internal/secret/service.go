@@ -67,6 +67,12 @@ func belongsTo(id tenant.ID, name string, hosts []string) []string {
 	return append([]string{"secret", string(id), name}, hosts...)
 }
 
+// Sealed is the column with the values of secrets.
+var Sealed = seal.Column{
+	Table: "ragd_shared.secrets", Name: "value", Row: "'secrets/' || secret_name",
+	BelongsTo: "ARRAY['secret', tenant_id, secret_name] || hosts",
+}
+
 // List returns a page of the secrets in the order of their names. Errors: Denied without the
 // scope admin.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Secret, string, error) {
@@ -163,29 +169,4 @@ func (s *Service) rows(ctx context.Context, id tenant.ID, names []string) ([]row
 		}
 	}
 	return rows, nil
-}
-
-// Rotate encrypts the secrets of a tenant with the first master key. It returns how many were
-// encrypted with another key, and the names of those that no key opens.
-func (s *Service) Rotate(ctx context.Context, id tenant.ID) (count int, lost []string, err error) {
-	h := s.db.Handle(id)
-	rows, err := list(ctx, h, "", maxSecrets)
-	if fault.KindOf(err) == fault.NotFound { // the tenant was deleted meanwhile
-		return 0, nil, nil
-	}
-	for _, r := range rows {
-		if s.keys.Current(r.Value) {
-			continue
-		}
-		value, err := s.open(id, r)
-		if err != nil {
-			lost = append(lost, "secrets/"+r.SecretName)
-			continue
-		}
-		if err := reseal(ctx, h, r.SecretName, r.Value, s.keys.Seal(value, belongsTo(id, r.SecretName, r.Hosts)...)); err != nil {
-			return count, lost, err
-		}
-		count++
-	}
-	return count, lost, err
 }

@@ -85,13 +85,6 @@ func remove(ctx context.Context, h *tenant.Handle, name string) error {
 	return err
 }
 
-// reseal replaces the encrypted value of a secret if it is still the old one, and leaves the
-// time of the last update.
-func reseal(ctx context.Context, h *tenant.Handle, name string, old, fresh []byte) error {
-	_, err := h.Exec(ctx, `UPDATE ragd_shared.secrets SET value = $3 WHERE secret_name = $1 AND value = $2`, name, old, fresh)
-	return err
-}
-
 // notFound returns the error for a secret that does not exist. It names the nearest one.
 func notFound(ctx context.Context, q tenant.Queryer, name string) error {
 	names, err := tenant.Values[string](ctx, q, `SELECT secret_name FROM ragd_shared.secrets LIMIT $1`, maxSecrets)

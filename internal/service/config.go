@@ -61,9 +61,9 @@ type Config struct {
 	LocalModelThreads int
 	// Logger gets one line for each request and job, and all warnings. Default: none.
 	Logger *slog.Logger
-	// MasterKeys encrypts the keys of tenants' endpoints. Default: for an embedded database the
-	// key in the file master.key of DataDir, which New makes; else tenants' endpoints cannot have
-	// keys.
+	// MasterKeys encrypts secrets of tenants and the service's signing keys. Default: for an
+	// embedded database the key in the file master.key of DataDir, which New makes; else tenants
+	// cannot have secrets.
 	MasterKeys *seal.Keys
 	// MaxBodyPause is the longest pause in the arrival of a request's body, after which
 	// the request fails. Default: httpserver.MaxPause.

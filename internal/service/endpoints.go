@@ -11,7 +11,6 @@ import (
 	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/seal"
-	"github.com/ragdhq/ragd/internal/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -24,11 +23,10 @@ func (s *Service) masterKeys() (*seal.Keys, error) {
 }
 
 // endpoints returns the service of the tenants' own endpoints, which are beside those of
-// the operator. Its rotation of master keys includes the tenants' secrets.
-func (s *Service) endpoints(db *tenant.DB, operator *endpoint.Directory, guard *outbound.Guard, keys *seal.Keys, secrets *secret.Service) *own.Service {
+// the operator.
+func (s *Service) endpoints(db *tenant.DB, operator *endpoint.Directory, guard *outbound.Guard, keys *seal.Keys) *own.Service {
 	return own.New(own.Config{
 		DB: db, Operator: operator, Guard: guard, Keys: keys, IndexOf: index.WithEndpoint,
-		Also: []own.RotateFunc{secrets.Rotate},
 	})
 }
 

@@ -48,6 +48,7 @@ import (
 	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/seal/reseal"
 	"github.com/ragdhq/ragd/internal/secret"
 	"github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/storage"
@@ -160,7 +161,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	secrets := secret.New(db, keys)
 	client := remote.New(remote.Config{Guard: guard, Secrets: secrets, Issuer: s.issuer, Gate: s.gate, Version: s.config.Version})
 	s.remote = rpc.RemoteKinds{HTTP: httptool.New(client), MCP: mcptool.New(client)}
-	owned := s.endpoints(db, endpoint.NewDirectory(nil, operators...), guard, keys, secrets)
+	owned := s.endpoints(db, endpoint.NewDirectory(nil, operators...), guard, keys)
 	endpoints := endpoint.NewDirectory(owned.Find, operators...)
 	local := localmodel.New(localmodel.Config{Dir: s.config.ModelsDir, Threads: s.config.LocalModelThreads, Logger: s.log})
 	models := embed.NewRegistry(embed.Config{Endpoints: endpoints, Local: local, Processor: processor})
@@ -226,6 +227,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.Tenants.Auth.Declare(contextKeys.Of)
 	s.Handlers = &rpc.Handlers{
 		Tenants: s.Tenants, Indexes: indexes,
+		Reseal:    reseal.New(reseal.Config{DB: db, Control: s.database.requests, Keys: keys, Tenants: s.Tenants.List}),
 		Ingest:    documents,
 		Jobs:      job.New(db, runners),
 		Vectors:   vector.New(indexes, s.queue),

@@ -938,97 +938,6 @@ func (x *TestEndpointResponse) GetTookMs() int32 {
 	return 0
 }
 
-type RotateEndpointKeysRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RotateEndpointKeysRequest) Reset() {
-	*x = RotateEndpointKeysRequest{}
-	mi := &file_ragd_v1_endpoint_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RotateEndpointKeysRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RotateEndpointKeysRequest) ProtoMessage() {}
-
-func (x *RotateEndpointKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_endpoint_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RotateEndpointKeysRequest.ProtoReflect.Descriptor instead.
-func (*RotateEndpointKeysRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_endpoint_proto_rawDescGZIP(), []int{13}
-}
-
-type RotateEndpointKeysResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Endpoints and secrets that are encrypted with another key than before.
-	Rotated int32 `protobuf:"varint,1,opt,name=rotated,proto3" json:"rotated,omitempty"`
-	// What no master key opens: endpoints, as tenant/endpoint, and secrets, as
-	// tenant/secrets/name. Their tenants must give the keys again.
-	Lost          []string `protobuf:"bytes,2,rep,name=lost,proto3" json:"lost,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RotateEndpointKeysResponse) Reset() {
-	*x = RotateEndpointKeysResponse{}
-	mi := &file_ragd_v1_endpoint_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RotateEndpointKeysResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RotateEndpointKeysResponse) ProtoMessage() {}
-
-func (x *RotateEndpointKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_endpoint_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RotateEndpointKeysResponse.ProtoReflect.Descriptor instead.
-func (*RotateEndpointKeysResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_endpoint_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *RotateEndpointKeysResponse) GetRotated() int32 {
-	if x != nil {
-		return x.Rotated
-	}
-	return 0
-}
-
-func (x *RotateEndpointKeysResponse) GetLost() []string {
-	if x != nil {
-		return x.Lost
-	}
-	return nil
-}
-
 var File_ragd_v1_endpoint_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_endpoint_proto_rawDesc = "" +
@@ -1115,19 +1024,14 @@ const file_ragd_v1_endpoint_proto_rawDesc = "" +
 	"\x14TestEndpointResponse\x12\x16\n" +
 	"\x06models\x18\x01 \x03(\tR\x06models\x12\x1c\n" +
 	"\tdimension\x18\x02 \x01(\x05R\tdimension\x12\x17\n" +
-	"\atook_ms\x18\x03 \x01(\x05R\x06tookMs\"\x1b\n" +
-	"\x19RotateEndpointKeysRequest\"J\n" +
-	"\x1aRotateEndpointKeysResponse\x12\x18\n" +
-	"\arotated\x18\x01 \x01(\x05R\arotated\x12\x12\n" +
-	"\x04lost\x18\x02 \x03(\tR\x04lost2\xb3\x04\n" +
+	"\atook_ms\x18\x03 \x01(\x05R\x06tookMs2\xd4\x03\n" +
 	"\x0fEndpointService\x12C\n" +
 	"\x0eCreateEndpoint\x12\x1e.ragd.v1.CreateEndpointRequest\x1a\x11.ragd.v1.Endpoint\x12B\n" +
 	"\vGetEndpoint\x12\x1b.ragd.v1.GetEndpointRequest\x1a\x11.ragd.v1.Endpoint\"\x03\x90\x02\x01\x12S\n" +
 	"\rListEndpoints\x12\x1d.ragd.v1.ListEndpointsRequest\x1a\x1e.ragd.v1.ListEndpointsResponse\"\x03\x90\x02\x01\x12C\n" +
 	"\x0eUpdateEndpoint\x12\x1e.ragd.v1.UpdateEndpointRequest\x1a\x11.ragd.v1.Endpoint\x12Q\n" +
 	"\x0eDeleteEndpoint\x12\x1e.ragd.v1.DeleteEndpointRequest\x1a\x1f.ragd.v1.DeleteEndpointResponse\x12K\n" +
-	"\fTestEndpoint\x12\x1c.ragd.v1.TestEndpointRequest\x1a\x1d.ragd.v1.TestEndpointResponse\x12]\n" +
-	"\x12RotateEndpointKeys\x12\".ragd.v1.RotateEndpointKeysRequest\x1a#.ragd.v1.RotateEndpointKeysResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
+	"\fTestEndpoint\x12\x1c.ragd.v1.TestEndpointRequest\x1a\x1d.ragd.v1.TestEndpointResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
 	file_ragd_v1_endpoint_proto_rawDescOnce sync.Once
@@ -1141,32 +1045,30 @@ func file_ragd_v1_endpoint_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_endpoint_proto_rawDescData
 }
 
-var file_ragd_v1_endpoint_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_ragd_v1_endpoint_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_ragd_v1_endpoint_proto_goTypes = []any{
-	(*Endpoint)(nil),                   // 0: ragd.v1.Endpoint
-	(*EndpointModel)(nil),              // 1: ragd.v1.EndpointModel
-	(*EndpointModels)(nil),             // 2: ragd.v1.EndpointModels
-	(*EndpointHeaders)(nil),            // 3: ragd.v1.EndpointHeaders
-	(*CreateEndpointRequest)(nil),      // 4: ragd.v1.CreateEndpointRequest
-	(*GetEndpointRequest)(nil),         // 5: ragd.v1.GetEndpointRequest
-	(*ListEndpointsRequest)(nil),       // 6: ragd.v1.ListEndpointsRequest
-	(*ListEndpointsResponse)(nil),      // 7: ragd.v1.ListEndpointsResponse
-	(*UpdateEndpointRequest)(nil),      // 8: ragd.v1.UpdateEndpointRequest
-	(*DeleteEndpointRequest)(nil),      // 9: ragd.v1.DeleteEndpointRequest
-	(*DeleteEndpointResponse)(nil),     // 10: ragd.v1.DeleteEndpointResponse
-	(*TestEndpointRequest)(nil),        // 11: ragd.v1.TestEndpointRequest
-	(*TestEndpointResponse)(nil),       // 12: ragd.v1.TestEndpointResponse
-	(*RotateEndpointKeysRequest)(nil),  // 13: ragd.v1.RotateEndpointKeysRequest
-	(*RotateEndpointKeysResponse)(nil), // 14: ragd.v1.RotateEndpointKeysResponse
-	nil,                                // 15: ragd.v1.EndpointHeaders.HeadersEntry
-	(*timestamppb.Timestamp)(nil),      // 16: google.protobuf.Timestamp
+	(*Endpoint)(nil),               // 0: ragd.v1.Endpoint
+	(*EndpointModel)(nil),          // 1: ragd.v1.EndpointModel
+	(*EndpointModels)(nil),         // 2: ragd.v1.EndpointModels
+	(*EndpointHeaders)(nil),        // 3: ragd.v1.EndpointHeaders
+	(*CreateEndpointRequest)(nil),  // 4: ragd.v1.CreateEndpointRequest
+	(*GetEndpointRequest)(nil),     // 5: ragd.v1.GetEndpointRequest
+	(*ListEndpointsRequest)(nil),   // 6: ragd.v1.ListEndpointsRequest
+	(*ListEndpointsResponse)(nil),  // 7: ragd.v1.ListEndpointsResponse
+	(*UpdateEndpointRequest)(nil),  // 8: ragd.v1.UpdateEndpointRequest
+	(*DeleteEndpointRequest)(nil),  // 9: ragd.v1.DeleteEndpointRequest
+	(*DeleteEndpointResponse)(nil), // 10: ragd.v1.DeleteEndpointResponse
+	(*TestEndpointRequest)(nil),    // 11: ragd.v1.TestEndpointRequest
+	(*TestEndpointResponse)(nil),   // 12: ragd.v1.TestEndpointResponse
+	nil,                            // 13: ragd.v1.EndpointHeaders.HeadersEntry
+	(*timestamppb.Timestamp)(nil),  // 14: google.protobuf.Timestamp
 }
 var file_ragd_v1_endpoint_proto_depIdxs = []int32{
 	1,  // 0: ragd.v1.Endpoint.models:type_name -> ragd.v1.EndpointModel
-	16, // 1: ragd.v1.Endpoint.create_time:type_name -> google.protobuf.Timestamp
-	16, // 2: ragd.v1.Endpoint.update_time:type_name -> google.protobuf.Timestamp
+	14, // 1: ragd.v1.Endpoint.create_time:type_name -> google.protobuf.Timestamp
+	14, // 2: ragd.v1.Endpoint.update_time:type_name -> google.protobuf.Timestamp
 	1,  // 3: ragd.v1.EndpointModels.models:type_name -> ragd.v1.EndpointModel
-	15, // 4: ragd.v1.EndpointHeaders.headers:type_name -> ragd.v1.EndpointHeaders.HeadersEntry
+	13, // 4: ragd.v1.EndpointHeaders.headers:type_name -> ragd.v1.EndpointHeaders.HeadersEntry
 	3,  // 5: ragd.v1.CreateEndpointRequest.headers:type_name -> ragd.v1.EndpointHeaders
 	1,  // 6: ragd.v1.CreateEndpointRequest.models:type_name -> ragd.v1.EndpointModel
 	0,  // 7: ragd.v1.ListEndpointsResponse.endpoints:type_name -> ragd.v1.Endpoint
@@ -1179,16 +1081,14 @@ var file_ragd_v1_endpoint_proto_depIdxs = []int32{
 	8,  // 14: ragd.v1.EndpointService.UpdateEndpoint:input_type -> ragd.v1.UpdateEndpointRequest
 	9,  // 15: ragd.v1.EndpointService.DeleteEndpoint:input_type -> ragd.v1.DeleteEndpointRequest
 	11, // 16: ragd.v1.EndpointService.TestEndpoint:input_type -> ragd.v1.TestEndpointRequest
-	13, // 17: ragd.v1.EndpointService.RotateEndpointKeys:input_type -> ragd.v1.RotateEndpointKeysRequest
-	0,  // 18: ragd.v1.EndpointService.CreateEndpoint:output_type -> ragd.v1.Endpoint
-	0,  // 19: ragd.v1.EndpointService.GetEndpoint:output_type -> ragd.v1.Endpoint
-	7,  // 20: ragd.v1.EndpointService.ListEndpoints:output_type -> ragd.v1.ListEndpointsResponse
-	0,  // 21: ragd.v1.EndpointService.UpdateEndpoint:output_type -> ragd.v1.Endpoint
-	10, // 22: ragd.v1.EndpointService.DeleteEndpoint:output_type -> ragd.v1.DeleteEndpointResponse
-	12, // 23: ragd.v1.EndpointService.TestEndpoint:output_type -> ragd.v1.TestEndpointResponse
-	14, // 24: ragd.v1.EndpointService.RotateEndpointKeys:output_type -> ragd.v1.RotateEndpointKeysResponse
-	18, // [18:25] is the sub-list for method output_type
-	11, // [11:18] is the sub-list for method input_type
+	0,  // 17: ragd.v1.EndpointService.CreateEndpoint:output_type -> ragd.v1.Endpoint
+	0,  // 18: ragd.v1.EndpointService.GetEndpoint:output_type -> ragd.v1.Endpoint
+	7,  // 19: ragd.v1.EndpointService.ListEndpoints:output_type -> ragd.v1.ListEndpointsResponse
+	0,  // 20: ragd.v1.EndpointService.UpdateEndpoint:output_type -> ragd.v1.Endpoint
+	10, // 21: ragd.v1.EndpointService.DeleteEndpoint:output_type -> ragd.v1.DeleteEndpointResponse
+	12, // 22: ragd.v1.EndpointService.TestEndpoint:output_type -> ragd.v1.TestEndpointResponse
+	17, // [17:23] is the sub-list for method output_type
+	11, // [11:17] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
 	11, // [11:11] is the sub-list for extension extendee
 	0,  // [0:11] is the sub-list for field type_name
@@ -1206,7 +1106,7 @@ func file_ragd_v1_endpoint_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_endpoint_proto_rawDesc), len(file_ragd_v1_endpoint_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -632,6 +632,99 @@ func (*DeleteTenantResponse) Descriptor() ([]byte, []int) {
 	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{11}
 }
 
+type ReencryptSecretsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReencryptSecretsRequest) Reset() {
+	*x = ReencryptSecretsRequest{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReencryptSecretsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReencryptSecretsRequest) ProtoMessage() {}
+
+func (x *ReencryptSecretsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReencryptSecretsRequest.ProtoReflect.Descriptor instead.
+func (*ReencryptSecretsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{12}
+}
+
+type ReencryptSecretsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Secrets that are encrypted with another key than before.
+	Reencrypted int32 `protobuf:"varint,1,opt,name=reencrypted,proto3" json:"reencrypted,omitempty"`
+	// What no master key opens: endpoints, secrets and hooks, as tenant/endpoints/name,
+	// tenant/secrets/name and tenant/hooks/name, whose tenants must give the keys again or rotate
+	// the hook's secret; and the service's own signing keys, as signing-keys/id, which it replaces
+	// itself.
+	Lost          []string `protobuf:"bytes,2,rep,name=lost,proto3" json:"lost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReencryptSecretsResponse) Reset() {
+	*x = ReencryptSecretsResponse{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReencryptSecretsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReencryptSecretsResponse) ProtoMessage() {}
+
+func (x *ReencryptSecretsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReencryptSecretsResponse.ProtoReflect.Descriptor instead.
+func (*ReencryptSecretsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ReencryptSecretsResponse) GetReencrypted() int32 {
+	if x != nil {
+		return x.Reencrypted
+	}
+	return 0
+}
+
+func (x *ReencryptSecretsResponse) GetLost() []string {
+	if x != nil {
+		return x.Lost
+	}
+	return nil
+}
+
 // ApiKey describes a credential. It never contains the secret.
 type ApiKey struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -661,7 +754,7 @@ type ApiKey struct {
 
 func (x *ApiKey) Reset() {
 	*x = ApiKey{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -673,7 +766,7 @@ func (x *ApiKey) String() string {
 func (*ApiKey) ProtoMessage() {}
 
 func (x *ApiKey) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -686,7 +779,7 @@ func (x *ApiKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApiKey.ProtoReflect.Descriptor instead.
 func (*ApiKey) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ApiKey) GetApiKeyId() string {
@@ -799,7 +892,7 @@ type AllowedNames struct {
 
 func (x *AllowedNames) Reset() {
 	*x = AllowedNames{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -811,7 +904,7 @@ func (x *AllowedNames) String() string {
 func (*AllowedNames) ProtoMessage() {}
 
 func (x *AllowedNames) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -824,7 +917,7 @@ func (x *AllowedNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllowedNames.ProtoReflect.Descriptor instead.
 func (*AllowedNames) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AllowedNames) GetNames() []string {
@@ -860,7 +953,7 @@ type CreateApiKeyRequest struct {
 
 func (x *CreateApiKeyRequest) Reset() {
 	*x = CreateApiKeyRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -872,7 +965,7 @@ func (x *CreateApiKeyRequest) String() string {
 func (*CreateApiKeyRequest) ProtoMessage() {}
 
 func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -885,7 +978,7 @@ func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CreateApiKeyRequest) GetTenantId() string {
@@ -969,7 +1062,7 @@ type CreateApiKeyResponse struct {
 
 func (x *CreateApiKeyResponse) Reset() {
 	*x = CreateApiKeyResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +1074,7 @@ func (x *CreateApiKeyResponse) String() string {
 func (*CreateApiKeyResponse) ProtoMessage() {}
 
 func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +1087,7 @@ func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CreateApiKeyResponse) GetApiKey() *ApiKey {
@@ -1025,7 +1118,7 @@ type ListApiKeysRequest struct {
 
 func (x *ListApiKeysRequest) Reset() {
 	*x = ListApiKeysRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1037,7 +1130,7 @@ func (x *ListApiKeysRequest) String() string {
 func (*ListApiKeysRequest) ProtoMessage() {}
 
 func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1050,7 +1143,7 @@ func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListApiKeysRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListApiKeysRequest) GetTenantId() string {
@@ -1085,7 +1178,7 @@ type ListApiKeysResponse struct {
 
 func (x *ListApiKeysResponse) Reset() {
 	*x = ListApiKeysResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1190,7 @@ func (x *ListApiKeysResponse) String() string {
 func (*ListApiKeysResponse) ProtoMessage() {}
 
 func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1203,7 @@ func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListApiKeysResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListApiKeysResponse) GetApiKeys() []*ApiKey {
@@ -1137,7 +1230,7 @@ type RevokeApiKeyRequest struct {
 
 func (x *RevokeApiKeyRequest) Reset() {
 	*x = RevokeApiKeyRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +1242,7 @@ func (x *RevokeApiKeyRequest) String() string {
 func (*RevokeApiKeyRequest) ProtoMessage() {}
 
 func (x *RevokeApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +1255,7 @@ func (x *RevokeApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*RevokeApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RevokeApiKeyRequest) GetApiKeyId() string {
@@ -1180,7 +1273,7 @@ type RevokeApiKeyResponse struct {
 
 func (x *RevokeApiKeyResponse) Reset() {
 	*x = RevokeApiKeyResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1192,7 +1285,7 @@ func (x *RevokeApiKeyResponse) String() string {
 func (*RevokeApiKeyResponse) ProtoMessage() {}
 
 func (x *RevokeApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1205,7 +1298,7 @@ func (x *RevokeApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*RevokeApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{21}
 }
 
 type WhoAmIRequest struct {
@@ -1216,7 +1309,7 @@ type WhoAmIRequest struct {
 
 func (x *WhoAmIRequest) Reset() {
 	*x = WhoAmIRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1321,7 @@ func (x *WhoAmIRequest) String() string {
 func (*WhoAmIRequest) ProtoMessage() {}
 
 func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1334,7 @@ func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIRequest.ProtoReflect.Descriptor instead.
 func (*WhoAmIRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{22}
 }
 
 type WhoAmIResponse struct {
@@ -1269,7 +1362,7 @@ type WhoAmIResponse struct {
 
 func (x *WhoAmIResponse) Reset() {
 	*x = WhoAmIResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1281,7 +1374,7 @@ func (x *WhoAmIResponse) String() string {
 func (*WhoAmIResponse) ProtoMessage() {}
 
 func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1294,7 +1387,7 @@ func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIResponse.ProtoReflect.Descriptor instead.
 func (*WhoAmIResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WhoAmIResponse) GetSubject() string {
@@ -1400,7 +1493,11 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\x12vector_store_names\x18\x01 \x03(\tR\x10vectorStoreNames\"2\n" +
 	"\x13DeleteTenantRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"\x16\n" +
-	"\x14DeleteTenantResponse\"\x8a\x05\n" +
+	"\x14DeleteTenantResponse\"\x19\n" +
+	"\x17ReencryptSecretsRequest\"P\n" +
+	"\x18ReencryptSecretsResponse\x12 \n" +
+	"\vreencrypted\x18\x01 \x01(\x05R\vreencrypted\x12\x12\n" +
+	"\x04lost\x18\x02 \x03(\tR\x04lost\"\x8a\x05\n" +
 	"\x06ApiKey\x12\x1c\n" +
 	"\n" +
 	"api_key_id\x18\x01 \x01(\tR\bapiKeyId\x12\x1b\n" +
@@ -1465,13 +1562,14 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\aservers\x18\x06 \x01(\v2\x15.ragd.v1.AllowedNamesR\aservers\x12/\n" +
 	"\aindexes\x18\a \x01(\v2\x15.ragd.v1.AllowedNamesR\aindexes\x12+\n" +
 	"\x05tools\x18\b \x01(\v2\x15.ragd.v1.AllowedNamesR\x05tools\x12/\n" +
-	"\aprompts\x18\t \x01(\v2\x15.ragd.v1.AllowedNamesR\aprompts2\xd9\x06\n" +
+	"\aprompts\x18\t \x01(\v2\x15.ragd.v1.AllowedNamesR\aprompts2\xb2\a\n" +
 	"\rTenantService\x12=\n" +
 	"\fCreateTenant\x12\x1c.ragd.v1.CreateTenantRequest\x1a\x0f.ragd.v1.Tenant\x12<\n" +
 	"\tGetTenant\x12\x19.ragd.v1.GetTenantRequest\x1a\x0f.ragd.v1.Tenant\"\x03\x90\x02\x01\x12M\n" +
 	"\vListTenants\x12\x1b.ragd.v1.ListTenantsRequest\x1a\x1c.ragd.v1.ListTenantsResponse\"\x03\x90\x02\x01\x12=\n" +
 	"\fUpdateTenant\x12\x1c.ragd.v1.UpdateTenantRequest\x1a\x0f.ragd.v1.Tenant\x12K\n" +
-	"\fDeleteTenant\x12\x1c.ragd.v1.DeleteTenantRequest\x1a\x1d.ragd.v1.DeleteTenantResponse\x12K\n" +
+	"\fDeleteTenant\x12\x1c.ragd.v1.DeleteTenantRequest\x1a\x1d.ragd.v1.DeleteTenantResponse\x12W\n" +
+	"\x10ReencryptSecrets\x12 .ragd.v1.ReencryptSecretsRequest\x1a!.ragd.v1.ReencryptSecretsResponse\x12K\n" +
 	"\fCreateApiKey\x12\x1c.ragd.v1.CreateApiKeyRequest\x1a\x1d.ragd.v1.CreateApiKeyResponse\x12M\n" +
 	"\vListApiKeys\x12\x1b.ragd.v1.ListApiKeysRequest\x1a\x1c.ragd.v1.ListApiKeysResponse\"\x03\x90\x02\x01\x12K\n" +
 	"\fRevokeApiKey\x12\x1c.ragd.v1.RevokeApiKeyRequest\x1a\x1d.ragd.v1.RevokeApiKeyResponse\x12`\n" +
@@ -1491,7 +1589,7 @@ func file_ragd_v1_tenant_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_tenant_proto_rawDescData
 }
 
-var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*Tenant)(nil),                      // 0: ragd.v1.Tenant
 	(*CreateTenantRequest)(nil),         // 1: ragd.v1.CreateTenantRequest
@@ -1505,72 +1603,76 @@ var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*GetVectorStoreNamesResponse)(nil), // 9: ragd.v1.GetVectorStoreNamesResponse
 	(*DeleteTenantRequest)(nil),         // 10: ragd.v1.DeleteTenantRequest
 	(*DeleteTenantResponse)(nil),        // 11: ragd.v1.DeleteTenantResponse
-	(*ApiKey)(nil),                      // 12: ragd.v1.ApiKey
-	(*AllowedNames)(nil),                // 13: ragd.v1.AllowedNames
-	(*CreateApiKeyRequest)(nil),         // 14: ragd.v1.CreateApiKeyRequest
-	(*CreateApiKeyResponse)(nil),        // 15: ragd.v1.CreateApiKeyResponse
-	(*ListApiKeysRequest)(nil),          // 16: ragd.v1.ListApiKeysRequest
-	(*ListApiKeysResponse)(nil),         // 17: ragd.v1.ListApiKeysResponse
-	(*RevokeApiKeyRequest)(nil),         // 18: ragd.v1.RevokeApiKeyRequest
-	(*RevokeApiKeyResponse)(nil),        // 19: ragd.v1.RevokeApiKeyResponse
-	(*WhoAmIRequest)(nil),               // 20: ragd.v1.WhoAmIRequest
-	(*WhoAmIResponse)(nil),              // 21: ragd.v1.WhoAmIResponse
-	(*structpb.Struct)(nil),             // 22: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),       // 23: google.protobuf.Timestamp
+	(*ReencryptSecretsRequest)(nil),     // 12: ragd.v1.ReencryptSecretsRequest
+	(*ReencryptSecretsResponse)(nil),    // 13: ragd.v1.ReencryptSecretsResponse
+	(*ApiKey)(nil),                      // 14: ragd.v1.ApiKey
+	(*AllowedNames)(nil),                // 15: ragd.v1.AllowedNames
+	(*CreateApiKeyRequest)(nil),         // 16: ragd.v1.CreateApiKeyRequest
+	(*CreateApiKeyResponse)(nil),        // 17: ragd.v1.CreateApiKeyResponse
+	(*ListApiKeysRequest)(nil),          // 18: ragd.v1.ListApiKeysRequest
+	(*ListApiKeysResponse)(nil),         // 19: ragd.v1.ListApiKeysResponse
+	(*RevokeApiKeyRequest)(nil),         // 20: ragd.v1.RevokeApiKeyRequest
+	(*RevokeApiKeyResponse)(nil),        // 21: ragd.v1.RevokeApiKeyResponse
+	(*WhoAmIRequest)(nil),               // 22: ragd.v1.WhoAmIRequest
+	(*WhoAmIResponse)(nil),              // 23: ragd.v1.WhoAmIResponse
+	(*structpb.Struct)(nil),             // 24: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),       // 25: google.protobuf.Timestamp
 }
 var file_ragd_v1_tenant_proto_depIdxs = []int32{
-	22, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
-	23, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
-	23, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
-	22, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
+	24, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
+	25, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
+	25, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
+	24, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
 	0,  // 4: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
-	22, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
-	22, // 6: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
-	23, // 7: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
-	23, // 8: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
-	23, // 9: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
-	13, // 10: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
-	13, // 11: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
-	13, // 12: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
-	13, // 13: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
-	22, // 14: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
-	23, // 15: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
-	22, // 16: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
-	13, // 17: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
-	13, // 18: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
-	13, // 19: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
-	13, // 20: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
-	22, // 21: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
-	12, // 22: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
-	12, // 23: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
-	13, // 24: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
-	13, // 25: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
-	13, // 26: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
-	13, // 27: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
+	24, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
+	24, // 6: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
+	25, // 7: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
+	25, // 8: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
+	25, // 9: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
+	15, // 10: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
+	15, // 11: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
+	15, // 12: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
+	15, // 13: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
+	24, // 14: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
+	25, // 15: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
+	24, // 16: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
+	15, // 17: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
+	15, // 18: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
+	15, // 19: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
+	15, // 20: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
+	24, // 21: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
+	14, // 22: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
+	14, // 23: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
+	15, // 24: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
+	15, // 25: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
+	15, // 26: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
+	15, // 27: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
 	1,  // 28: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
 	2,  // 29: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
 	3,  // 30: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
 	5,  // 31: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
 	10, // 32: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
-	14, // 33: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
-	16, // 34: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
-	18, // 35: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
-	6,  // 36: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
-	8,  // 37: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
-	20, // 38: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
-	0,  // 39: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
-	0,  // 40: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
-	4,  // 41: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
-	0,  // 42: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
-	11, // 43: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
-	15, // 44: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
-	17, // 45: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
-	19, // 46: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
-	7,  // 47: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
-	9,  // 48: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
-	21, // 49: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
-	39, // [39:50] is the sub-list for method output_type
-	28, // [28:39] is the sub-list for method input_type
+	12, // 33: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
+	16, // 34: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
+	18, // 35: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
+	20, // 36: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
+	6,  // 37: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
+	8,  // 38: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
+	22, // 39: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
+	0,  // 40: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
+	0,  // 41: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
+	4,  // 42: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
+	0,  // 43: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
+	11, // 44: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
+	13, // 45: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
+	17, // 46: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
+	19, // 47: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
+	21, // 48: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
+	7,  // 49: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
+	9,  // 50: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
+	23, // 51: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
+	40, // [40:52] is the sub-list for method output_type
+	28, // [28:40] is the sub-list for method input_type
 	28, // [28:28] is the sub-list for extension type_name
 	28, // [28:28] is the sub-list for extension extendee
 	0,  // [0:28] is the sub-list for field type_name
@@ -1588,7 +1690,7 @@ func file_ragd_v1_tenant_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_tenant_proto_rawDesc), len(file_ragd_v1_tenant_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,8 +27,6 @@ type Config struct {
 	// IndexOf returns the name of an index with a model of the endpoint, empty if there is
 	// none.
 	IndexOf func(ctx context.Context, q tenant.Queryer, endpointName string) (string, error)
-	// Also encrypt what else of a tenant is encrypted with the master keys.
-	Also []RotateFunc
 }
 
 // Service manages the endpoints of the calling tenant. Safe for concurrent use.
@@ -95,6 +93,12 @@ func (s *Service) seal(id tenant.ID, e *Endpoint, secret *Secret) ([]byte, error
 // endpoint, nor for another address, to which it would be sent.
 func belongsTo(id tenant.ID, name, baseURL string) []string {
 	return []string{"endpoint", string(id), name, baseURL}
+}
+
+// Sealed is the column with the secrets of endpoints.
+var Sealed = seal.Column{
+	Table: "ragd_shared.endpoints", Name: "secret", Row: "'endpoints/' || endpoint_name",
+	BelongsTo: "ARRAY['endpoint', tenant_id, endpoint_name, base_url]",
 }
 
 // open decrypts the secret of a row. Errors: Precondition.

@@ -111,13 +111,6 @@ func update(ctx context.Context, h *tenant.Handle, e Endpoint, secret []byte, ol
 	return r, err
 }
 
-// reseal replaces the encrypted secret of an endpoint if it is still the old one, and leaves
-// the time of the last update.
-func reseal(ctx context.Context, h *tenant.Handle, name string, old, fresh []byte) error {
-	_, err := h.Exec(ctx, `UPDATE ragd_shared.endpoints SET secret = $3 WHERE endpoint_name = $1 AND secret = $2`, name, old, fresh)
-	return err
-}
-
 // remove deletes an endpoint unless inUse returns an error.
 func remove(ctx context.Context, h *tenant.Handle, name string, inUse func(tenant.Queryer) error) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {

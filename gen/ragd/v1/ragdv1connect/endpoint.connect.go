@@ -51,9 +51,6 @@ const (
 	// EndpointServiceTestEndpointProcedure is the fully-qualified name of the EndpointService's
 	// TestEndpoint RPC.
 	EndpointServiceTestEndpointProcedure = "/ragd.v1.EndpointService/TestEndpoint"
-	// EndpointServiceRotateEndpointKeysProcedure is the fully-qualified name of the EndpointService's
-	// RotateEndpointKeys RPC.
-	EndpointServiceRotateEndpointKeysProcedure = "/ragd.v1.EndpointService/RotateEndpointKeys"
 )
 
 // EndpointServiceClient is a client for the ragd.v1.EndpointService service.
@@ -78,10 +75,6 @@ type EndpointServiceClient interface {
 	// does not answer and FAILED_PRECONDITION if it refuses the key; INVALID_ARGUMENT for a
 	// kind that cannot list its models.
 	TestEndpoint(context.Context, *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error)
-	// RotateEndpointKeys encrypts the keys of all tenants' endpoints, and their secrets, with
-	// the first master key. Afterwards the other master keys are no longer needed. Needs the
-	// operator's key.
-	RotateEndpointKeys(context.Context, *v1.RotateEndpointKeysRequest) (*v1.RotateEndpointKeysResponse, error)
 }
 
 // NewEndpointServiceClient constructs a client for the ragd.v1.EndpointService service. By default,
@@ -133,24 +126,17 @@ func NewEndpointServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(endpointServiceMethods.ByName("TestEndpoint")),
 			connect.WithClientOptions(opts...),
 		),
-		rotateEndpointKeys: connect.NewClient[v1.RotateEndpointKeysRequest, v1.RotateEndpointKeysResponse](
-			httpClient,
-			baseURL+EndpointServiceRotateEndpointKeysProcedure,
-			connect.WithSchema(endpointServiceMethods.ByName("RotateEndpointKeys")),
-			connect.WithClientOptions(opts...),
-		),
 	}
 }
 
 // endpointServiceClient implements EndpointServiceClient.
 type endpointServiceClient struct {
-	createEndpoint     *connect.Client[v1.CreateEndpointRequest, v1.Endpoint]
-	getEndpoint        *connect.Client[v1.GetEndpointRequest, v1.Endpoint]
-	listEndpoints      *connect.Client[v1.ListEndpointsRequest, v1.ListEndpointsResponse]
-	updateEndpoint     *connect.Client[v1.UpdateEndpointRequest, v1.Endpoint]
-	deleteEndpoint     *connect.Client[v1.DeleteEndpointRequest, v1.DeleteEndpointResponse]
-	testEndpoint       *connect.Client[v1.TestEndpointRequest, v1.TestEndpointResponse]
-	rotateEndpointKeys *connect.Client[v1.RotateEndpointKeysRequest, v1.RotateEndpointKeysResponse]
+	createEndpoint *connect.Client[v1.CreateEndpointRequest, v1.Endpoint]
+	getEndpoint    *connect.Client[v1.GetEndpointRequest, v1.Endpoint]
+	listEndpoints  *connect.Client[v1.ListEndpointsRequest, v1.ListEndpointsResponse]
+	updateEndpoint *connect.Client[v1.UpdateEndpointRequest, v1.Endpoint]
+	deleteEndpoint *connect.Client[v1.DeleteEndpointRequest, v1.DeleteEndpointResponse]
+	testEndpoint   *connect.Client[v1.TestEndpointRequest, v1.TestEndpointResponse]
 }
 
 // CreateEndpoint calls ragd.v1.EndpointService.CreateEndpoint.
@@ -207,15 +193,6 @@ func (c *endpointServiceClient) TestEndpoint(ctx context.Context, req *v1.TestEn
 	return nil, err
 }
 
-// RotateEndpointKeys calls ragd.v1.EndpointService.RotateEndpointKeys.
-func (c *endpointServiceClient) RotateEndpointKeys(ctx context.Context, req *v1.RotateEndpointKeysRequest) (*v1.RotateEndpointKeysResponse, error) {
-	response, err := c.rotateEndpointKeys.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
 // EndpointServiceHandler is an implementation of the ragd.v1.EndpointService service.
 type EndpointServiceHandler interface {
 	// CreateEndpoint creates an endpoint. Errors: ALREADY_EXISTS for a name in use, also by the
@@ -238,10 +215,6 @@ type EndpointServiceHandler interface {
 	// does not answer and FAILED_PRECONDITION if it refuses the key; INVALID_ARGUMENT for a
 	// kind that cannot list its models.
 	TestEndpoint(context.Context, *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error)
-	// RotateEndpointKeys encrypts the keys of all tenants' endpoints, and their secrets, with
-	// the first master key. Afterwards the other master keys are no longer needed. Needs the
-	// operator's key.
-	RotateEndpointKeys(context.Context, *v1.RotateEndpointKeysRequest) (*v1.RotateEndpointKeysResponse, error)
 }
 
 // NewEndpointServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -289,12 +262,6 @@ func NewEndpointServiceHandler(svc EndpointServiceHandler, opts ...connect.Handl
 		connect.WithSchema(endpointServiceMethods.ByName("TestEndpoint")),
 		connect.WithHandlerOptions(opts...),
 	)
-	endpointServiceRotateEndpointKeysHandler := connect.NewUnaryHandlerSimple(
-		EndpointServiceRotateEndpointKeysProcedure,
-		svc.RotateEndpointKeys,
-		connect.WithSchema(endpointServiceMethods.ByName("RotateEndpointKeys")),
-		connect.WithHandlerOptions(opts...),
-	)
 	return "/ragd.v1.EndpointService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case EndpointServiceCreateEndpointProcedure:
@@ -309,8 +276,6 @@ func NewEndpointServiceHandler(svc EndpointServiceHandler, opts ...connect.Handl
 			endpointServiceDeleteEndpointHandler.ServeHTTP(w, r)
 		case EndpointServiceTestEndpointProcedure:
 			endpointServiceTestEndpointHandler.ServeHTTP(w, r)
-		case EndpointServiceRotateEndpointKeysProcedure:
-			endpointServiceRotateEndpointKeysHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -342,8 +307,4 @@ func (UnimplementedEndpointServiceHandler) DeleteEndpoint(context.Context, *v1.D
 
 func (UnimplementedEndpointServiceHandler) TestEndpoint(context.Context, *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.EndpointService.TestEndpoint is not implemented"))
-}
-
-func (UnimplementedEndpointServiceHandler) RotateEndpointKeys(context.Context, *v1.RotateEndpointKeysRequest) (*v1.RotateEndpointKeysResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.EndpointService.RotateEndpointKeys is not implemented"))
 }

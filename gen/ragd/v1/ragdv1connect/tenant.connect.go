@@ -47,6 +47,9 @@ const (
 	// TenantServiceDeleteTenantProcedure is the fully-qualified name of the TenantService's
 	// DeleteTenant RPC.
 	TenantServiceDeleteTenantProcedure = "/ragd.v1.TenantService/DeleteTenant"
+	// TenantServiceReencryptSecretsProcedure is the fully-qualified name of the TenantService's
+	// ReencryptSecrets RPC.
+	TenantServiceReencryptSecretsProcedure = "/ragd.v1.TenantService/ReencryptSecrets"
 	// TenantServiceCreateApiKeyProcedure is the fully-qualified name of the TenantService's
 	// CreateApiKey RPC.
 	TenantServiceCreateApiKeyProcedure = "/ragd.v1.TenantService/CreateApiKey"
@@ -80,6 +83,11 @@ type TenantServiceClient interface {
 	// DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
 	// API keys and jobs. It cannot be undone.
 	DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error)
+	// ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
+	// of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
+	// keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
+	// operator's key. Errors: FAILED_PRECONDITION without master keys.
+	ReencryptSecrets(context.Context, *v1.ReencryptSecretsRequest) (*v1.ReencryptSecretsResponse, error)
 	// CreateApiKey creates an API key. Its secret is returned only here: the service stores
 	// only a hash.
 	CreateApiKey(context.Context, *v1.CreateApiKeyRequest) (*v1.CreateApiKeyResponse, error)
@@ -142,6 +150,12 @@ func NewTenantServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(tenantServiceMethods.ByName("DeleteTenant")),
 			connect.WithClientOptions(opts...),
 		),
+		reencryptSecrets: connect.NewClient[v1.ReencryptSecretsRequest, v1.ReencryptSecretsResponse](
+			httpClient,
+			baseURL+TenantServiceReencryptSecretsProcedure,
+			connect.WithSchema(tenantServiceMethods.ByName("ReencryptSecrets")),
+			connect.WithClientOptions(opts...),
+		),
 		createApiKey: connect.NewClient[v1.CreateApiKeyRequest, v1.CreateApiKeyResponse](
 			httpClient,
 			baseURL+TenantServiceCreateApiKeyProcedure,
@@ -191,6 +205,7 @@ type tenantServiceClient struct {
 	listTenants         *connect.Client[v1.ListTenantsRequest, v1.ListTenantsResponse]
 	updateTenant        *connect.Client[v1.UpdateTenantRequest, v1.Tenant]
 	deleteTenant        *connect.Client[v1.DeleteTenantRequest, v1.DeleteTenantResponse]
+	reencryptSecrets    *connect.Client[v1.ReencryptSecretsRequest, v1.ReencryptSecretsResponse]
 	createApiKey        *connect.Client[v1.CreateApiKeyRequest, v1.CreateApiKeyResponse]
 	listApiKeys         *connect.Client[v1.ListApiKeysRequest, v1.ListApiKeysResponse]
 	revokeApiKey        *connect.Client[v1.RevokeApiKeyRequest, v1.RevokeApiKeyResponse]
@@ -238,6 +253,15 @@ func (c *tenantServiceClient) UpdateTenant(ctx context.Context, req *v1.UpdateTe
 // DeleteTenant calls ragd.v1.TenantService.DeleteTenant.
 func (c *tenantServiceClient) DeleteTenant(ctx context.Context, req *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error) {
 	response, err := c.deleteTenant.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ReencryptSecrets calls ragd.v1.TenantService.ReencryptSecrets.
+func (c *tenantServiceClient) ReencryptSecrets(ctx context.Context, req *v1.ReencryptSecretsRequest) (*v1.ReencryptSecretsResponse, error) {
+	response, err := c.reencryptSecrets.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -312,6 +336,11 @@ type TenantServiceHandler interface {
 	// DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
 	// API keys and jobs. It cannot be undone.
 	DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error)
+	// ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
+	// of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
+	// keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
+	// operator's key. Errors: FAILED_PRECONDITION without master keys.
+	ReencryptSecrets(context.Context, *v1.ReencryptSecretsRequest) (*v1.ReencryptSecretsResponse, error)
 	// CreateApiKey creates an API key. Its secret is returned only here: the service stores
 	// only a hash.
 	CreateApiKey(context.Context, *v1.CreateApiKeyRequest) (*v1.CreateApiKeyResponse, error)
@@ -370,6 +399,12 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(tenantServiceMethods.ByName("DeleteTenant")),
 		connect.WithHandlerOptions(opts...),
 	)
+	tenantServiceReencryptSecretsHandler := connect.NewUnaryHandlerSimple(
+		TenantServiceReencryptSecretsProcedure,
+		svc.ReencryptSecrets,
+		connect.WithSchema(tenantServiceMethods.ByName("ReencryptSecrets")),
+		connect.WithHandlerOptions(opts...),
+	)
 	tenantServiceCreateApiKeyHandler := connect.NewUnaryHandlerSimple(
 		TenantServiceCreateApiKeyProcedure,
 		svc.CreateApiKey,
@@ -421,6 +456,8 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 			tenantServiceUpdateTenantHandler.ServeHTTP(w, r)
 		case TenantServiceDeleteTenantProcedure:
 			tenantServiceDeleteTenantHandler.ServeHTTP(w, r)
+		case TenantServiceReencryptSecretsProcedure:
+			tenantServiceReencryptSecretsHandler.ServeHTTP(w, r)
 		case TenantServiceCreateApiKeyProcedure:
 			tenantServiceCreateApiKeyHandler.ServeHTTP(w, r)
 		case TenantServiceListApiKeysProcedure:
@@ -460,6 +497,10 @@ func (UnimplementedTenantServiceHandler) UpdateTenant(context.Context, *v1.Updat
 
 func (UnimplementedTenantServiceHandler) DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.DeleteTenant is not implemented"))
+}
+
+func (UnimplementedTenantServiceHandler) ReencryptSecrets(context.Context, *v1.ReencryptSecretsRequest) (*v1.ReencryptSecretsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.ReencryptSecrets is not implemented"))
 }
 
 func (UnimplementedTenantServiceHandler) CreateApiKey(context.Context, *v1.CreateApiKeyRequest) (*v1.CreateApiKeyResponse, error) {
