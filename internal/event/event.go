@@ -28,7 +28,7 @@ type Event struct {
 	// Name identifies what was created, changed or deleted: the id of a document, the name
 	// of anything else.
 	Name string
-	// Index is the name of the index that a document is in; empty for other kinds.
+	// Index is the name of the index that a document is in or a tool is over; empty for none.
 	Index string
 }
 

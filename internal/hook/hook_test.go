@@ -411,7 +411,10 @@ func TestBadHooksAreRefused(t *testing.T) {
 func TestHooksNeedAnAdministratorOfTheWholeTenant(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true, MasterKeys: masterKeys()})
-	s.Tenant(t, "acme")
+	_, err := s.Tenant(t, "acme").CreateHook(t.Context(), &ragdv1.CreateHookRequest{HookName: "mine", Url: "https://example.com", Events: []string{"*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for what, req := range map[string]*ragdv1.CreateApiKeyRequest{
 		"a writer":                     {Scopes: []string{"write"}},
 		"an admin with a filter":       {Scopes: []string{"admin"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": "x"})},
@@ -421,10 +424,36 @@ func TestHooksNeedAnAdministratorOfTheWholeTenant(t *testing.T) {
 	} {
 		req.TenantId = "acme"
 		c := s.Client(s.Key(t, req))
-		_, err := c.CreateHook(t.Context(), &ragdv1.CreateHookRequest{HookName: "h", Url: "https://example.com", Events: []string{"*"}})
-		servicetest.WantCode(t, what, err, connect.CodePermissionDenied)
-		_, err = c.ListHooks(t.Context(), &ragdv1.ListHooksRequest{})
-		servicetest.WantCode(t, what, err, connect.CodePermissionDenied)
+		ctx := t.Context()
+		for method, call := range map[string]func() error{
+			"CreateHook": func() error {
+				_, err := c.CreateHook(ctx, &ragdv1.CreateHookRequest{HookName: "h", Url: "https://example.com", Events: []string{"*"}})
+				return err
+			},
+			"GetHook":    func() error { _, err := c.GetHook(ctx, &ragdv1.GetHookRequest{HookName: "mine"}); return err },
+			"ListHooks":  func() error { _, err := c.ListHooks(ctx, &ragdv1.ListHooksRequest{}); return err },
+			"UpdateHook": func() error { _, err := c.UpdateHook(ctx, &ragdv1.UpdateHookRequest{HookName: "mine"}); return err },
+			"DeleteHook": func() error { _, err := c.DeleteHook(ctx, &ragdv1.DeleteHookRequest{HookName: "mine"}); return err },
+			"RotateHookSecret": func() error {
+				_, err := c.RotateHookSecret(ctx, &ragdv1.RotateHookSecretRequest{HookName: "mine"})
+				return err
+			},
+			"TestHook": func() error { _, err := c.TestHook(ctx, &ragdv1.TestHookRequest{HookName: "mine"}); return err },
+			"ListDeliveries": func() error {
+				_, err := c.ListDeliveries(ctx, &ragdv1.ListDeliveriesRequest{HookName: "mine"})
+				return err
+			},
+			"ReplayDelivery": func() error {
+				_, err := c.ReplayDelivery(ctx, &ragdv1.ReplayDeliveryRequest{HookName: "mine", DeliveryId: "d"})
+				return err
+			},
+			"ReplayFailed": func() error {
+				_, err := c.ReplayFailed(ctx, &ragdv1.ReplayFailedRequest{HookName: "mine"})
+				return err
+			},
+		} {
+			servicetest.WantCode(t, what+" calls "+method, call(), connect.CodePermissionDenied)
+		}
 	}
 }
 

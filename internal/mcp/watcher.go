@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -38,38 +39,37 @@ type watchers struct {
 	byTenant map[tenant.ID]map[string]*watcher // by the name of the server
 }
 
-// watcher notifies the clients of one server of a tenant of changes. It holds URIs of resources and
-// no content: a notified client reads with its own rights.
+// watcher notifies the clients of one server of a tenant of changes that they may see. It holds
+// URIs of resources and no content: a notified client reads with its own rights.
 type watcher struct {
 	name   string // empty for the default server
 	server *server.MCPServer
 	// definition is what the last request found, which says what the server shows.
 	definition atomic.Pointer[own.Server]
 
-	mu         sync.Mutex
-	subscribed map[subscription]subscriber
-	changed    map[string]bool // URIs, since the last notification
-	tools      bool            // whether the tool list has changed, by a tool or by an index that schemas name
-	prompts    bool            // whether the list of prompts has changed
-	timer      *time.Timer     // nil while nothing has changed
+	mu            sync.Mutex
+	clients       map[any]*listener // by session id, or by the stream of a request where there are no sessions
+	subscriptions int               // of all clients
+	changes       map[change]bool   // since the last notification
+	everything    bool              // whether anything may have changed
+	timer         *time.Timer       // nil while nothing has changed
 }
 
-// subscription is one client's subscription to one URI. The client is a session id, or
-// the stream of a request where there are no sessions.
-type subscription struct {
-	client any
-	uri    string
+// change is what has changed.
+type change struct {
+	kind        event.Kind
+	name, index string
 }
 
-// subscriber is how a client is notified, and of what: the resource of the service that the URI of
-// the subscription stands for.
-type subscriber struct {
-	watched string
-	send    deliver
+// listener is a client that is notified.
+type listener struct {
+	bounds     tenant.Bounds // of the credential
+	send       deliver
+	subscribed map[string]string // URIs, and the URI of the service that each stands for
 }
 
 // deliver sends a notification to a client. It returns false if the client is gone.
-type deliver func(uri string) bool
+type deliver func(method string, params map[string]any) bool
 
 func newWatchers(tools *toolset.Set) *watchers {
 	return &watchers{tools: tools, byTenant: map[tenant.ID]map[string]*watcher{}}
@@ -118,127 +118,210 @@ func (w *watchers) receive(e event.Event) {
 }
 
 func newWatcher(name string) *watcher {
-	return &watcher{name: name, subscribed: map[subscription]subscriber{}, changed: map[string]bool{}}
+	return &watcher{name: name, clients: map[any]*listener{}, changes: map[change]bool{}}
 }
 
 func (w *watcher) record(e event.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch {
-	case e.Tenant == "" || e.Kind == event.Server && e.Name == cmp.Or(w.name, own.Default): // anything may have changed
-		w.tools, w.prompts = true, true
-		w.changed[indexesURI] = true
-		for _, s := range w.subscribed {
-			w.changed[s.watched] = true
+	switch e.Kind {
+	case event.Prompt, event.Tool, event.Index, event.Document:
+		c := change{e.Kind, e.Name, e.Index}
+		if of := w.definition.Load(); of != nil && !c.visible(of.Bounds()) {
+			return
 		}
-	case !w.shows(e):
-		return
-	case e.Kind == event.Prompt:
-		w.prompts = true
-	case e.Kind == event.Tool:
-		w.tools = true
-	case e.Kind == event.Index:
-		w.tools = true
-		w.changed[indexURI(e.Name)], w.changed[indexesURI] = true, true
-	case e.Kind == event.Document: // it changes the counts of its index, too
-		w.changed[documentURI(e.Index, e.Name)] = true
-		w.changed[indexURI(e.Index)], w.changed[indexesURI] = true, true
+		w.changes[c] = true
+	case event.Server:
+		if e.Name != cmp.Or(w.name, own.Default) {
+			return
+		}
+		w.everything = true
 	default:
-		return
+		if e.Tenant != "" {
+			return
+		}
+		w.everything = true
 	}
 	if w.timer == nil {
 		w.timer = time.AfterFunc(notifyDelay, w.notify)
 	}
 }
 
-// shows reports whether the server shows what an event is about.
-func (w *watcher) shows(e event.Event) bool {
-	of := w.definition.Load()
-	if of == nil {
-		return true
-	}
-	switch e.Kind {
+// visible reports whether bounds allow what has changed.
+func (c change) visible(b tenant.Bounds) bool {
+	switch c.kind {
 	case event.Tool:
-		return of.Bounds().MayUseTool(e.Name)
+		return b.MayUseTool(c.name) && (c.index == "" || b.MayUseIndex(c.index))
 	case event.Prompt:
-		return of.Bounds().MayUsePrompt(e.Name)
+		return b.MayUsePrompt(c.name)
 	case event.Index:
-		return of.Bounds().MayUseIndex(e.Name)
-	case event.Document:
-		return of.Bounds().MayUseIndex(e.Index)
+		return b.MayUseIndex(c.name)
 	}
-	return true
+	return b.MayUseIndex(c.index)
 }
 
-// notify notifies the clients of the changes since the last call.
-func (w *watcher) notify() {
-	w.mu.Lock()
-	tools, prompts, resources := w.tools, w.prompts, len(w.changed) > 0
-	due := map[subscription]deliver{}
-	for s, to := range w.subscribed {
-		if w.affects(to.watched) {
-			due[s] = to.send
-		}
-	}
-	w.changed, w.tools, w.prompts, w.timer = map[string]bool{}, false, false, nil
-	w.mu.Unlock()
+// news is what has changed for clients with the same bounds.
+type news struct {
+	tools     bool // the list of tools, by a tool or by an index that schemas name
+	prompts   bool
+	resources bool
+	all       bool            // of the resources
+	uris      map[string]bool // of the resources that have changed, unless all have
+}
 
-	if resources {
-		w.server.SendNotificationToAllClients(mcpgo.MethodNotificationResourcesListChanged, nil)
+// newsFor returns what has changed for clients with these bounds. Keys of tools read no
+// resources.
+func (w *watcher) newsFor(b tenant.Bounds) news {
+	if w.everything {
+		return news{tools: true, prompts: true, resources: b.Tools == nil, all: true}
 	}
-	if tools {
-		w.server.SendNotificationToAllClients(mcpgo.MethodNotificationToolsListChanged, nil)
-	}
-	if prompts {
-		w.server.SendNotificationToAllClients(mcpgo.MethodNotificationPromptsListChanged, nil)
-	}
-	for s, send := range due {
-		if !send(s.uri) {
-			w.drop(s)
+	n := news{uris: map[string]bool{}}
+	for c := range w.changes {
+		if !c.visible(b) {
+			continue
+		}
+		switch c.kind {
+		case event.Prompt:
+			n.prompts = true
+		case event.Tool:
+			n.tools = true
+		case event.Index:
+			n.tools = true
+			n.uris[indexURI(c.name)], n.uris[indexesURI] = true, true
+		default: // a document changes the counts of its index, too
+			n.uris[documentURI(c.index, c.name)] = true
+			n.uris[indexURI(c.index)], n.uris[indexesURI] = true, true
 		}
 	}
+	n.resources = len(n.uris) > 0 && b.Tools == nil
+	return n
 }
 
 // affects reports whether the resource of a URI has changed: what is below a document or an
 // index changes with it.
-func (w *watcher) affects(uri string) bool {
+func (n news) affects(uri string) bool {
+	if n.all || n.uris[uri] {
+		return n.all || n.resources
+	}
 	p, err := parseResource(uri)
 	switch {
-	case err != nil:
+	case err != nil || !n.resources:
 		return false
 	case p.documentID != "":
-		return w.changed[uri] || w.changed[documentURI(p.index, p.documentID)]
-	case p.index != "":
-		return w.changed[uri] || w.changed[indexURI(p.index)]
+		return n.uris[documentURI(p.index, p.documentID)]
 	}
-	return w.changed[uri]
+	return p.index != "" && n.uris[indexURI(p.index)]
 }
 
-func (w *watcher) add(s subscription, to subscriber) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.subscribed) < maxSubscriptions {
-		w.subscribed[s] = to
+// notice is a notification that is due to a client.
+type notice struct {
+	client any
+	send   deliver
+	method string
+	params map[string]any
+}
+
+// notify notifies the clients of the changes since the last call.
+func (w *watcher) notify() {
+	for _, n := range w.due() {
+		if !n.send(n.method, n.params) {
+			w.drop(n.client)
+		}
 	}
 }
 
-func (w *watcher) drop(s subscription) {
+// due returns the notifications of the changes since the last call.
+func (w *watcher) due() []notice {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.subscribed, s)
+	var all []notice
+	byBounds := map[string]news{}
+	for id, c := range w.clients {
+		bounds := c.bounds.String()
+		n, ok := byBounds[bounds]
+		if !ok {
+			n = w.newsFor(c.bounds)
+			byBounds[bounds] = n
+		}
+		for method, changed := range map[string]bool{
+			mcpgo.MethodNotificationResourcesListChanged: n.resources,
+			mcpgo.MethodNotificationToolsListChanged:     n.tools,
+			mcpgo.MethodNotificationPromptsListChanged:   n.prompts,
+		} {
+			if changed {
+				all = append(all, notice{id, c.send, method, nil})
+			}
+		}
+		for uri, watched := range c.subscribed {
+			if n.affects(watched) {
+				all = append(all, notice{id, c.send, mcpgo.MethodNotificationResourceUpdated, map[string]any{"uri": uri}})
+			}
+		}
+	}
+	w.changes, w.everything, w.timer = map[change]bool{}, false, nil
+	return all
 }
 
-// dropClient drops all subscriptions of a client.
-func (w *watcher) dropClient(client any) {
+// add notifies a client from now on, until drop. Further calls keep its subscriptions.
+func (w *watcher) add(ctx context.Context, client any, send deliver) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	maps.DeleteFunc(w.subscribed, func(s subscription, _ subscriber) bool { return s.client == client })
+	c := w.clients[client]
+	if c == nil {
+		c = &listener{subscribed: map[string]string{}}
+		w.clients[client] = c
+	}
+	c.bounds, c.send = tenant.BoundsOf(ctx), send
 }
 
-// hook registers hooks that pass subscriptions to the watcher. A client can subscribe
+// subscribe notifies a client of changes of the resource watched, under the URI that it has given.
+func (w *watcher) subscribe(client any, uri, watched string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.clients[client]
+	if c == nil {
+		return
+	}
+	if _, again := c.subscribed[uri]; !again {
+		if w.subscriptions >= maxSubscriptions {
+			return
+		}
+		w.subscriptions++
+	}
+	c.subscribed[uri] = watched
+}
+
+func (w *watcher) unsubscribe(client any, uri string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.clients[client]
+	if c == nil {
+		return
+	}
+	if _, subscribed := c.subscribed[uri]; subscribed {
+		delete(c.subscribed, uri)
+		w.subscriptions--
+	}
+}
+
+// drop forgets a client with its subscriptions.
+func (w *watcher) drop(client any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c := w.clients[client]; c != nil {
+		w.subscriptions -= len(c.subscribed)
+		delete(w.clients, client)
+	}
+}
+
+// hook registers hooks that pass clients and subscriptions to the watcher. A client can subscribe
 // only to resources that it may read.
 func (s *protocol) hook(w *watcher, hooks *server.Hooks) {
 	hooks.AddBeforeAny(func(ctx context.Context, _ any, _ mcpgo.MCPMethod, _ any) { w.definition.Store(own.FromContext(ctx)) })
+	hooks.AddOnRegisterSession(func(ctx context.Context, session server.ClientSession) {
+		w.add(ctx, session.SessionID(), w.toSession(session.SessionID()))
+	})
+	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) { w.drop(session.SessionID()) })
 	hooks.AddBeforeSubscribe(func(ctx context.Context, _ any, req *mcpgo.SubscribeRequest) {
 		session := server.ClientSessionFromContext(ctx)
 		if session == nil || req.Params.URI == "" {
@@ -254,44 +337,62 @@ func (s *protocol) hook(w *watcher, hooks *server.Hooks) {
 			req.Params.URI = "" // the library refuses it
 			return
 		}
-		id := session.SessionID()
-		w.add(subscription{id, req.Params.URI}, subscriber{watched, func(uri string) bool {
-			return w.server.SendNotificationToSpecificClient(id, mcpgo.MethodNotificationResourceUpdated, map[string]any{"uri": uri}) == nil
-		}})
+		w.add(ctx, session.SessionID(), w.toSession(session.SessionID()))
+		w.subscribe(session.SessionID(), req.Params.URI, watched)
 	})
 	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, req *mcpgo.UnsubscribeRequest, _ *mcpgo.EmptyResult) {
 		if session := server.ClientSessionFromContext(ctx); session != nil {
-			w.drop(subscription{session.SessionID(), req.Params.URI})
+			w.unsubscribe(session.SessionID(), req.Params.URI)
 		}
 	})
-	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) { w.dropClient(session.SessionID()) })
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, req *mcpgo.SubscriptionsListenRequest) {
 		session := server.ClientSessionFromContext(ctx)
+		if session == nil {
+			req.Params.Notifications.ResourceSubscriptions = nil
+			return
+		}
+		w.add(ctx, session, toStream(session, req.Params.Notifications))
 		var allowed []string
 		for _, uri := range req.Params.Notifications.ResourceSubscriptions {
-			if watched, err := s.watched(ctx, uri); session != nil && err == nil {
+			if watched, err := s.watched(ctx, uri); err == nil {
 				allowed = append(allowed, uri)
-				w.add(subscription{session, uri}, subscriber{watched, func(uri string) bool { return sendUpdate(session, uri) }})
+				w.subscribe(session, uri, watched)
 			}
 		}
 		req.Params.Notifications.ResourceSubscriptions = allowed
-		context.AfterFunc(ctx, func() { w.dropClient(session) })
+		context.AfterFunc(ctx, func() { w.drop(session) })
 	})
 }
 
-// sendUpdate sends an update to the stream of a client without a session.
-func sendUpdate(session server.ClientSession, uri string) bool {
-	select {
-	case session.NotificationChannel() <- mcpgo.JSONRPCNotification{
-		JSONRPC: mcpgo.JSONRPC_VERSION,
-		Notification: mcpgo.Notification{
-			Method: mcpgo.MethodNotificationResourceUpdated,
-			Params: mcpgo.NotificationParams{AdditionalFields: map[string]any{"uri": uri}},
-		},
-	}:
-	default: // the client does not read; its stream ends with its connection
+// toSession returns a function that notifies the client of a session.
+func (w *watcher) toSession(id string) deliver {
+	return func(method string, params map[string]any) bool {
+		return !errors.Is(w.server.SendNotificationToSpecificClient(id, method, params), server.ErrSessionNotFound)
 	}
-	return true
+}
+
+// toStream returns a function that sends what a client without a session wants to its stream.
+func toStream(session server.ClientSession, wanted mcpgo.SubscriptionFilter) deliver {
+	refused := map[string]bool{
+		mcpgo.MethodNotificationResourcesListChanged: !wanted.ResourcesListChanged,
+		mcpgo.MethodNotificationToolsListChanged:     !wanted.ToolsListChanged,
+		mcpgo.MethodNotificationPromptsListChanged:   !wanted.PromptsListChanged,
+	}
+	return func(method string, params map[string]any) bool {
+		if refused[method] {
+			return true
+		}
+		select {
+		case session.NotificationChannel() <- mcpgo.JSONRPCNotification{
+			JSONRPC: mcpgo.JSONRPC_VERSION,
+			Notification: mcpgo.Notification{
+				Method: method, Params: mcpgo.NotificationParams{AdditionalFields: params},
+			},
+		}:
+		default: // the client does not read; its stream ends with its connection
+		}
+		return true
+	}
 }
 
 // watched returns the URI of the service for a resource that the caller may read: that of the

@@ -143,3 +143,85 @@ func TestClientsAreNotifiedOfChanges(t *testing.T) {
 		})
 	}
 }
+
+// A client hears of a change only if its credential may use what has changed: neither lists nor
+// subscribed resources tell it of other indexes, tools and prompts.
+func TestBoundClientsAreNotifiedOfWhatTheyMayUse(t *testing.T) {
+	t.Parallel()
+	const tools, prompts, resources = "notifications/tools/list_changed ", "notifications/prompts/list_changed ", "notifications/resources/list_changed "
+	for era := range mcptest.Eras {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			s := servicetest.New(t, service.Config{})
+			acme, ctx := s.Tenant(t, "acme"), t.Context()
+			acme.Index(t, "docs")
+			key := func(req *ragdv1.CreateApiKeyRequest) string {
+				req.TenantId, req.Scopes = "acme", []string{"read"}
+				return s.Key(t, req)
+			}
+			here := s.URL + mcphttp.Path
+			ofIndex := watching(t, here, era, key(&ragdv1.CreateApiKeyRequest{Indexes: allowed("docs")}), "ragd://indexes", "ragd://indexes/docs")
+			ofTool := watching(t, here, era, key(&ragdv1.CreateApiKeyRequest{Tools: allowed("mine"), Indexes: allowed("docs")}))
+			ofPrompt := watching(t, here, era, key(&ragdv1.CreateApiKeyRequest{Prompts: allowed("greet"), Indexes: allowed("docs"), Tools: allowed("mine")}))
+			everything := watching(t, here, era, acme.Secret)
+			time.Sleep(settled)
+			for _, c := range []<-chan string{ofIndex, ofTool, ofPrompt, everything} {
+				for len(c) > 0 {
+					<-c
+				}
+			}
+
+			acme.Index(t, "secret")
+			acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "secret", Uri: "a", Source: servicetest.Text("text")})
+			makeTool := func(name, index string) {
+				t.Helper()
+				_, err := acme.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: name, Kind: "vector_query", Settings: servicetest.Object(t, map[string]any{"indexName": index})})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			makeTool("over_secret", "secret")
+			makePrompt := func(name string) {
+				t.Helper()
+				_, err := acme.CreatePrompt(ctx, &ragdv1.CreatePromptRequest{PromptName: name, Messages: []*ragdv1.PromptMessage{{Role: "user", Content: &ragdv1.PromptMessage_Text{Text: "hi"}}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			makePrompt("other")
+			collect(t, everything, tools, resources, prompts)
+			time.Sleep(settled)
+			for len(ofIndex) > 0 {
+				if one := <-ofIndex; one != prompts {
+					t.Errorf("a key of an index is told: %s", one)
+				}
+			}
+			for len(ofTool) > 0 {
+				if one := <-ofTool; one != prompts {
+					t.Errorf("a key of a tool is told: %s", one)
+				}
+			}
+			for len(ofPrompt) > 0 {
+				t.Errorf("a key of a prompt is told: %s", <-ofPrompt)
+			}
+
+			makeTool("mine", "docs")
+			makePrompt("greet")
+			acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "a", Source: servicetest.Text("text")})
+			collect(t, ofIndex, tools, resources, prompts, "notifications/resources/updated ragd://indexes", "notifications/resources/updated ragd://indexes/docs")
+			collect(t, ofTool, tools, prompts)
+			collect(t, ofPrompt, tools, prompts)
+			time.Sleep(settled)
+			for len(ofTool) > 0 {
+				if one := <-ofTool; one == resources {
+					t.Error("a key of a tool, which reads no resources, is told of them")
+				}
+			}
+			// A tool that moves away from the index disappears for the key.
+			if _, err := acme.UpdateTool(ctx, &ragdv1.UpdateToolRequest{ToolName: "mine", Settings: servicetest.Object(t, map[string]any{"indexName": "secret"})}); err != nil {
+				t.Fatal(err)
+			}
+			collect(t, ofTool, tools)
+		})
+	}
+}

@@ -286,6 +286,76 @@ func TestWatchersReceiveOnlyWhatTheirCredentialMaySee(t *testing.T) {
 	}
 }
 
+// Changes of what a key may not use are no events for it: other indexes, tools over them, and names
+// outside of its bounds.
+func TestBoundWatchersHearOfWhatTheyMayUse(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme, ctx := s.Tenant(t, "acme"), t.Context()
+	acme.Index(t, "docs")
+	types := []string{"index.*", "tools.*", "prompts.*", "server.*", "job.*", "hook.*", "key.*"}
+	bound := func(req *ragdv1.CreateApiKeyRequest) *watched {
+		req.TenantId, req.Scopes = "acme", []string{"admin"}
+		return watchEvents(t, s.Client(s.Key(t, req)), &ragdv1.WatchEventsRequest{Types: types})
+	}
+	ofIndex, ofPrompt := bound(&ragdv1.CreateApiKeyRequest{Indexes: names("docs")}), bound(&ragdv1.CreateApiKeyRequest{Prompts: names("greet"), Indexes: names()})
+	change := func(index, tool, prompt string) {
+		t.Helper()
+		if index != "docs" {
+			acme.Index(t, index)
+		}
+		settings := servicetest.Object(t, map[string]any{"indexName": index})
+		if _, err := acme.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: tool, Kind: "vector_query", Settings: settings}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := acme.CreatePrompt(ctx, &ragdv1.CreatePromptRequest{PromptName: prompt, Messages: []*ragdv1.PromptMessage{{Content: &ragdv1.PromptMessage_Text{Text: "hi"}}}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := acme.UploadDocument(ctx, &ragdv1.UploadDocumentRequest{IndexName: index, Uri: "a", Source: servicetest.Text("text")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change("secret", "over_secret", "other")
+	change("docs", "over_docs", "greet")
+	got := func(w *watched, n int) []string {
+		t.Helper()
+		var all []string
+		for range n {
+			e := w.next(t)
+			name, _ := e.Data.AsMap()["name"].(string)
+			all = append(all, strings.TrimSpace(e.Type+" "+name))
+		}
+		return all
+	}
+	// An index bounds no names of prompts.
+	if all := got(ofIndex, 4); !slices.Equal(all, []string{"prompts.changed other", "tools.changed over_docs", "prompts.changed greet", "job.queued"}) {
+		t.Errorf("a key of an index hears of %q", all)
+	}
+	if all := got(ofPrompt, 1); !slices.Equal(all, []string{"prompts.changed greet"}) {
+		t.Errorf("a key of a prompt hears of %q", all)
+	}
+	// A tool that leaves the index is a change for those who can no longer see it.
+	if _, err := acme.UpdateTool(ctx, &ragdv1.UpdateToolRequest{ToolName: "over_docs", Settings: servicetest.Object(t, map[string]any{"indexName": "secret"})}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := acme.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: "over_docs"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := acme.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: "over_secret"}); err != nil {
+		t.Fatal(err)
+	}
+	acme.Index(t, "more")
+	if _, err := acme.DeletePrompt(ctx, &ragdv1.DeletePromptRequest{PromptName: "greet"}); err != nil {
+		t.Fatal(err)
+	}
+	if all := got(ofIndex, 2); !slices.Equal(all, []string{"tools.changed over_docs", "prompts.changed greet"}) {
+		t.Errorf("a key of an index hears of %q", all)
+	}
+	if all := got(ofPrompt, 1); !slices.Equal(all, []string{"prompts.changed greet"}) {
+		t.Errorf("a key of a prompt hears of %q", all)
+	}
+}
+
 func TestKeysThatAreCreatedAndRevokedAreEvents(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{})

@@ -8,20 +8,26 @@ CREATE FUNCTION current_tenant() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN starts_with(current_user, 'tenant_') THEN substr(current_user, length('tenant_') + 1) END;
 
 -- Changes are announced to every instance of the service on the channel ragd_event, when
--- their transaction commits, as {"schema", "kind", "name"}, and for documents with "index".
+-- their transaction commits, as {"schema", "kind", "name"}, and with "index" for what is in an index.
 
 -- announce announces a row of a table with rows of all tenants that was created, changed or
--- deleted. Its arguments are the kind and the column that names the row:
+-- deleted. Its arguments are the kind, the column that names the row, and, for what may be over an
+-- index, the path of its name in the row as JSON. A row that moves to another index has changed in
+-- both.
 --
 --	CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON tools
---		FOR EACH ROW EXECUTE FUNCTION announce('tool', 'tool_name');
+--		FOR EACH ROW EXECUTE FUNCTION announce('tool', 'tool_name', '{settings,indexName}');
 CREATE FUNCTION announce() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
+	before  jsonb := to_jsonb(CASE WHEN TG_OP = 'INSERT' THEN NEW ELSE OLD END);
 	changed jsonb := to_jsonb(CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END);
+	within  text;
 BEGIN
-	PERFORM pg_notify('ragd_event', json_build_object(
-		'schema', 'tenant_' || (changed ->> 'tenant_id'), 'kind', TG_ARGV[0], 'name', changed ->> TG_ARGV[1])::text);
-	PERFORM ragd_shared.record_change(TG_ARGV[0], changed ->> TG_ARGV[1], TG_OP);
+	FOR within IN SELECT DISTINCT coalesce(r #>> TG_ARGV[2]::text[], '') FROM unnest(ARRAY[before, changed]) AS r LOOP
+		PERFORM pg_notify('ragd_event', json_build_object(
+			'schema', 'tenant_' || (changed ->> 'tenant_id'), 'kind', TG_ARGV[0], 'name', changed ->> TG_ARGV[1], 'index', within)::text);
+		PERFORM ragd_shared.record_change(TG_ARGV[0], changed ->> TG_ARGV[1], within, TG_OP);
+	END LOOP;
 	RETURN NULL;
 END
 $$;
@@ -119,6 +125,8 @@ $$;
 
 -- index_changed announces an index that was created, changed or deleted.
 CREATE FUNCTION index_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	name text := CASE WHEN TG_OP = 'DELETE' THEN OLD.index_name ELSE NEW.index_name END;
 BEGIN
 	IF TG_OP <> 'INSERT' THEN
 		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'kind', 'index', 'name', OLD.index_name)::text);
@@ -126,7 +134,7 @@ BEGIN
 	IF TG_OP <> 'DELETE' THEN
 		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'kind', 'index', 'name', NEW.index_name)::text);
 	END IF;
-	PERFORM ragd_shared.record_change('index', CASE WHEN TG_OP = 'DELETE' THEN OLD.index_name ELSE NEW.index_name END, TG_OP);
+	PERFORM ragd_shared.record_change('index', name, name, TG_OP);
 	RETURN NULL;
 END
 $$;

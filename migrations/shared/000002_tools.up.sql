@@ -21,4 +21,4 @@ ALTER TABLE tools ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_rows ON tools USING (tenant_id = current_tenant());
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON tools
-	FOR EACH ROW EXECUTE FUNCTION announce('tool', 'tool_name');
+	FOR EACH ROW EXECUTE FUNCTION announce('tool', 'tool_name', '{settings,indexName}');

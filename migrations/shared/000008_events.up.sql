@@ -160,14 +160,14 @@ END
 $$;
 
 -- record_change writes the event of something with a name that was created, changed or
--- deleted. operation is the TG_OP of the trigger.
-CREATE FUNCTION record_change(kind text, name text, operation text) RETURNS void LANGUAGE plpgsql AS $$
+-- deleted. index_name is empty for what is over no index, operation is the TG_OP of the trigger.
+CREATE FUNCTION record_change(kind text, name text, index_name text, operation text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	topic text := CASE WHEN kind IN ('tool', 'prompt') THEN kind || 's' ELSE kind END;
 BEGIN
 	IF ragd_shared.event_wanted(topic) THEN
 		INSERT INTO ragd_shared.events (type, index_name, data)
-		VALUES (topic || '.changed', CASE kind WHEN 'index' THEN name ELSE '' END, jsonb_build_object(
+		VALUES (topic || '.changed', record_change.index_name, jsonb_build_object(
 			'name', name, 'change', CASE operation WHEN 'INSERT' THEN 'created' WHEN 'UPDATE' THEN 'updated' ELSE 'deleted' END));
 	END IF;
 END

@@ -101,7 +101,7 @@ var Types = []Type{
 	{"key.created", "An API key of the tenant was created."},
 	{"key.revoked", "An API key of the tenant was revoked."},
 	{"index.changed", "An index was created, changed or deleted."},
-	{"tools.changed", "A tool of the tenant was created, changed or deleted."},
+	{"tools.changed", "A tool of the tenant was created, changed or deleted. One that moves to another index has an event for each of the two."},
 	{"prompts.changed", "A prompt of the tenant was created, changed or deleted."},
 	{"server.changed", "An MCP server of the tenant was created, changed or deleted."},
 	{"context.changed", "A declared key of the request context was created, changed or deleted."},

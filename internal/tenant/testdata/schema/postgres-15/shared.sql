@@ -12,11 +12,15 @@ CREATE FUNCTION ragd_shared.announce() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
+	before  jsonb := to_jsonb(CASE WHEN TG_OP = 'INSERT' THEN NEW ELSE OLD END);
 	changed jsonb := to_jsonb(CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END);
+	within  text;
 BEGIN
-	PERFORM pg_notify('ragd_event', json_build_object(
-		'schema', 'tenant_' || (changed ->> 'tenant_id'), 'kind', TG_ARGV[0], 'name', changed ->> TG_ARGV[1])::text);
-	PERFORM ragd_shared.record_change(TG_ARGV[0], changed ->> TG_ARGV[1], TG_OP);
+	FOR within IN SELECT DISTINCT coalesce(r #>> TG_ARGV[2]::text[], '') FROM unnest(ARRAY[before, changed]) AS r LOOP
+		PERFORM pg_notify('ragd_event', json_build_object(
+			'schema', 'tenant_' || (changed ->> 'tenant_id'), 'kind', TG_ARGV[0], 'name', changed ->> TG_ARGV[1], 'index', within)::text);
+		PERFORM ragd_shared.record_change(TG_ARGV[0], changed ->> TG_ARGV[1], within, TG_OP);
+	END LOOP;
 	RETURN NULL;
 END
 $$;
@@ -204,6 +208,8 @@ $$;
 CREATE FUNCTION ragd_shared.index_changed() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+	name text := CASE WHEN TG_OP = 'DELETE' THEN OLD.index_name ELSE NEW.index_name END;
 BEGIN
 	IF TG_OP <> 'INSERT' THEN
 		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'kind', 'index', 'name', OLD.index_name)::text);
@@ -211,7 +217,7 @@ BEGIN
 	IF TG_OP <> 'DELETE' THEN
 		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'kind', 'index', 'name', NEW.index_name)::text);
 	END IF;
-	PERFORM ragd_shared.record_change('index', CASE WHEN TG_OP = 'DELETE' THEN OLD.index_name ELSE NEW.index_name END, TG_OP);
+	PERFORM ragd_shared.record_change('index', name, name, TG_OP);
 	RETURN NULL;
 END
 $$;
@@ -234,7 +240,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION ragd_shared.record_change(kind text, name text, operation text) RETURNS void
+CREATE FUNCTION ragd_shared.record_change(kind text, name text, index_name text, operation text) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -242,7 +248,7 @@ DECLARE
 BEGIN
 	IF ragd_shared.event_wanted(topic) THEN
 		INSERT INTO ragd_shared.events (type, index_name, data)
-		VALUES (topic || '.changed', CASE kind WHEN 'index' THEN name ELSE '' END, jsonb_build_object(
+		VALUES (topic || '.changed', record_change.index_name, jsonb_build_object(
 			'name', name, 'change', CASE operation WHEN 'INSERT' THEN 'created' WHEN 'UPDATE' THEN 'updated' ELSE 'deleted' END));
 	END IF;
 END
@@ -674,7 +680,7 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.prompts F
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.servers FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('server', 'server_name');
 
-CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('tool', 'tool_name');
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('tool', 'tool_name', '{settings,indexName}');
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.workflows FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('tool', 'tool_name');
 
