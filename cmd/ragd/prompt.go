@@ -174,7 +174,7 @@ func showMessages(w io.Writer, messages []*ragdv1.PromptMessage) {
 		case m.GetResourceLink() != nil:
 			text = "link to " + m.GetResourceLink().GetUri()
 		case m.GetResource() != nil:
-			text = "content of " + m.GetResource().GetUri()
+			text = "content of " + m.GetResource().GetUri() + contentText(m.GetResourceContent())
 		case m.GetImage() != nil:
 			text = fmt.Sprintf("%s, %d bytes", m.GetImage().GetMimeType(), len(m.GetImage().GetData()))
 		case m.GetAudio() != nil:
@@ -182,6 +182,19 @@ func showMessages(w io.Writer, messages []*ragdv1.PromptMessage) {
 		}
 		fmt.Fprintf(w, "\n%s:\n   %s\n", m.GetRole(), strings.ReplaceAll(output.Printable(text), "\n", "\n   "))
 	}
+}
+
+// contentText returns the texts of a resource, and the size of what is no text, on lines of their own.
+func contentText(content []*ragdv1.ResourceContent) string {
+	var b strings.Builder
+	for _, part := range content {
+		if blob := part.GetBlob(); blob != nil {
+			fmt.Fprintf(&b, "\n%d bytes of %s", len(blob), part.GetMimeType())
+		} else {
+			b.WriteString("\n" + part.GetText())
+		}
+	}
+	return b.String()
 }
 
 func (p *program) promptGet() *cobra.Command {

@@ -102,8 +102,7 @@ func listedPrompt(p *ragdv1.Prompt) mcpgo.Prompt {
 	return listed
 }
 
-// getOwnPrompt returns the messages of a tenant's prompt. The contents of resources in it are read
-// with the caller's rights.
+// getOwnPrompt returns the messages of a tenant's prompt.
 func (s *protocol) getOwnPrompt(ctx context.Context, version string, req *mcpgo.GetPromptRequest) (*mcpgo.GetPromptResult, error) {
 	res, err := s.api.GetPromptMessages(ctx, &ragdv1.GetPromptMessagesRequest{PromptName: req.Params.Name, Version: version, Arguments: req.Params.Arguments})
 	if err != nil {
@@ -113,11 +112,7 @@ func (s *protocol) getOwnPrompt(ctx context.Context, version string, req *mcpgo.
 		Result: mcpgo.Result{Meta: versionMeta(res.GetVersion(), res.GetVersionName())}, Description: res.GetDescription(),
 	}
 	for _, m := range res.GetMessages() {
-		contents, err := s.promptContents(ctx, m)
-		if err != nil {
-			return nil, err
-		}
-		for _, content := range contents {
+		for _, content := range promptContents(m) {
 			result.Messages = append(result.Messages, mcpgo.NewPromptMessage(mcpgo.Role(m.GetRole()), content))
 		}
 	}
@@ -125,7 +120,7 @@ func (s *protocol) getOwnPrompt(ctx context.Context, version string, req *mcpgo.
 }
 
 // promptContents returns the contents of a message: several for a resource that has several.
-func (s *protocol) promptContents(ctx context.Context, m *ragdv1.PromptMessage) ([]mcpgo.Content, error) {
+func promptContents(m *ragdv1.PromptMessage) []mcpgo.Content {
 	switch {
 	case m.GetResourceLink() != nil:
 		link := m.GetResourceLink()
@@ -135,21 +130,17 @@ func (s *protocol) promptContents(ctx context.Context, m *ragdv1.PromptMessage) 
 		}
 		content := mcpgo.NewResourceLink(link.GetUri(), name, link.GetDescription(), link.GetMimeType())
 		content.Title = link.GetTitle()
-		return []mcpgo.Content{content}, nil
+		return []mcpgo.Content{content}
 	case m.GetResource() != nil:
-		read, err := s.readResource(ctx, m.GetResource().GetUri())
-		if err != nil {
-			return nil, err
+		contents := make([]mcpgo.Content, len(m.GetResourceContent()))
+		for i, part := range m.GetResourceContent() {
+			contents[i] = mcpgo.NewEmbeddedResource(resourceContents(part))
 		}
-		contents := make([]mcpgo.Content, len(read))
-		for i, part := range read {
-			contents[i] = mcpgo.NewEmbeddedResource(part)
-		}
-		return contents, nil
+		return contents
 	case m.GetImage() != nil:
-		return []mcpgo.Content{mcpgo.NewImageContent(base64.StdEncoding.EncodeToString(m.GetImage().GetData()), m.GetImage().GetMimeType())}, nil
+		return []mcpgo.Content{mcpgo.NewImageContent(base64.StdEncoding.EncodeToString(m.GetImage().GetData()), m.GetImage().GetMimeType())}
 	case m.GetAudio() != nil:
-		return []mcpgo.Content{mcpgo.NewAudioContent(base64.StdEncoding.EncodeToString(m.GetAudio().GetData()), m.GetAudio().GetMimeType())}, nil
+		return []mcpgo.Content{mcpgo.NewAudioContent(base64.StdEncoding.EncodeToString(m.GetAudio().GetData()), m.GetAudio().GetMimeType())}
 	}
-	return []mcpgo.Content{mcpgo.NewTextContent(m.GetText())}, nil
+	return []mcpgo.Content{mcpgo.NewTextContent(m.GetText())}
 }

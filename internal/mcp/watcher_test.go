@@ -225,3 +225,34 @@ func TestBoundClientsAreNotifiedOfWhatTheyMayUse(t *testing.T) {
 		})
 	}
 }
+
+// What is read below a document changes with it: ranges of its text, its original and its metadata.
+func TestSubscribersOfTextsAndOriginalsAreNotified(t *testing.T) {
+	t.Parallel()
+	for era := range mcptest.Eras {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			s := servicetest.New(t, service.Config{})
+			acme := s.Tenant(t, "acme")
+			acme.Index(t, "docs")
+			upload := func(uri, text string) string {
+				t.Helper()
+				return acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: uri, Source: servicetest.Text(text)}).GetDocumentId()
+			}
+			uri, other := documentURI(upload("a.md", "one")), documentURI(upload("b.md", "one"))
+			time.Sleep(settled) // wait until earlier notifications were sent
+			const updated = "notifications/resources/updated "
+			notified := watching(t, s.URL+mcphttp.Path, era, acme.Secret, uri+"/text", uri+"/text?start=1", uri+"/original", uri+"/metadata", other+"/text")
+			upload("a.md", "two")
+			for _, one := range collect(t, notified, updated+uri+"/text", updated+uri+"/text?start=1", updated+uri+"/original", updated+uri+"/metadata") {
+				if one == updated+other+"/text" {
+					t.Errorf("told of another document: %s", one)
+				}
+			}
+			if _, err := acme.DeleteDocument(t.Context(), &ragdv1.DeleteDocumentRequest{IndexName: "docs", Uri: "b.md"}); err != nil {
+				t.Fatal(err)
+			}
+			collect(t, notified, updated+other+"/text")
+		})
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
 
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/contextkey"
@@ -58,16 +59,18 @@ type Handlers struct {
 	Graphs  *graph.Service
 	Tools   *tool.Service
 	// Toolset has the tools that callers may call. It calls the Handlers.
-	Toolset     *toolset.Set
-	Servers     *server.Service
-	Prompts     *prompt.Service
-	Endpoints   *own.Service
-	Secrets     *secret.Service
-	Reseal      *reseal.Service
-	ContextKeys *contextkey.Service
-	Journal     *journal.Journal
-	Hooks       *hook.Service
-	Workflows   *workflow.Service
+	Toolset *toolset.Set
+	Servers *server.Service
+	Prompts *prompt.Service
+	// ReadResource returns the content of a resource of the service, as MCP clients read it.
+	ReadResource func(ctx context.Context, uri string) ([]*ragdv1.ResourceContent, error)
+	Endpoints    *own.Service
+	Secrets      *secret.Service
+	Reseal       *reseal.Service
+	ContextKeys  *contextkey.Service
+	Journal      *journal.Journal
+	Hooks        *hook.Service
+	Workflows    *workflow.Service
 	// Remote checks tools that call other services.
 	Remote RemoteKinds
 

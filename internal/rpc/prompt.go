@@ -68,9 +68,20 @@ func (h *Handlers) DeletePrompt(ctx context.Context, req *ragdv1.DeletePromptReq
 func (h *Handlers) GetPromptMessages(ctx context.Context, req *ragdv1.GetPromptMessagesRequest) (*ragdv1.GetPromptMessagesResponse, error) {
 	found, err := h.Prompts.Messages(ctx, req.GetPromptName(), req.GetVersion(), req.GetArguments())
 	message, err := promptMessage(found, err)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range message.GetMessages() {
+		if m.GetResource() == nil {
+			continue
+		}
+		if m.ResourceContent, err = h.ReadResource(ctx, m.GetResource().GetUri()); err != nil {
+			return nil, err
+		}
+	}
 	return &ragdv1.GetPromptMessagesResponse{
 		Description: message.GetDescription(), Messages: message.GetMessages(), Version: message.GetVersion(), VersionName: message.GetVersionName(),
-	}, err
+	}, nil
 }
 
 func promptArguments(given []*ragdv1.PromptArgument) []prompt.Argument {

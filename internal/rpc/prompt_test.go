@@ -190,3 +190,53 @@ func TestPromptsAreSeparated(t *testing.T) {
 		servicetest.WantCode(t, who, err, connect.CodePermissionDenied)
 	}
 }
+
+// Callers over RPC get what MCP clients get: the content of resources, read with their own rights.
+func TestMessagesOfPromptsHaveTheContentOfResources(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	acme, bolt, ctx := s.Tenant(t, "acme"), s.Tenant(t, "bolt"), t.Context()
+	for _, c := range []servicetest.Client{acme, bolt} {
+		c.Index(t, "docs")
+		uri := "ragd://indexes/docs/documents/{{arguments.documentId}}"
+		_, err := c.CreatePrompt(ctx, &ragdv1.CreatePromptRequest{
+			PromptName: "explain", Arguments: []*ragdv1.PromptArgument{{Name: "documentId"}},
+			Messages: []*ragdv1.PromptMessage{
+				{Content: &ragdv1.PromptMessage_Resource{Resource: &ragdv1.PromptResource{Uri: uri + "/text?start=4"}}},
+				{Content: &ragdv1.PromptMessage_Resource{Resource: &ragdv1.PromptResource{Uri: uri + "/original"}}},
+				{Content: &ragdv1.PromptMessage_Resource{Resource: &ragdv1.PromptResource{Uri: uri}}},
+				{Content: &ragdv1.PromptMessage_ResourceLink{ResourceLink: &ragdv1.PromptResource{Uri: uri}}},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "fees.md", Source: servicetest.Text("The fee is 7."), Metadata: servicetest.Object(t, map[string]any{"team": "red"})})
+	req := &ragdv1.GetPromptMessagesRequest{PromptName: "explain", Arguments: map[string]string{"documentId": d.DocumentId}}
+	got, err := acme.GetPromptMessages(ctx, req)
+	if err != nil || len(got.Messages) != 4 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	text, original, whole := got.Messages[0].ResourceContent, got.Messages[1].ResourceContent, got.Messages[2].ResourceContent
+	if len(text) != 1 || text[0].GetText() != "fee is 7." || text[0].MimeType == "" || text[0].Meta.AsMap()["ragd/range"].(map[string]any)["startByte"] != 4.0 {
+		t.Errorf("text: %v", text)
+	}
+	if len(original) != 1 || string(original[0].GetBlob()) != "The fee is 7." {
+		t.Errorf("original: %v", original)
+	}
+	if len(whole) != 2 || whole[0].GetText() != "The fee is 7." || !strings.Contains(whole[1].GetText(), `"fees.md"`) {
+		t.Errorf("document: %v", whole)
+	}
+	if len(got.Messages[3].ResourceContent) != 0 {
+		t.Errorf("a link has content: %v", got.Messages[3])
+	}
+	blue := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": "blue"})}))
+	for who, c := range map[string]servicetest.Client{"a hidden document": blue, "another tenant's document": bolt} {
+		_, err := c.GetPromptMessages(ctx, req)
+		servicetest.WantCode(t, who, err, connect.CodeNotFound)
+	}
+	req.Arguments["documentId"] = "../../other"
+	_, err = acme.GetPromptMessages(ctx, req)
+	servicetest.WantCode(t, "a URI of no resource", err, connect.CodeInvalidArgument)
+}

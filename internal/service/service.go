@@ -252,6 +252,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Processor:       processor,
 		Ready:           s.checkReady,
 	}
+	s.Handlers.ReadResource = mcp.NewReader(mcp.Config{API: s.Handlers, Logger: s.log})
 	s.remote.MCP.TakeOver = func(ctx context.Context, name string, said mcptool.Description) {
 		if err := s.Handlers.Tools.TakeOver(ctx, name, said.Schemas()); err != nil {
 			s.log.WarnContext(ctx, "store the new schemas of a tool of another server", "err", err)

@@ -9,6 +9,7 @@ package ragdv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -221,9 +222,13 @@ type PromptMessage struct {
 	//	*PromptMessage_Resource
 	//	*PromptMessage_Image
 	//	*PromptMessage_Audio
-	Content       isPromptMessage_Content `protobuf_oneof:"content"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Content isPromptMessage_Content `protobuf_oneof:"content"`
+	// Content of the resource, in the answer of GetPromptMessages. It has several parts for
+	// resources such as chunks or a document, which is its text and its metadata. Ignored in
+	// requests.
+	ResourceContent []*ResourceContent `protobuf:"bytes,7,rep,name=resource_content,json=resourceContent,proto3" json:"resource_content,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *PromptMessage) Reset() {
@@ -315,6 +320,13 @@ func (x *PromptMessage) GetAudio() *PromptMedia {
 	return nil
 }
 
+func (x *PromptMessage) GetResourceContent() []*ResourceContent {
+	if x != nil {
+		return x.ResourceContent
+	}
+	return nil
+}
+
 type isPromptMessage_Content interface {
 	isPromptMessage_Content()
 }
@@ -329,7 +341,7 @@ type PromptMessage_ResourceLink struct {
 }
 
 type PromptMessage_Resource struct {
-	// A resource whose content MCP clients get in the message. It is read when the prompt is
+	// A resource whose content callers get with the message. It is read when the prompt is
 	// got, with the rights of the caller.
 	Resource *PromptResource `protobuf:"bytes,4,opt,name=resource,proto3,oneof"`
 }
@@ -352,6 +364,115 @@ func (*PromptMessage_Image) isPromptMessage_Content() {}
 
 func (*PromptMessage_Audio) isPromptMessage_Content() {}
 
+// ResourceContent is a part of the content of a resource.
+type ResourceContent struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Uri      string                 `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	MimeType string                 `protobuf:"bytes,2,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
+	// Types that are valid to be assigned to Content:
+	//
+	//	*ResourceContent_Text
+	//	*ResourceContent_Blob
+	Content isResourceContent_Content `protobuf_oneof:"content"`
+	// What MCP clients get in _meta, such as ragd/range: startByte, endByte and byteSize of a text,
+	// and next, the URI of what follows it.
+	Meta          *structpb.Struct `protobuf:"bytes,5,opt,name=meta,proto3" json:"meta,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceContent) Reset() {
+	*x = ResourceContent{}
+	mi := &file_ragd_v1_prompt_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceContent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceContent) ProtoMessage() {}
+
+func (x *ResourceContent) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_prompt_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceContent.ProtoReflect.Descriptor instead.
+func (*ResourceContent) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ResourceContent) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *ResourceContent) GetMimeType() string {
+	if x != nil {
+		return x.MimeType
+	}
+	return ""
+}
+
+func (x *ResourceContent) GetContent() isResourceContent_Content {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+func (x *ResourceContent) GetText() string {
+	if x != nil {
+		if x, ok := x.Content.(*ResourceContent_Text); ok {
+			return x.Text
+		}
+	}
+	return ""
+}
+
+func (x *ResourceContent) GetBlob() []byte {
+	if x != nil {
+		if x, ok := x.Content.(*ResourceContent_Blob); ok {
+			return x.Blob
+		}
+	}
+	return nil
+}
+
+func (x *ResourceContent) GetMeta() *structpb.Struct {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
+type isResourceContent_Content interface {
+	isResourceContent_Content()
+}
+
+type ResourceContent_Text struct {
+	Text string `protobuf:"bytes,3,opt,name=text,proto3,oneof"`
+}
+
+type ResourceContent_Blob struct {
+	Blob []byte `protobuf:"bytes,4,opt,name=blob,proto3,oneof"`
+}
+
+func (*ResourceContent_Text) isResourceContent_Content() {}
+
+func (*ResourceContent_Blob) isResourceContent_Content() {}
+
 // PromptMedia is an image or a sound.
 type PromptMedia struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -364,7 +485,7 @@ type PromptMedia struct {
 
 func (x *PromptMedia) Reset() {
 	*x = PromptMedia{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[3]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -376,7 +497,7 @@ func (x *PromptMedia) String() string {
 func (*PromptMedia) ProtoMessage() {}
 
 func (x *PromptMedia) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[3]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -389,7 +510,7 @@ func (x *PromptMedia) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromptMedia.ProtoReflect.Descriptor instead.
 func (*PromptMedia) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PromptMedia) GetMimeType() string {
@@ -423,7 +544,7 @@ type PromptResource struct {
 
 func (x *PromptResource) Reset() {
 	*x = PromptResource{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[4]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -435,7 +556,7 @@ func (x *PromptResource) String() string {
 func (*PromptResource) ProtoMessage() {}
 
 func (x *PromptResource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[4]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -448,7 +569,7 @@ func (x *PromptResource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromptResource.ProtoReflect.Descriptor instead.
 func (*PromptResource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PromptResource) GetUri() string {
@@ -495,7 +616,7 @@ type PromptArguments struct {
 
 func (x *PromptArguments) Reset() {
 	*x = PromptArguments{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[5]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -507,7 +628,7 @@ func (x *PromptArguments) String() string {
 func (*PromptArguments) ProtoMessage() {}
 
 func (x *PromptArguments) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[5]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -520,7 +641,7 @@ func (x *PromptArguments) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromptArguments.ProtoReflect.Descriptor instead.
 func (*PromptArguments) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PromptArguments) GetArguments() []*PromptArgument {
@@ -539,7 +660,7 @@ type PromptMessages struct {
 
 func (x *PromptMessages) Reset() {
 	*x = PromptMessages{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[6]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -551,7 +672,7 @@ func (x *PromptMessages) String() string {
 func (*PromptMessages) ProtoMessage() {}
 
 func (x *PromptMessages) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[6]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -564,7 +685,7 @@ func (x *PromptMessages) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromptMessages.ProtoReflect.Descriptor instead.
 func (*PromptMessages) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PromptMessages) GetMessages() []*PromptMessage {
@@ -591,7 +712,7 @@ type CreatePromptRequest struct {
 
 func (x *CreatePromptRequest) Reset() {
 	*x = CreatePromptRequest{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[7]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -603,7 +724,7 @@ func (x *CreatePromptRequest) String() string {
 func (*CreatePromptRequest) ProtoMessage() {}
 
 func (x *CreatePromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[7]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -616,7 +737,7 @@ func (x *CreatePromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatePromptRequest.ProtoReflect.Descriptor instead.
 func (*CreatePromptRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CreatePromptRequest) GetPromptName() string {
@@ -672,7 +793,7 @@ type GetPromptRequest struct {
 
 func (x *GetPromptRequest) Reset() {
 	*x = GetPromptRequest{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[8]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -684,7 +805,7 @@ func (x *GetPromptRequest) String() string {
 func (*GetPromptRequest) ProtoMessage() {}
 
 func (x *GetPromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[8]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -697,7 +818,7 @@ func (x *GetPromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPromptRequest.ProtoReflect.Descriptor instead.
 func (*GetPromptRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetPromptRequest) GetPromptName() string {
@@ -726,7 +847,7 @@ type ListPromptsRequest struct {
 
 func (x *ListPromptsRequest) Reset() {
 	*x = ListPromptsRequest{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[9]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -738,7 +859,7 @@ func (x *ListPromptsRequest) String() string {
 func (*ListPromptsRequest) ProtoMessage() {}
 
 func (x *ListPromptsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[9]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -751,7 +872,7 @@ func (x *ListPromptsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPromptsRequest.ProtoReflect.Descriptor instead.
 func (*ListPromptsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListPromptsRequest) GetPageSize() int32 {
@@ -779,7 +900,7 @@ type ListPromptsResponse struct {
 
 func (x *ListPromptsResponse) Reset() {
 	*x = ListPromptsResponse{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[10]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -791,7 +912,7 @@ func (x *ListPromptsResponse) String() string {
 func (*ListPromptsResponse) ProtoMessage() {}
 
 func (x *ListPromptsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[10]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -804,7 +925,7 @@ func (x *ListPromptsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPromptsResponse.ProtoReflect.Descriptor instead.
 func (*ListPromptsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListPromptsResponse) GetPrompts() []*Prompt {
@@ -839,7 +960,7 @@ type UpdatePromptRequest struct {
 
 func (x *UpdatePromptRequest) Reset() {
 	*x = UpdatePromptRequest{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[11]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -851,7 +972,7 @@ func (x *UpdatePromptRequest) String() string {
 func (*UpdatePromptRequest) ProtoMessage() {}
 
 func (x *UpdatePromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[11]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -864,7 +985,7 @@ func (x *UpdatePromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePromptRequest.ProtoReflect.Descriptor instead.
 func (*UpdatePromptRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdatePromptRequest) GetPromptName() string {
@@ -920,7 +1041,7 @@ type DeletePromptRequest struct {
 
 func (x *DeletePromptRequest) Reset() {
 	*x = DeletePromptRequest{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[12]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1053,7 @@ func (x *DeletePromptRequest) String() string {
 func (*DeletePromptRequest) ProtoMessage() {}
 
 func (x *DeletePromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[12]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1066,7 @@ func (x *DeletePromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePromptRequest.ProtoReflect.Descriptor instead.
 func (*DeletePromptRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeletePromptRequest) GetPromptName() string {
@@ -970,7 +1091,7 @@ type DeletePromptResponse struct {
 
 func (x *DeletePromptResponse) Reset() {
 	*x = DeletePromptResponse{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[13]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -982,7 +1103,7 @@ func (x *DeletePromptResponse) String() string {
 func (*DeletePromptResponse) ProtoMessage() {}
 
 func (x *DeletePromptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[13]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -995,7 +1116,7 @@ func (x *DeletePromptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePromptResponse.ProtoReflect.Descriptor instead.
 func (*DeletePromptResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{14}
 }
 
 type GetPromptMessagesRequest struct {
@@ -1010,7 +1131,7 @@ type GetPromptMessagesRequest struct {
 
 func (x *GetPromptMessagesRequest) Reset() {
 	*x = GetPromptMessagesRequest{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[14]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1022,7 +1143,7 @@ func (x *GetPromptMessagesRequest) String() string {
 func (*GetPromptMessagesRequest) ProtoMessage() {}
 
 func (x *GetPromptMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[14]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1035,7 +1156,7 @@ func (x *GetPromptMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPromptMessagesRequest.ProtoReflect.Descriptor instead.
 func (*GetPromptMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetPromptMessagesRequest) GetPromptName() string {
@@ -1071,7 +1192,7 @@ type GetPromptMessagesResponse struct {
 
 func (x *GetPromptMessagesResponse) Reset() {
 	*x = GetPromptMessagesResponse{}
-	mi := &file_ragd_v1_prompt_proto_msgTypes[15]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1204,7 @@ func (x *GetPromptMessagesResponse) String() string {
 func (*GetPromptMessagesResponse) ProtoMessage() {}
 
 func (x *GetPromptMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_prompt_proto_msgTypes[15]
+	mi := &file_ragd_v1_prompt_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1217,7 @@ func (x *GetPromptMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPromptMessagesResponse.ProtoReflect.Descriptor instead.
 func (*GetPromptMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_prompt_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetPromptMessagesResponse) GetDescription() string {
@@ -1131,7 +1252,7 @@ var File_ragd_v1_prompt_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_prompt_proto_rawDesc = "" +
 	"\n" +
-	"\x14ragd/v1/prompt.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe2\x02\n" +
+	"\x14ragd/v1/prompt.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe2\x02\n" +
 	"\x06Prompt\x12\x1f\n" +
 	"\vprompt_name\x18\x01 \x01(\tR\n" +
 	"promptName\x12\x18\n" +
@@ -1148,14 +1269,22 @@ const file_ragd_v1_prompt_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
 	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x1a\n" +
-	"\brequired\x18\x04 \x01(\bR\brequired\"\x97\x02\n" +
+	"\brequired\x18\x04 \x01(\bR\brequired\"\xdc\x02\n" +
 	"\rPromptMessage\x12\x12\n" +
 	"\x04role\x18\x01 \x01(\tR\x04role\x12\x14\n" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12>\n" +
 	"\rresource_link\x18\x03 \x01(\v2\x17.ragd.v1.PromptResourceH\x00R\fresourceLink\x125\n" +
 	"\bresource\x18\x04 \x01(\v2\x17.ragd.v1.PromptResourceH\x00R\bresource\x12,\n" +
 	"\x05image\x18\x05 \x01(\v2\x14.ragd.v1.PromptMediaH\x00R\x05image\x12,\n" +
-	"\x05audio\x18\x06 \x01(\v2\x14.ragd.v1.PromptMediaH\x00R\x05audioB\t\n" +
+	"\x05audio\x18\x06 \x01(\v2\x14.ragd.v1.PromptMediaH\x00R\x05audio\x12C\n" +
+	"\x10resource_content\x18\a \x03(\v2\x18.ragd.v1.ResourceContentR\x0fresourceContentB\t\n" +
+	"\acontent\"\xa4\x01\n" +
+	"\x0fResourceContent\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\x12\x1b\n" +
+	"\tmime_type\x18\x02 \x01(\tR\bmimeType\x12\x14\n" +
+	"\x04text\x18\x03 \x01(\tH\x00R\x04text\x12\x14\n" +
+	"\x04blob\x18\x04 \x01(\fH\x00R\x04blob\x12+\n" +
+	"\x04meta\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x04metaB\t\n" +
 	"\acontent\">\n" +
 	"\vPromptMedia\x12\x1b\n" +
 	"\tmime_type\x18\x01 \x01(\tR\bmimeType\x12\x12\n" +
@@ -1238,61 +1367,65 @@ func file_ragd_v1_prompt_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_prompt_proto_rawDescData
 }
 
-var file_ragd_v1_prompt_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_ragd_v1_prompt_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_ragd_v1_prompt_proto_goTypes = []any{
 	(*Prompt)(nil),                    // 0: ragd.v1.Prompt
 	(*PromptArgument)(nil),            // 1: ragd.v1.PromptArgument
 	(*PromptMessage)(nil),             // 2: ragd.v1.PromptMessage
-	(*PromptMedia)(nil),               // 3: ragd.v1.PromptMedia
-	(*PromptResource)(nil),            // 4: ragd.v1.PromptResource
-	(*PromptArguments)(nil),           // 5: ragd.v1.PromptArguments
-	(*PromptMessages)(nil),            // 6: ragd.v1.PromptMessages
-	(*CreatePromptRequest)(nil),       // 7: ragd.v1.CreatePromptRequest
-	(*GetPromptRequest)(nil),          // 8: ragd.v1.GetPromptRequest
-	(*ListPromptsRequest)(nil),        // 9: ragd.v1.ListPromptsRequest
-	(*ListPromptsResponse)(nil),       // 10: ragd.v1.ListPromptsResponse
-	(*UpdatePromptRequest)(nil),       // 11: ragd.v1.UpdatePromptRequest
-	(*DeletePromptRequest)(nil),       // 12: ragd.v1.DeletePromptRequest
-	(*DeletePromptResponse)(nil),      // 13: ragd.v1.DeletePromptResponse
-	(*GetPromptMessagesRequest)(nil),  // 14: ragd.v1.GetPromptMessagesRequest
-	(*GetPromptMessagesResponse)(nil), // 15: ragd.v1.GetPromptMessagesResponse
-	nil,                               // 16: ragd.v1.GetPromptMessagesRequest.ArgumentsEntry
-	(*timestamppb.Timestamp)(nil),     // 17: google.protobuf.Timestamp
+	(*ResourceContent)(nil),           // 3: ragd.v1.ResourceContent
+	(*PromptMedia)(nil),               // 4: ragd.v1.PromptMedia
+	(*PromptResource)(nil),            // 5: ragd.v1.PromptResource
+	(*PromptArguments)(nil),           // 6: ragd.v1.PromptArguments
+	(*PromptMessages)(nil),            // 7: ragd.v1.PromptMessages
+	(*CreatePromptRequest)(nil),       // 8: ragd.v1.CreatePromptRequest
+	(*GetPromptRequest)(nil),          // 9: ragd.v1.GetPromptRequest
+	(*ListPromptsRequest)(nil),        // 10: ragd.v1.ListPromptsRequest
+	(*ListPromptsResponse)(nil),       // 11: ragd.v1.ListPromptsResponse
+	(*UpdatePromptRequest)(nil),       // 12: ragd.v1.UpdatePromptRequest
+	(*DeletePromptRequest)(nil),       // 13: ragd.v1.DeletePromptRequest
+	(*DeletePromptResponse)(nil),      // 14: ragd.v1.DeletePromptResponse
+	(*GetPromptMessagesRequest)(nil),  // 15: ragd.v1.GetPromptMessagesRequest
+	(*GetPromptMessagesResponse)(nil), // 16: ragd.v1.GetPromptMessagesResponse
+	nil,                               // 17: ragd.v1.GetPromptMessagesRequest.ArgumentsEntry
+	(*timestamppb.Timestamp)(nil),     // 18: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),           // 19: google.protobuf.Struct
 }
 var file_ragd_v1_prompt_proto_depIdxs = []int32{
 	1,  // 0: ragd.v1.Prompt.arguments:type_name -> ragd.v1.PromptArgument
 	2,  // 1: ragd.v1.Prompt.messages:type_name -> ragd.v1.PromptMessage
-	17, // 2: ragd.v1.Prompt.create_time:type_name -> google.protobuf.Timestamp
-	4,  // 3: ragd.v1.PromptMessage.resource_link:type_name -> ragd.v1.PromptResource
-	4,  // 4: ragd.v1.PromptMessage.resource:type_name -> ragd.v1.PromptResource
-	3,  // 5: ragd.v1.PromptMessage.image:type_name -> ragd.v1.PromptMedia
-	3,  // 6: ragd.v1.PromptMessage.audio:type_name -> ragd.v1.PromptMedia
-	1,  // 7: ragd.v1.PromptArguments.arguments:type_name -> ragd.v1.PromptArgument
-	2,  // 8: ragd.v1.PromptMessages.messages:type_name -> ragd.v1.PromptMessage
-	1,  // 9: ragd.v1.CreatePromptRequest.arguments:type_name -> ragd.v1.PromptArgument
-	2,  // 10: ragd.v1.CreatePromptRequest.messages:type_name -> ragd.v1.PromptMessage
-	0,  // 11: ragd.v1.ListPromptsResponse.prompts:type_name -> ragd.v1.Prompt
-	5,  // 12: ragd.v1.UpdatePromptRequest.arguments:type_name -> ragd.v1.PromptArguments
-	6,  // 13: ragd.v1.UpdatePromptRequest.messages:type_name -> ragd.v1.PromptMessages
-	16, // 14: ragd.v1.GetPromptMessagesRequest.arguments:type_name -> ragd.v1.GetPromptMessagesRequest.ArgumentsEntry
-	2,  // 15: ragd.v1.GetPromptMessagesResponse.messages:type_name -> ragd.v1.PromptMessage
-	7,  // 16: ragd.v1.PromptService.CreatePrompt:input_type -> ragd.v1.CreatePromptRequest
-	8,  // 17: ragd.v1.PromptService.GetPrompt:input_type -> ragd.v1.GetPromptRequest
-	9,  // 18: ragd.v1.PromptService.ListPrompts:input_type -> ragd.v1.ListPromptsRequest
-	11, // 19: ragd.v1.PromptService.UpdatePrompt:input_type -> ragd.v1.UpdatePromptRequest
-	12, // 20: ragd.v1.PromptService.DeletePrompt:input_type -> ragd.v1.DeletePromptRequest
-	14, // 21: ragd.v1.PromptService.GetPromptMessages:input_type -> ragd.v1.GetPromptMessagesRequest
-	0,  // 22: ragd.v1.PromptService.CreatePrompt:output_type -> ragd.v1.Prompt
-	0,  // 23: ragd.v1.PromptService.GetPrompt:output_type -> ragd.v1.Prompt
-	10, // 24: ragd.v1.PromptService.ListPrompts:output_type -> ragd.v1.ListPromptsResponse
-	0,  // 25: ragd.v1.PromptService.UpdatePrompt:output_type -> ragd.v1.Prompt
-	13, // 26: ragd.v1.PromptService.DeletePrompt:output_type -> ragd.v1.DeletePromptResponse
-	15, // 27: ragd.v1.PromptService.GetPromptMessages:output_type -> ragd.v1.GetPromptMessagesResponse
-	22, // [22:28] is the sub-list for method output_type
-	16, // [16:22] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	18, // 2: ragd.v1.Prompt.create_time:type_name -> google.protobuf.Timestamp
+	5,  // 3: ragd.v1.PromptMessage.resource_link:type_name -> ragd.v1.PromptResource
+	5,  // 4: ragd.v1.PromptMessage.resource:type_name -> ragd.v1.PromptResource
+	4,  // 5: ragd.v1.PromptMessage.image:type_name -> ragd.v1.PromptMedia
+	4,  // 6: ragd.v1.PromptMessage.audio:type_name -> ragd.v1.PromptMedia
+	3,  // 7: ragd.v1.PromptMessage.resource_content:type_name -> ragd.v1.ResourceContent
+	19, // 8: ragd.v1.ResourceContent.meta:type_name -> google.protobuf.Struct
+	1,  // 9: ragd.v1.PromptArguments.arguments:type_name -> ragd.v1.PromptArgument
+	2,  // 10: ragd.v1.PromptMessages.messages:type_name -> ragd.v1.PromptMessage
+	1,  // 11: ragd.v1.CreatePromptRequest.arguments:type_name -> ragd.v1.PromptArgument
+	2,  // 12: ragd.v1.CreatePromptRequest.messages:type_name -> ragd.v1.PromptMessage
+	0,  // 13: ragd.v1.ListPromptsResponse.prompts:type_name -> ragd.v1.Prompt
+	6,  // 14: ragd.v1.UpdatePromptRequest.arguments:type_name -> ragd.v1.PromptArguments
+	7,  // 15: ragd.v1.UpdatePromptRequest.messages:type_name -> ragd.v1.PromptMessages
+	17, // 16: ragd.v1.GetPromptMessagesRequest.arguments:type_name -> ragd.v1.GetPromptMessagesRequest.ArgumentsEntry
+	2,  // 17: ragd.v1.GetPromptMessagesResponse.messages:type_name -> ragd.v1.PromptMessage
+	8,  // 18: ragd.v1.PromptService.CreatePrompt:input_type -> ragd.v1.CreatePromptRequest
+	9,  // 19: ragd.v1.PromptService.GetPrompt:input_type -> ragd.v1.GetPromptRequest
+	10, // 20: ragd.v1.PromptService.ListPrompts:input_type -> ragd.v1.ListPromptsRequest
+	12, // 21: ragd.v1.PromptService.UpdatePrompt:input_type -> ragd.v1.UpdatePromptRequest
+	13, // 22: ragd.v1.PromptService.DeletePrompt:input_type -> ragd.v1.DeletePromptRequest
+	15, // 23: ragd.v1.PromptService.GetPromptMessages:input_type -> ragd.v1.GetPromptMessagesRequest
+	0,  // 24: ragd.v1.PromptService.CreatePrompt:output_type -> ragd.v1.Prompt
+	0,  // 25: ragd.v1.PromptService.GetPrompt:output_type -> ragd.v1.Prompt
+	11, // 26: ragd.v1.PromptService.ListPrompts:output_type -> ragd.v1.ListPromptsResponse
+	0,  // 27: ragd.v1.PromptService.UpdatePrompt:output_type -> ragd.v1.Prompt
+	14, // 28: ragd.v1.PromptService.DeletePrompt:output_type -> ragd.v1.DeletePromptResponse
+	16, // 29: ragd.v1.PromptService.GetPromptMessages:output_type -> ragd.v1.GetPromptMessagesResponse
+	24, // [24:30] is the sub-list for method output_type
+	18, // [18:24] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_prompt_proto_init() }
@@ -1307,14 +1440,18 @@ func file_ragd_v1_prompt_proto_init() {
 		(*PromptMessage_Image)(nil),
 		(*PromptMessage_Audio)(nil),
 	}
-	file_ragd_v1_prompt_proto_msgTypes[11].OneofWrappers = []any{}
+	file_ragd_v1_prompt_proto_msgTypes[3].OneofWrappers = []any{
+		(*ResourceContent_Text)(nil),
+		(*ResourceContent_Blob)(nil),
+	}
+	file_ragd_v1_prompt_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_prompt_proto_rawDesc), len(file_ragd_v1_prompt_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

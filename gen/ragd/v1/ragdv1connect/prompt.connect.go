@@ -67,7 +67,8 @@ type PromptServiceClient interface {
 	// DeletePrompt deletes a prompt with all its versions, or one version that is not the latest.
 	DeletePrompt(context.Context, *v1.DeletePromptRequest) (*v1.DeletePromptResponse, error)
 	// GetPromptMessages returns the messages of a prompt with the arguments filled in. Errors:
-	// INVALID_ARGUMENT for an argument that is missing or unknown.
+	// INVALID_ARGUMENT for an argument that is missing or unknown, and for a URI of no resource;
+	// NOT_FOUND for a resource that the caller may not read.
 	GetPromptMessages(context.Context, *v1.GetPromptMessagesRequest) (*v1.GetPromptMessagesResponse, error)
 }
 
@@ -203,7 +204,8 @@ type PromptServiceHandler interface {
 	// DeletePrompt deletes a prompt with all its versions, or one version that is not the latest.
 	DeletePrompt(context.Context, *v1.DeletePromptRequest) (*v1.DeletePromptResponse, error)
 	// GetPromptMessages returns the messages of a prompt with the arguments filled in. Errors:
-	// INVALID_ARGUMENT for an argument that is missing or unknown.
+	// INVALID_ARGUMENT for an argument that is missing or unknown, and for a URI of no resource;
+	// NOT_FOUND for a resource that the caller may not read.
 	GetPromptMessages(context.Context, *v1.GetPromptMessagesRequest) (*v1.GetPromptMessagesResponse, error)
 }
 
