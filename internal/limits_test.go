@@ -54,7 +54,7 @@ var documentedLimits = []struct {
 	{"limits", "streams of events of a tenant", "event/journal.maxWatchersPerTenant"},
 	{"limits", "streams of events of all", "event/journal.maxWatchers"},
 	{"limits", "`indexes`, `tools` of a stream", "event/journal.maxFilterNames event/journal.maxFilterNameBytes"},
-	{"limits", "events that are kept", "event/journal.Retention event/journal.MaxEvents event/journal.MaxBytes/bytes event/journal.sweepEvery"},
+	{"limits", "events that are kept", "event/journal.DefaultAge event/journal.DefaultEvents event/journal.DefaultBytes/bytes event/journal.sweepEvery"},
 	{"limits", "arguments, result of one event", "event/journal.maxRecordedBytes/bytes"},
 	{"limits", "events of tools that wait", "event/journal.maxWaitingBytes/bytes event/journal.maxWaitingBytesPerTenant/bytes"},
 	{"limits", "time between two messages of a stream", "event/journal.heartbeat"},

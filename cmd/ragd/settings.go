@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
+	"github.com/ragdhq/ragd/internal/event/journal"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/seal"
@@ -71,10 +72,13 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 	flags.Int64Var(&c.MaxQueuedBytes, "max-queued-bytes", 4<<30, "bytes of a tenant's documents that may wait to be processed")
 	flags.Int64Var(&c.MinFreeBytes, "min-free-bytes", 0, "bytes of the embedded database's disk to keep free: with fewer, writes are refused (default 2% of the disk, 1 to 10 GiB)")
 	flags.Int64Var(&c.MaxTenantBytes, "max-tenant-bytes", 0, "bytes that the tables and indexes of a tenant may take (default no limit)")
+	flags.DurationVar(&c.EventRetention.Age, "event-retention", journal.DefaultAge, "how long events and deliveries of hooks are kept")
+	flags.IntVar(&c.EventRetention.Events, "max-events", journal.DefaultEvents, "events of a tenant that are kept; the oldest are deleted first")
+	flags.Int64Var(&c.EventRetention.Bytes, "max-event-bytes", journal.DefaultBytes, "bytes of data of a tenant's events that are kept")
 	flags.IntVar(&c.ProviderCalls, "provider-calls", 32, "calls to one model provider at once; others wait")
 	flags.IntVar(&c.ProviderCallsPerTenant, "provider-calls-per-tenant", 0, "of these, the calls of one tenant at once (default: half)")
 	config.MarkSettings(flags, "min-free-bytes", "max-tenant-bytes", "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "max-queued-documents", "max-queued-bytes",
-		"provider-calls", "provider-calls-per-tenant")
+		"event-retention", "max-events", "max-event-bytes", "provider-calls", "provider-calls-per-tenant")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "address of an external database, as postgres://user:password@host:5432/name (default: the service runs one of its own)")
 	flags.StringVar(&c.DatabaseAdminURL, "database-admin-url", "", "address for the role that migrates and that creates tenants (default: database-url does)")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "key of the operator, at least 12 bytes (default: the first start makes one)")

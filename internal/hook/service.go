@@ -39,6 +39,7 @@ type Config struct {
 	Keys    *seal.Keys // nil: hooks cannot be made
 	Secrets Secrets
 	Logger  *slog.Logger
+	Keep    time.Duration // how long events are kept, with their deliveries
 }
 
 // Service manages the hooks of the calling tenant and delivers events to them. Safe for
@@ -348,7 +349,7 @@ func (s *Service) Replay(ctx context.Context, name, deliveryID string) (Delivery
 			found, err = replay(ctx, tx, name, deliveryID)
 		}
 		if err == nil && found == nil {
-			err = fault.New(fault.NotFound, "the hook %q has no such delivery: list its deliveries to see them; they are kept for %d hours", name, int(journal.Retention.Hours()))
+			err = fault.New(fault.NotFound, "the hook %q has no such delivery: list its deliveries to see them; they are kept for %s", name, journal.Hours(s.config.Keep))
 		}
 		return err
 	})

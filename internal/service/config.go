@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/event/journal"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/seal"
@@ -53,6 +54,8 @@ type Config struct {
 	// EmbeddingModel is the model of indexes that name none, as endpoint/model.
 	// Default: builtin/hash-512.
 	EmbeddingModel string
+	// EventRetention says how long events and deliveries of hooks are kept.
+	EventRetention journal.Retention
 	// Listen is the TCP address to serve on. Default: 127.0.0.1:8484. Port 0 selects a
 	// free port; Service.URL returns it.
 	Listen string

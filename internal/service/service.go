@@ -153,6 +153,10 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	if err != nil {
 		return err
 	}
+	keep, err := s.config.EventRetention.Check()
+	if err != nil {
+		return err
+	}
 	keys, err := s.masterKeys()
 	if err != nil {
 		return err
@@ -204,7 +208,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	})
 	s.Events = event.NewListener(s.database.requests.Config().ConnConfig, s.log)
 	s.calls = journal.NewRecorder(work, s.Events, s.log)
-	hooks := hook.New(hook.Config{DB: db, Work: work, Queue: s.queue, Events: s.Events, Guard: guard, Keys: keys, Secrets: secrets, Logger: s.log})
+	hooks := hook.New(hook.Config{DB: db, Work: work, Queue: s.queue, Events: s.Events, Guard: guard, Keys: keys, Secrets: secrets, Logger: s.log, Keep: keep.Age})
 	workflows, err := workflow.New(workflow.Config{
 		DB: db, Work: work, Queue: s.queue, Auth: s.Tenants.Auth, HTTP: s.remote.HTTP, Logger: s.log,
 		Tools: func() *toolset.Set { return s.Handlers.Toolset },
@@ -243,7 +247,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		ContextKeys: contextKeys,
 
 		Evaluations: evaluations,
-		Journal:     journal.New(journal.Config{DB: db, Control: s.database.work, Events: s.Events, Logger: s.log}),
+		Journal:     journal.New(journal.Config{DB: db, Control: s.database.work, Events: s.Events, Logger: s.log, Keep: keep}),
 		Hooks:       hooks,
 		Workflows:   workflows,
 

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -23,18 +24,29 @@ type cursor struct {
 }
 
 // tokens encode cursors for one credential, with a code against changes.
-type tokens struct{ pages pagination.Tokens }
+type tokens struct {
+	pages pagination.Tokens
+	keep  time.Duration // of events
+}
 
 func (t tokens) encode(c cursor) string { return t.pages.Encode(c) }
 
 // decode returns the cursor of a text. Errors: Invalid for one that another credential was
-// given; Precondition for one that is older than Retention.
+// given; Precondition for one that is older than the events that are kept.
 func (t tokens) decode(text string) (c cursor, err error) {
 	if err := t.pages.Decode(text, &c); err != nil {
 		return cursor{}, fault.Field("cursor", "is not one that this credential was given: leave it out to receive events from now on")
 	}
-	if time.Since(c.At) > Retention {
-		return cursor{}, fault.New(fault.Precondition, "the cursor is more than %d hours old, and events are not kept for longer: leave it out to receive events from now on", int(Retention.Hours()))
+	if time.Since(c.At) > t.keep {
+		return cursor{}, fault.New(fault.Precondition, "the cursor is more than %s old, and events are not kept for longer: leave it out to receive events from now on", Hours(t.keep))
 	}
 	return c, nil
+}
+
+// Hours returns a duration for people, such as 72 hours.
+func Hours(d time.Duration) string {
+	if d%time.Hour != 0 {
+		return d.Round(time.Second).String()
+	}
+	return strconv.Itoa(int(d.Hours())) + " hours"
 }

@@ -7,6 +7,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -15,17 +16,38 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/event"
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Retention of events.
+// Retention says how long events are kept. Zero values mean the defaults.
+type Retention struct {
+	Age time.Duration
+	// Events and Bytes of data bound the events of a tenant. Older ones are deleted first.
+	Events int
+	Bytes  int64
+}
+
+// Defaults of a Retention.
 const (
-	// Retention is how long events are kept.
-	Retention = 72 * time.Hour
-	// MaxEvents and MaxBytes bound the events of a tenant. Older ones are deleted first.
-	MaxEvents = 50_000
-	MaxBytes  = 64 << 20
+	DefaultAge    = 72 * time.Hour
+	DefaultEvents = 50_000
+	DefaultBytes  = 64 << 20
 )
+
+// Check completes a Retention. Errors: Invalid, naming the setting.
+func (r Retention) Check() (Retention, error) {
+	r = Retention{cmp.Or(r.Age, DefaultAge), cmp.Or(r.Events, DefaultEvents), cmp.Or(r.Bytes, DefaultBytes)}
+	switch {
+	case r.Age < time.Minute:
+		return r, fault.Field("event-retention", "must be at least 1m")
+	case r.Events < 1:
+		return r, fault.Field("max-events", "must be at least 1")
+	case r.Bytes < 1:
+		return r, fault.Field("max-event-bytes", "must be at least 1")
+	}
+	return r, nil
+}
 
 // Event is something that happened to a tenant.
 type Event struct {
@@ -40,12 +62,14 @@ type Control interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// Config are the settings of a Journal. All are required.
+// Config are the settings of a Journal. All are required but Keep, which Check has completed if it is
+// given.
 type Config struct {
 	DB      *tenant.DB
 	Control Control
 	Events  *event.Listener
 	Logger  *slog.Logger
+	Keep    Retention
 }
 
 // Journal reads, streams and deletes events. Safe for concurrent use.
@@ -60,6 +84,9 @@ type Journal struct {
 
 // New returns a Journal that is told of new events by the Listener.
 func New(config Config) *Journal {
+	if config.Keep == (Retention{}) {
+		config.Keep = Retention{DefaultAge, DefaultEvents, DefaultBytes}
+	}
 	j := &Journal{config: config, watchers: map[tenant.ID]map[*watcher]bool{}, sweeps: make(chan struct{}, 1)}
 	config.Events.Subscribe(j.receive)
 	return j

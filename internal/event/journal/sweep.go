@@ -83,7 +83,7 @@ func (j *Journal) clean(ctx context.Context, id tenant.ID) error {
 		)
 		DELETE FROM ragd_shared.events AS e USING kept AS k
 		WHERE e.xid = k.xid AND e.number = k.number AND (k.created_at < now() - $1::interval OR k.n > $2 OR k.bytes > $3)`,
-		Retention, MaxEvents, MaxBytes)
+		j.config.Keep.Age, j.config.Keep.Events, j.config.Keep.Bytes)
 	if err != nil {
 		return err
 	}

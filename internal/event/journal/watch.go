@@ -59,13 +59,13 @@ func (w *watcher) notify() {
 
 // Watch sends the events that the caller may see until send fails or ctx ends. The first
 // message has no event. Errors: Invalid; Precondition for a cursor that is older than
-// Retention; Exhausted when too many callers watch; those of send.
+// the events that are kept; Exhausted when too many callers watch; those of send.
 func (j *Journal) Watch(ctx context.Context, wanted Watch, send func(Message) error) error {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
 		return err
 	}
-	s, err := newStream(ctx, r, wanted)
+	s, err := newStream(ctx, r, wanted, j.config.Keep.Age)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ type stream struct {
 	at     cursor
 }
 
-func newStream(ctx context.Context, r *tenant.Request, wanted Watch) (*stream, error) {
+func newStream(ctx context.Context, r *tenant.Request, wanted Watch, keep time.Duration) (*stream, error) {
 	types, err := Select("types", wanted.Types)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func newStream(ctx context.Context, r *tenant.Request, wanted Watch) (*stream, e
 			return nil, err
 		}
 	}
-	s := &stream{scope: scopeOf(r, types, wanted), tokens: tokens{tenant.Pages(ctx, "events")}}
+	s := &stream{scope: scopeOf(r, types, wanted), tokens: tokens{tenant.Pages(ctx, "events"), keep}}
 	if wanted.Cursor != "" {
 		s.at, err = s.tokens.decode(wanted.Cursor)
 	}
