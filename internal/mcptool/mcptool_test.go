@@ -640,3 +640,39 @@ func TestATenantHasALimitedNumberOfSessions(t *testing.T) {
 		u.mu.Unlock()
 	}
 }
+
+// A server that asks its user for input gets no answer: the call fails and says why. Servers of
+// earlier revisions hear that the client cannot be asked, and say so in words of their own.
+func TestRequestsForInputAreRefused(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{"modern": "asks its user for input before it runs the tool, which is not passed on", "sessions": "elicitation"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			u := newUpstream(t, kind)
+			form := mcp.ElicitationParams{Message: "Which city?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"city": map[string]any{"type": "string"}}}}
+			u.mcp.AddTool(mcp.NewToolWithRawSchema("ask", "Asks.", json.RawMessage(`{"type":"object"}`)), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				if kind == "modern" {
+					return new(server.InputRequestBuilder).Elicit("city", form).ToolResult(), nil
+				}
+				answer, err := u.mcp.RequestElicitation(ctx, mcp.ElicitationRequest{Params: form})
+				return mcp.NewToolResultText(fmt.Sprint(answer)), err
+			})
+			r, ctx := runner(t, here), caller(t.Context(), "acme", 0)
+			_, d, err := r.Check(ctx, map[string]any{"url": u.URL, "toolName": "ask"}, none)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = r.Call(ctx, d, nil, none, nil)
+			if fault.KindOf(err) != fault.Precondition || !strings.Contains(fault.Public(err), want) {
+				t.Errorf("%v: %s", fault.KindOf(err), fault.Public(err))
+			}
+			_, d, err = r.Check(ctx, map[string]any{"url": u.URL, "toolName": "weather"}, none)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Call(ctx, d, json.RawMessage(`{"city":"Oslo"}`), none, nil); err != nil {
+				t.Errorf("another call in the same session: %v", err)
+			}
+		})
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -337,6 +338,8 @@ func (r *Runner) public(ctx context.Context, d *Definition, err error, mask remo
 	switch {
 	case errors.Is(err, transport.ErrAuthorizationRequired), errors.Is(err, transport.ErrUnauthorized):
 		return fault.New(fault.Precondition, "%s refuses the credential of the tool (401): set the header Authorization by settings.headers and a secret", d.url.Host)
+	case errors.Is(err, client.ErrMaxInputRoundTripsExceeded):
+		return fault.New(fault.Precondition, "%s asks its user for input before it runs the tool, which is not passed on: give everything that it needs in the arguments", d.url.Host)
 	case errors.As(err, &broken):
 		return remote.Unreachable(d.url.Host, err)
 	case errors.As(err, new(*transport.Error)):
