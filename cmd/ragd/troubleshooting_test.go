@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -154,7 +155,7 @@ func mistakes(folder, plain string) []mistake {
 			cause: "The provider allows fewer calls.", remedy: "Wait, or lower `RAGD_PROVIDER_CALLS`."},
 		{name: "no provider", args: args("query quays --index ai --rerank cross-encoder:tei/any"), says: []string{"cannot be reached at http://127.0.0.1:1", "tei-base-url"},
 			cause: "Nothing answers at the provider's address; the cause stands in the message.", remedy: "Start the provider, or the operator mends the setting."},
-	}, httpMistakes())
+	}, httpMistakes(), surfaceMistakes())
 }
 
 // httpMistakes returns the mistakes of programs that call the API, and of agents.
@@ -203,12 +204,68 @@ func httpMistakes() []mistake {
 	}
 }
 
+// surfaceMistakes returns the mistakes with what tenants define: bounds of keys, issuers, keys of the
+// context, tools that call services, and hooks.
+func surfaceMistakes() []mistake {
+	ofIndex, ofTool := map[string]string{"RAGD_API_KEY": "INDEXKEY"}, map[string]string{"RAGD_API_KEY": "TOOLKEY"}
+	settings := func(text string) []string {
+		return []string{"tool", "create", "order", "--kind", "http", "--description", "D", "--settings", text}
+	}
+	return []mistake{
+		// Bounds of keys.
+		{name: "an index outside of the key's bounds", args: args("query boats --index vecs"), env: ofIndex, says: []string{`index "vecs" not found`}, never: []string{"bound"},
+			cause: "There is no such index, or the key is bound to others; the service does not say which.", remedy: "`ragd whoami` shows what a key may use."},
+		{name: "a key of a tool that queries", args: args("query boats --index docs"), env: ofTool, says: []string{"is bound to tools or MCP servers"},
+			cause: "A key with `--tool` or `--mcp-server` lists and calls tools only.", remedy: "Call a tool, or use a key that is bound to indexes."},
+		{name: "a hook of a bound key", args: args("hook create h https://example.com --event document.*"), env: ofIndex, says: []string{"is bound to", "the whole tenant"},
+			cause: "Hooks receive the events of the whole tenant.", remedy: "Use a key with the scope `admin` and without bounds or a mandatory filter."},
+		{name: "another tool than the key's", args: args("mcp"), env: ofTool, stdin: toolCall("vector_query", `{"queryText":"boats"}`), says: []string{"not found"},
+			cause: "There is no such tool, or the key is bound to others.", remedy: "`ragd whoami` shows what a key may use."},
+
+		// Issuers of tenants.
+		{name: "an issuer without TLS", args: args("issuer create idp http://idp.example.com"), says: []string{"https"},
+			cause: "Tokens are trusted by keys that are fetched from there.", remedy: "Give the address with `https://`, exactly as in the claim `iss`."},
+		{name: "an issuer in the network of the service", args: args("issuer create idp https://10.0.0.7"), says: []string{"inside the network of this server"},
+			cause: "Tenants may name public addresses only.", remedy: "The operator allows it with `allowed-private-networks`."},
+		{name: "a token of no issuer", call: &badRequest{method: "POST", path: "/t/acme/mcp", header: map[string]string{"Content-Type": jsonType, "Authorization": "Bearer eyJhbGciOiJFZERTQSJ9.eyJpc3MiOiJodHRwczovL2lkcC5leGFtcGxlLmNvbSJ9.c2ln"}, body: "{}", anonymous: true}, says: []string{"a valid API key or access token is needed"}, never: []string{"c2ln"},
+			cause: "The token is of an issuer that the tenant has not made known, is not for this tenant, has expired, or is forged; the service does not say which.", remedy: "`ragd issuer list` shows the issuers, `ragd issuer create` adds one."},
+
+		// Declared keys of the request context.
+		{name: "a key of the context that is not declared", args: []string{"query", "boats", "--index", "docs", "--context", `{"tier":"pro"}`}, says: []string{"tier"},
+			cause: "The tenant has not declared the key.", remedy: "Declare it with `ragd context declare`, or mend the name."},
+		{name: "a value that its schema does not allow", args: []string{"query", "boats", "--index", "docs", "--context", `{"country":"fr"}`}, says: []string{"country"},
+			cause: "The declaration of the key has a schema.", remedy: "Give a value that it allows; `ragd context show` shows the schema."},
+		{name: "a key of the context that callers cannot set", args: []string{"query", "boats", "--index", "docs", "--context", `{"team":"legal"}`}, says: []string{"team"},
+			cause: "The service fills the key from a claim, a header or the key's attributes.", remedy: "Leave it out."},
+
+		// Tools that call services.
+		{name: "a tool inside the network of the service", args: settings(`{"method":"GET","url":"http://127.0.0.1:1/x"}`), says: []string{"url"},
+			cause: "Tenants may name public addresses only.", remedy: "The operator allows it with `allowed-private-networks`."},
+		{name: "a misspelt placeholder", args: settings(`{"method":"GET","url":"https://example.com/{{argument.id}}"}`), says: []string{"argument"},
+			cause: "There is no such placeholder.", remedy: "Use one of those in the message."},
+		{name: "a secret that there is not", args: settings(`{"method":"GET","url":"https://example.com/","headers":{"Authorization":"Bearer {{secrets.crn}}"}}`), says: []string{"crn"},
+			cause: "The tenant has no secret of this name.", remedy: "`ragd secret set` makes one, `ragd secret list` lists them."},
+		{name: "a secret for another host", args: settings(`{"method":"GET","url":"https://example.com/","headers":{"Authorization":"Bearer {{secrets.crm}}"}}`), says: []string{"crm"},
+			cause: "The secret may be sent to other hosts only.", remedy: "Mend the address, or set the secret with `--host`."},
+
+		// Hooks.
+		{name: "an unknown event", args: args("hook create h https://example.com --event documents.ready"), says: []string{"is no type of events"},
+			cause: "There is no such event.", remedy: "Use one of those in the message; see [Events](../reference/events.md)."},
+		{name: "a hook inside the network of the service", args: args("hook create h http://127.0.0.1:1 --event document.*"), says: []string{"inside the network of this server"},
+			cause: "Tenants may name public addresses only.", remedy: "The operator allows it with `allowed-private-networks`."},
+		{name: "an unknown hook", args: args("hook deliveries ingets"), says: []string{"not found"},
+			cause: "The tenant has no hook of this name.", remedy: "`ragd hook list` lists them."},
+		{name: "a delivery that is gone", args: args("hook replay ingest 0e9c3c5c-5e0a-4c43-8c8c-2f6a3a8f4d6b"), says: []string{"no such delivery"},
+			cause: "The id is wrong, or the event is no longer kept.", remedy: "`ragd hook deliveries` lists what can be replayed."},
+	}
+}
+
 // Every mistake is answered with what is wrong and what to do. The page
 // docs/how-to/troubleshooting.md lists what is printed; -update writes the list.
 func TestMistakesAreAnsweredAsDocumented(t *testing.T) {
 	t.Parallel()
 	models := modelserver.New(t)
-	s := newSession(t, append(providing(models), "RAGD_TEI_BASE_URL=http://127.0.0.1:1")...)
+	s := newSession(t, append(providing(models), "RAGD_TEI_BASE_URL=http://127.0.0.1:1", "RAGD_MASTER_KEY="+strings.Repeat("0123456789abcdef", 4), "RAGD_PUBLIC_URL=https://ragd.example.com")...)
 	plain := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)
 	folder := troubleFolder(t)
@@ -223,6 +280,19 @@ func TestMistakesAreAnsweredAsDocumented(t *testing.T) {
 	_, created, _ = s.run(args("key create --scopes write")...)
 	_, key, _ := strings.Cut(created, "secret  ")
 
+	s.want(t, step{args: args("context declare country --schema {\"enum\":[\"de\"]}"), stdout: anything})
+	s.want(t, step{args: args("context declare team --attribute team"), stdout: anything})
+	s.want(t, step{args: args("hook create ingest https://example.com/hook --event document.ready"), stdout: anything})
+	s.stdin = "token-of-the-crm"
+	s.want(t, step{args: args("secret set crm --host crm.example.org"), stdout: anything})
+	s.stdin = ""
+	keys := map[string]string{"READKEY": strings.TrimSpace(readKey)}
+	for name, flags := range map[string]string{"INDEXKEY": "--scopes admin --index docs", "TOOLKEY": "--tool ask_docs"} {
+		_, created, _ = s.run(args("key create " + flags)...)
+		_, bound, _ := strings.Cut(created, "secret  ")
+		keys[name] = strings.TrimSpace(bound)
+	}
+
 	var page []string
 	list := mistakes(folder, plain.URL)
 	if len(list) < 40 {
@@ -234,7 +304,7 @@ func TestMistakesAreAnsweredAsDocumented(t *testing.T) {
 		if m.call != nil {
 			message = s.send(t, *m.call, strings.TrimSpace(key))
 		} else {
-			message = s.mistaken(t, m, strings.TrimSpace(readKey))
+			message = s.mistaken(t, m, keys)
 		}
 		message = strings.NewReplacer(folder+string(filepath.Separator), "", plain.URL, "http://example.com", "URL", "http://127.0.0.1:8484").Replace(s.settled(message))
 		for _, want := range m.says {
@@ -254,11 +324,11 @@ func TestMistakesAreAnsweredAsDocumented(t *testing.T) {
 }
 
 // mistaken runs the command line of a mistake and returns its message.
-func (s *session) mistaken(t *testing.T, m mistake, readKey string) string {
+func (s *session) mistaken(t *testing.T, m mistake, keys map[string]string) string {
 	t.Helper()
 	run := &session{tap: s.tap, env: map[string]string{"XDG_CONFIG_HOME": s.env["XDG_CONFIG_HOME"]}, stdin: m.stdin}
 	for name, value := range m.env {
-		run.env[name] = strings.Replace(value, "READKEY", readKey, 1)
+		run.env[name] = cmp.Or(keys[value], value)
 	}
 	words := slices.Clone(m.args)
 	for i := range words {
