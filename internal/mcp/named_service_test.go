@@ -317,3 +317,59 @@ func TestTheFixedContextOfAServerHolds(t *testing.T) {
 		t.Errorf("left: %v, %v", list, err)
 	}
 }
+
+// Clients of the transport of 2024-11-05 use a tenant's server as others do, and so do tools of the
+// kind mcp of another tenant.
+func TestNamedServersAreUsedOverSSE(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{AllowedPrivateNetworks: []string{"127.0.0.1"}, MCP: mcphttp.Config{LegacySSE: true}})
+	acme, bolt, ctx := s.Tenant(t, "acme"), s.Tenant(t, "bolt"), t.Context()
+	acme.Index(t, "docs")
+	acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "fees.md", Source: servicetest.Text("The fee is 7.")})
+	makeServer(t, acme, &ragdv1.CreateServerRequest{
+		ServerName: "front", Tools: allowed("vector_query"), Presented: []*ragdv1.PresentedTool{{ToolName: "vector_query", Name: "ask"}},
+	})
+	address := s.URL + mcphttp.SSEPath + "/front"
+	credential := map[string]string{"Authorization": "Bearer " + acme.Secret}
+	c, err := client.NewSSEMCPClient(address, transport.WithHeaders(credential))
+	if err == nil {
+		err = c.Start(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	notified := make(chan string, 100)
+	c.OnNotification(func(n mcpgo.JSONRPCNotification) { notified <- n.Method + " " })
+	mcptest.Initialize(t, c)
+	list, err := c.ListTools(ctx, mcpgo.ListToolsRequest{})
+	if err != nil || len(list.Tools) != 1 || list.Tools[0].Name != "ask" {
+		t.Fatalf("tools: %v, %v", list, err)
+	}
+	if result, text := mcptest.Call(t, c, "ask", map[string]any{"queryText": "fee"}, nil); result.IsError || !strings.Contains(text, "fee is 7") {
+		t.Errorf("ask: %s", text)
+	}
+	if _, err := acme.UpdateServer(ctx, &ragdv1.UpdateServerRequest{ServerName: "front", AllTools: true}); err != nil {
+		t.Fatal(err)
+	}
+	collect(t, notified, "notifications/tools/list_changed ")
+
+	_, err = bolt.CreateTool(ctx, &ragdv1.CreateToolRequest{
+		ToolName: "ask_acme", Kind: "mcp", Settings: servicetest.Object(t, map[string]any{"url": address, "toolName": "ask", "headers": map[string]any{"Authorization": "Bearer " + acme.Secret}}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := bolt.CallTool(ctx, &ragdv1.CallToolRequest{ToolName: "ask_acme", Arguments: servicetest.Object(t, map[string]any{"queryText": "fee"})})
+	if err != nil || !strings.Contains(got.String(), "fee is 7") {
+		t.Errorf("a tool of another tenant: %v, %v", got, err)
+	}
+	for path, secret := range map[string]string{"/nowhere": acme.Secret, "/front": bolt.Secret} {
+		if refused, err := client.NewSSEMCPClient(s.URL+mcphttp.SSEPath+path, transport.WithHeaders(map[string]string{"Authorization": "Bearer " + secret})); err == nil {
+			if err = refused.Start(ctx); err == nil {
+				t.Errorf("%s opens a stream", path)
+			}
+			_ = refused.Close()
+		}
+	}
+}

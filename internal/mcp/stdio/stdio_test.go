@@ -173,6 +173,38 @@ func TestClientsOfANamedServer(t *testing.T) {
 	}
 }
 
+// A client with a bound key hears of its own index alone.
+func TestBoundClientsHearOfWhatTheyMayUse(t *testing.T) {
+	t.Parallel()
+	for era := range mcptest.Eras {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			s := servicetest.New(t, service.Config{NoWorkers: true})
+			acme := s.Tenant(t, "acme")
+			bound := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, Indexes: &ragdv1.AllowedNames{Names: []string{"docs"}}})
+			c, notified := connect(t, config(s.URL+mcphttp.Path, bound), era)
+			if era == "modern" {
+				if _, err := c.ListenAsync(t.Context(), mcpgo.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(500 * time.Millisecond) // wait until the stream is open and earlier notifications were sent
+			for len(notified) > 0 {
+				<-notified
+			}
+			acme.Index(t, "secret")
+			time.Sleep(500 * time.Millisecond)
+			for len(notified) > 0 {
+				if one := <-notified; strings.HasSuffix(one, "changed") {
+					t.Errorf("told of %s by another index", one)
+				}
+			}
+			acme.Index(t, "docs")
+			await(t, notified, "notifications/tools/list_changed")
+		})
+	}
+}
+
 // proxy passes requests on to a service, and can lose its sessions and connections.
 type proxy struct {
 	*httptest.Server
