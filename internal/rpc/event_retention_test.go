@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -144,5 +145,76 @@ func TestBadRetentionsAreRefused(t *testing.T) {
 	}
 	if r, err := (journal.Retention{Events: 7}).Check(); err != nil || r != (journal.Retention{Age: journal.DefaultAge, Events: 7, Bytes: journal.DefaultBytes}) {
 		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// What a tenant defines is announced to streams and hooks when it is created, changed and deleted.
+func TestChangesOfDefinitionsAreEvents(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true, MasterKeys: masterKeys(t, "1")})
+	acme, bolt, ctx := s.Tenant(t, "acme"), s.Tenant(t, "bolt"), t.Context()
+	types := []string{"tools.changed", "prompts.changed", "server.changed", "context.changed"}
+	for _, c := range []servicetest.Client{acme, bolt} {
+		if _, err := c.CreateHook(ctx, &ragdv1.CreateHookRequest{HookName: "h", Url: "https://example.com", Events: types}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, other := watchEvents(t, acme, &ragdv1.WatchEventsRequest{Types: types}), watchEvents(t, bolt, &ragdv1.WatchEventsRequest{Types: types})
+	messages := []*ragdv1.PromptMessage{{Content: &ragdv1.PromptMessage_Text{Text: "hi"}}}
+	steps := []struct {
+		want string
+		do   func() error
+	}{
+		{"server.changed front created", func() error {
+			_, err := acme.CreateServer(ctx, &ragdv1.CreateServerRequest{ServerName: "front"})
+			return err
+		}},
+		{"server.changed front updated", func() error {
+			_, err := acme.UpdateServer(ctx, &ragdv1.UpdateServerRequest{ServerName: "front", Title: new("Front")})
+			return err
+		}},
+		{"server.changed front deleted", func() error {
+			_, err := acme.DeleteServer(ctx, &ragdv1.DeleteServerRequest{ServerName: "front"})
+			return err
+		}},
+		{"prompts.changed greet created", func() error {
+			_, err := acme.CreatePrompt(ctx, &ragdv1.CreatePromptRequest{PromptName: "greet", Messages: messages})
+			return err
+		}},
+		{"prompts.changed greet deleted", func() error {
+			_, err := acme.DeletePrompt(ctx, &ragdv1.DeletePromptRequest{PromptName: "greet"})
+			return err
+		}},
+		{"tools.changed cut created", func() error {
+			_, err := acme.CreateTool(ctx, &ragdv1.CreateToolRequest{ToolName: "cut", Kind: "document_chunker"})
+			return err
+		}},
+		{"tools.changed cut updated", func() error {
+			_, err := acme.UpdateTool(ctx, &ragdv1.UpdateToolRequest{ToolName: "cut", Title: new("Cut")})
+			return err
+		}},
+		{"tools.changed cut deleted", func() error { _, err := acme.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: "cut"}); return err }},
+	}
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.want, err)
+		}
+		e := w.next(t)
+		if data := e.Data.AsMap(); fmt.Sprint(e.Type, " ", data["name"], " ", data["change"]) != step.want {
+			t.Errorf("%s: the event is %v", step.want, e)
+		}
+	}
+	if list, err := acme.ListDeliveries(ctx, &ragdv1.ListDeliveriesRequest{HookName: "h"}); err != nil || len(list.Deliveries) != len(steps) {
+		t.Errorf("deliveries: %v, %v", list, err)
+	}
+	if list, err := bolt.ListDeliveries(ctx, &ragdv1.ListDeliveriesRequest{HookName: "h"}); err != nil || len(list.Deliveries) != 0 {
+		t.Errorf("another tenant: %v, %v", list, err)
+	}
+	select {
+	case m := <-other.messages:
+		if m.Event != nil {
+			t.Errorf("another tenant hears of %v", m.Event)
+		}
+	default:
 	}
 }
