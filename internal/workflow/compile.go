@@ -270,10 +270,10 @@ func (c *compiler) kind(field string, n *node, given shape, at *visible) (shape,
 	case ForEach:
 		return c.forEach(field, n, given, at)
 	case Wait:
-		if len(n.Step.Schema) > 0 {
-			n.schema, err = schema.Compile(field+".schema", n.Step.Schema)
+		if len(n.Schema) > 0 {
+			n.schema, err = schema.Compile(field+".schema", n.Schema)
 		}
-		return shapeOf(n.Step.Schema), err
+		return shapeOf(n.Schema), err
 	}
 	in, out, err := c.schemas(field, n.Step)
 	if err != nil {
