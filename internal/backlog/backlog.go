@@ -108,7 +108,10 @@ func New(config Config) *Backlog {
 // Run processes documents and runs the job queue until ctx ends. Then it waits up to
 // drainTimeout for running work. It writes heartbeats until it returns.
 func (b *Backlog) Run(ctx context.Context, process Processor) error {
-	if err := b.beat(ctx); err != nil {
+	switch err := b.beat(ctx); {
+	case ctx.Err() != nil: // the statement may have taken effect
+		return b.leave(context.WithoutCancel(ctx))
+	case err != nil:
 		return err
 	}
 	running, stop := context.WithCancel(ctx)
