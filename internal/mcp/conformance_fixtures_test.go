@@ -23,9 +23,8 @@ const (
 	oneSample = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA=="
 )
 
-// between is the pause between two notifications. The suite prescribes 50 ms; on a busy machine that
-// is too little, because those of a session come by its two streams, in any order.
-const between = 150 * time.Millisecond
+// between is the pause between two notifications that the suite prescribes.
+const between = 50 * time.Millisecond
 
 // object is a JSON object.
 type object = map[string]any

@@ -8,6 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/toolset"
 )
 
@@ -53,9 +54,24 @@ func (s *protocol) logCall(ctx context.Context, tool string, took time.Duration,
 	if err != nil {
 		level, data["message"], data["code"] = mcpgo.LoggingLevelError, "tool failed", problemOf(err).kind.String()
 	}
-	if to.SendLogMessageToClient(ctx, mcpgo.NewLoggingMessageNotification(level, logger, data)) == nil {
+	if sendLog(ctx, to, mcpgo.NewLoggingMessageNotification(level, logger, data)) {
 		time.Sleep(progressDelay)
 	}
+}
+
+// sendLog sends a log message to the client of a call whose level includes it. It returns true if
+// the library has still to send it.
+func sendLog(ctx context.Context, to *server.MCPServer, m mcpgo.LoggingMessageNotification) (queued bool) {
+	level := mcpgo.LoggingLevel("")
+	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
+		level = info.LogLevel
+	} else if session, ok := server.ClientSessionFromContext(ctx).(server.SessionWithLogging); ok {
+		level = session.GetLogLevel()
+	}
+	if level == "" || !m.Params.Level.ShouldSendTo(level) || mcphttp.Notify(ctx, m.Method, m.Params) {
+		return false
+	}
+	return to.SendLogMessageToClient(ctx, m) == nil
 }
 
 // toolLog returns the function that passes log messages of a tool to its client, and to nobody
@@ -66,7 +82,7 @@ func (s *protocol) toolLog(ctx context.Context, tool string, p *progress) func(c
 		return nil
 	}
 	return func(ctx context.Context, m toolset.LogMessage) {
-		if to.SendLogMessageToClient(ctx, mcpgo.NewLoggingMessageNotification(mcpgo.LoggingLevel(m.Level), tool, m.Data)) == nil {
+		if sendLog(ctx, to, mcpgo.NewLoggingMessageNotification(mcpgo.LoggingLevel(m.Level), tool, m.Data)) {
 			p.sent.Store(true)
 		}
 	}

@@ -8,11 +8,13 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/toolset"
 )
 
-// progressDelay gives the library time to send the last progress notification before the
-// answer; it drops notifications that are still queued then.
+// progressDelay gives the library time to send the last notification before the answer, by the
+// transports whose streams are not those of calls; it drops notifications that are still queued
+// then.
 const progressDelay = 10 * time.Millisecond
 
 // progress sends progress notifications of a call, if the client asked for them.
@@ -40,6 +42,9 @@ func (p *progress) report() func(context.Context, toolset.Progress) {
 		params := map[string]any{"progressToken": p.token, "progress": now.Done, "message": now.Message}
 		if now.Total > 0 {
 			params["total"] = now.Total
+		}
+		if mcphttp.Notify(ctx, string(mcpgo.MethodNotificationProgress), params) {
+			return
 		}
 		if p.server.SendNotificationToClient(ctx, string(mcpgo.MethodNotificationProgress), params) == nil {
 			p.sent.Store(true)

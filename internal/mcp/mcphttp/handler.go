@@ -276,6 +276,9 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, c *call) {
 			c.cancel()
 		}
 	})()
+	if !c.message.isStream() {
+		c.ctx = context.WithValue(c.ctx, responseKey{}, out)
+	}
 	c.server.http.Handle(out, c.request(r))
 	out.finish()
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -144,6 +145,14 @@ func (w *world) server(id tenant.ID, name string) *server.MCPServer {
 			}
 		}
 		time.Sleep(10 * time.Millisecond) // the library drops notifications unsent at the end of the call
+		return mcpgo.NewToolResultText("done"), nil
+	})
+	s.AddTool(mcpgo.NewTool("notify in order"), func(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+		for i := range 100 {
+			if !Notify(ctx, "notifications/progress", map[string]any{"progress": i, "progressToken": req.Params.Meta.ProgressToken}) {
+				return nil, errors.New("there is no stream")
+			}
+		}
 		return mcpgo.NewToolResultText("done"), nil
 	})
 	s.AddTool(mcpgo.NewTool("panic"), func(context.Context, mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {

@@ -3,10 +3,15 @@ package mcphttp
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
 
 // response is the writer that the library gets. Streams are passed through at once. Other
@@ -30,7 +35,48 @@ type response struct {
 	status    int
 	body      bytes.Buffer
 	streaming bool
+	notified  bool    // the stream began with Notify, and not by the library
+	ended     bool    // nothing more is sent
 	stream    *stream // nil unless streaming with resume
+}
+
+type responseKey struct{}
+
+// Notify sends a notification of a call on the stream with its answer, in the order of the calls
+// of Notify. The library would send it by whichever stream of the session is free, so that
+// notifications could overtake each other and the answer. It returns false if the request of ctx
+// has no such stream, or has been answered.
+func Notify(ctx context.Context, method string, params any) bool {
+	r, ok := ctx.Value(responseKey{}).(*response)
+	if !ok {
+		return false
+	}
+	message, err := json.Marshal(map[string]any{"jsonrpc": mcpgo.JSONRPC_VERSION, "method": method, "params": params})
+	return err == nil && r.notify(message)
+}
+
+func (r *response) notify(message []byte) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended || r.status != 0 && !r.streaming {
+		return false
+	}
+	if !r.streaming {
+		r.notified = true
+		r.Header().Set("Content-Type", "text/event-stream")
+		r.Header().Set("Cache-Control", "no-cache")
+		r.begin(http.StatusOK)
+	}
+	r.send(eventOf(message))
+	if r.stream == nil {
+		r.conn.flush()
+	}
+	return true
+}
+
+// eventOf returns the server-sent event of a message.
+func eventOf(message []byte) []byte {
+	return fmt.Appendf(nil, "event: message\ndata: %s\n\n", bytes.TrimRight(message, "\n"))
 }
 
 func newResponse(conn *connection) *response { return &response{conn: conn, failing: &failing{}} }
@@ -51,6 +97,11 @@ func (r *response) WriteHeader(status int) {
 	if r.status != 0 {
 		return
 	}
+	r.begin(status)
+}
+
+// begin begins the response. The caller holds mu.
+func (r *response) begin(status int) {
 	r.status = status
 	if r.hideSession {
 		r.Header().Del(sessionHeader)
@@ -70,16 +121,25 @@ func (r *response) WriteHeader(status int) {
 func (r *response) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case !r.streaming:
+	if !r.streaming {
 		r.status = cmp.Or(r.status, http.StatusOK)
 		return r.body.Write(p)
-	case r.stream != nil:
-		r.stream.add(r.shown(p))
-	default:
-		r.conn.write(r.shown(p))
 	}
+	event := p
+	if r.notified && bytes.HasPrefix(p, []byte("{")) { // the library does not know of the stream
+		event = eventOf(p)
+	}
+	r.send(r.shown(event))
 	return len(p), nil
+}
+
+// send sends an event. The caller holds mu.
+func (r *response) send(event []byte) {
+	if r.stream != nil {
+		r.stream.add(event)
+		return
+	}
+	r.conn.write(event)
 }
 
 // Flush implements server.HTTPResponseWriter.
@@ -102,6 +162,7 @@ func (r *response) kept() *stream {
 func (r *response) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.ended = true
 	if r.streaming {
 		return
 	}
@@ -122,6 +183,7 @@ func (r *response) finish() {
 func (r *response) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.ended = true
 	if r.stream != nil {
 		r.stream.end()
 	}

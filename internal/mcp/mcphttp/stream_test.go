@@ -136,3 +136,25 @@ func TestKeptEventsAreBounded(t *testing.T) {
 	w.do(t, end)
 	waitFor(t, "the events to be forgotten", func() bool { return w.Handler.servers.heldEvents.Used("acme") == 0 })
 }
+
+// The notifications of a call come in their order and before its answer, also while another
+// stream of the session is open.
+func TestNotificationsOfACallComeInOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.open(t, alice)
+	_, others := w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id))
+	for range 20 {
+		_, lines := w.events(t, w.call(t.Context(), alice, id, 7, "notify in order"))
+		_, data := readEvents(t, lines, 101)
+		for i, got := range data[:100] {
+			if !strings.Contains(got, fmt.Sprintf(`"progress":%d,`, i)) {
+				t.Fatalf("event %d is %s", i, got)
+			}
+		}
+		if !strings.Contains(data[100], `"id":7`) || !strings.Contains(data[100], "done") {
+			t.Errorf("the answer is %q", data[100])
+		}
+	}
+	nothing(t, others, "another stream has a notification")
+}
