@@ -13,10 +13,10 @@ import (
 )
 
 // NewReader returns a function that reads resources as clients do, with the rights of the caller in
-// the context. Errors: NotFound and Invalid for a URI of no resource; those of the API.
+// the context. Config.Tools is required. Errors: NotFound and Invalid for a URI of no resource; those of the API.
 func NewReader(cfg Config) func(ctx context.Context, uri string) ([]*ragdv1.ResourceContent, error) {
 	cfg = cfg.withDefaults()
-	p := &protocol{api: cfg.API, callTimeout: cfg.CallTimeout, log: cfg.Logger}
+	p := &protocol{tools: cfg.Tools, api: cfg.API, callTimeout: cfg.CallTimeout, log: cfg.Logger}
 	return func(ctx context.Context, uri string) ([]*ragdv1.ResourceContent, error) {
 		read, err := p.readResource(ctx, uri)
 		if err != nil {

@@ -231,6 +231,17 @@ func TestMessagesOfPromptsHaveTheContentOfResources(t *testing.T) {
 	if len(got.Messages[3].ResourceContent) != 0 {
 		t.Errorf("a link has content: %v", got.Messages[3])
 	}
+	acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "notes:fees", Source: servicetest.Text("Fees rise.")})
+	if _, err := acme.CreatePrompt(ctx, &ragdv1.CreatePromptRequest{
+		PromptName: "quote", Arguments: []*ragdv1.PromptArgument{{Name: "uri"}},
+		Messages: []*ragdv1.PromptMessage{{Content: &ragdv1.PromptMessage_Resource{Resource: &ragdv1.PromptResource{Uri: "{{arguments.uri}}"}}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	quoted, err := acme.GetPromptMessages(ctx, &ragdv1.GetPromptMessagesRequest{PromptName: "quote", Arguments: map[string]string{"uri": "notes:fees"}})
+	if err != nil || len(quoted.Messages[0].ResourceContent) != 1 || quoted.Messages[0].ResourceContent[0].GetText() != "Fees rise." {
+		t.Errorf("a document by its own URI: %v, %v", quoted, err)
+	}
 	blue := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": "blue"})}))
 	for who, c := range map[string]servicetest.Client{"a hidden document": blue, "another tenant's document": bolt} {
 		_, err := c.GetPromptMessages(ctx, req)

@@ -256,7 +256,6 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Processor:       processor,
 		Ready:           s.checkReady,
 	}
-	s.Handlers.ReadResource = mcp.NewReader(mcp.Config{API: s.Handlers, Logger: s.log})
 	s.remote.MCP.TakeOver = func(ctx context.Context, name string, said mcptool.Description) {
 		if err := s.Handlers.Tools.TakeOver(ctx, name, said.Schemas()); err != nil {
 			s.log.WarnContext(ctx, "store the new schemas of a tool of another server", "err", err)
@@ -270,6 +269,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	if err != nil {
 		return err
 	}
+	s.Handlers.ReadResource = mcp.NewReader(mcp.Config{API: s.Handlers, Tools: s.Handlers.Toolset, Logger: s.log})
 	s.Events.Subscribe(func(e event.Event) {
 		if e.Kind == event.Server || e.Tenant == "" {
 			servers.Forget(e.Tenant, e.Name)
