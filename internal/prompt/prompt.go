@@ -287,24 +287,24 @@ func (p *Prompt) values(given map[string]string) (map[string]any, error) {
 // render returns the resource with the placeholders of its URI replaced. Errors: Invalid, naming
 // the argument, for a value that is missing.
 func (r Resource) render(budget *template.Budget, lookup func(string) (any, bool)) (*Resource, error) {
-	missing := ""
-	needed := func(path string) (any, bool) {
+	parsed, err := template.Parse("messages.uri", r.URI)
+	if err != nil {
+		return nil, err
+	}
+	given := func(path string) (any, bool) {
 		value, ok := lookup(path)
-		if !ok || value == "" {
-			missing = strings.TrimPrefix(path, "arguments.")
-			return nil, false
+		return value, ok && value != ""
+	}
+	for _, placeholder := range parsed.Placeholders() {
+		if _, ok := placeholder.Value(given); !ok {
+			return nil, fault.Field(strings.TrimPrefix(placeholder.Paths[0], "arguments."), "is needed: the prompt has the resource %s", r.URI)
 		}
-		return value, true
 	}
 	encode := remote.Segment
 	if strings.HasPrefix(r.URI, "{{") { // the whole URI
 		encode = template.Text
 	}
-	uri, err := renderText(budget, "messages.uri", r.URI, needed, encode)
-	if missing != "" {
-		return nil, fault.Field(missing, "is needed: the prompt has the resource %s", r.URI)
-	}
-	r.URI = uri
+	r.URI, err = parsed.Render(budget, given, encode)
 	return &r, err
 }
 

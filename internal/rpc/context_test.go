@@ -183,7 +183,7 @@ func TestSecretKeysAreNotShown(t *testing.T) {
 	const text = "in {{context.city}}: {{context.token}}!"
 	if _, err := acme.CreatePrompt(ctx, &ragdv1.CreatePromptRequest{PromptName: "p", Messages: []*ragdv1.PromptMessage{
 		{Content: &ragdv1.PromptMessage_Text{Text: text}},
-		{Content: &ragdv1.PromptMessage_ResourceLink{ResourceLink: &ragdv1.PromptResource{Uri: "ragd://indexes/{{context.city}}/{{context.token}}"}}},
+		{Content: &ragdv1.PromptMessage_ResourceLink{ResourceLink: &ragdv1.PromptResource{Uri: "ragd://indexes/{{context.city}}/{{context.token ?? \"hidden\"}}"}}},
 	}}); err != nil {
 		t.Fatal(err)
 	}
