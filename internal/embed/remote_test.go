@@ -256,7 +256,11 @@ func TestOpenAIHalvesRequestsThatAreTooBigForTheServer(t *testing.T) {
 func TestOpenAISurvivesAFlakyProvider(t *testing.T) {
 	t.Parallel()
 	ai, _, model := setup(t, "openai/unheard-of")
-	ai.Set(modelserver.Fault{Status: 500, Percent: 30})
+	var failed sync.Map // requests by their bodies, which fail once
+	ai.Set(modelserver.Fault{Status: 500, When: func(r modelserver.Request) bool {
+		_, again := failed.LoadOrStore(fmt.Sprint(r.Body), true)
+		return !again
+	}})
 	if _, err := model.Embed(t.Context(), "acme", texts(2000)); err != nil {
 		t.Error(err)
 	}
