@@ -245,7 +245,7 @@ func (x *execution) overdue(ctx context.Context, s StepRun) error {
 
 func (x *execution) wait(ctx context.Context, n *node, s StepRun) error {
 	until := time.Now().Add(n.timeout)
-	s.Status, s.Message, s.Schema, s.WaitUntil = Waiting, n.Message, n.Step.Schema, &until
+	s.Status, s.Message, s.Schema, s.WaitUntil = Waiting, n.Message, n.Schema, &until
 	if err := x.save(ctx, s); err != nil {
 		return err
 	}
