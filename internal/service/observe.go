@@ -25,7 +25,7 @@ func (o observer) Observe(ctx context.Context, e toolset.Event) {
 		return
 	}
 	o.recorder.Record(journal.ToolCall{
-		Tenant: r.Tenant, Type: "tool." + string(e.Phase), CallID: e.CallID, Tool: e.Source, ShownAs: e.Tool.Name, Server: r.Server, Index: e.Index,
+		Tenant: r.Tenant, Type: "tool." + string(e.Phase), CallID: e.CallID, Tool: e.Tool.Source, ShownAs: e.Tool.Name, Server: r.Server, Index: e.Index,
 		Subject: r.Principal.Subject, Arguments: e.Arguments, Result: e.Result.Structured, Text: e.Result.Text, Took: e.Took, Err: e.Err,
 	})
 }

@@ -13,7 +13,7 @@ import (
 
 // observed runs a call and tells the observer of it.
 func (s *Set) observed(ctx context.Context, t *tool, c Call, arguments accepted) (Result, error) {
-	e := Event{Phase: Input, CallID: rand.Text(), Tool: t.definition, Source: t.definition.Source, Index: indexOf(ctx, t, arguments), Arguments: c.Arguments}
+	e := Event{Phase: Input, CallID: rand.Text(), Tool: t.definition, Index: indexOf(ctx, t, arguments), Arguments: c.Arguments}
 	s.observer.Observe(ctx, e)
 	began := time.Now()
 	result, err := t.run(ctx, c, arguments)

@@ -195,7 +195,6 @@ type Event struct {
 	Phase     Phase
 	CallID    string // the same for all events of a call
 	Tool      Definition
-	Source    string // the tool's name outside of views
 	Index     string // that the call is over, if its arguments or the tool name one
 	Arguments json.RawMessage
 	Result    Result        // of Output
