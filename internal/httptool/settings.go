@@ -3,12 +3,9 @@
 package httptool
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"github.com/ragdhq/ragd/internal/template"
 	"net/http"
-	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
@@ -109,7 +106,7 @@ var anyObject = json.RawMessage(`{"type":"object"}`)
 // Precondition for an address that the guard refuses.
 func Parse(given map[string]any, guard *outbound.Guard) (*Definition, error) {
 	d := &Definition{}
-	if err := decode(given, &d.settings); err != nil {
+	if err := remote.DecodeSettings(given, &d.settings, known); err != nil {
 		return nil, err
 	}
 	for _, parse := range []func() error{
@@ -123,25 +120,8 @@ func Parse(given map[string]any, guard *outbound.Guard) (*Definition, error) {
 	return d, nil
 }
 
-// decode converts settings to their struct.
-func decode(given map[string]any, into *settings) error {
-	raw, err := json.Marshal(given)
-	if err != nil {
-		return fault.Field("settings", "cannot be written as JSON")
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	err = decoder.Decode(into)
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &wrong):
-		return fault.Field("settings."+wrong.Field, "cannot be a %s", wrong.Value)
-	case err != nil:
-		return fault.Field("settings", "%s: known are method, url, query, headers, body, contentType, inputSchema, outputSchema, timeoutMs, retries, response (format, path, text, maxBytes), signingSecret and token (header, context)",
-			strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return nil
-}
+// known are the names of settings.
+const known = "method, url, query, headers, body, contentType, inputSchema, outputSchema, timeoutMs, retries, response (format, path, text, maxBytes), signingSecret and token (header, context)"
 
 func (d *Definition) parseMethod() error {
 	d.settings.Method = strings.ToUpper(d.settings.Method)
@@ -224,23 +204,9 @@ func (d *Definition) parseQuery() error {
 
 func byName(a, b parameter) int { return strings.Compare(a.name, b.name) }
 
-// reserved are headers that HTTP or the service sets, in addition to those that begin with
-// Webhook- and Ragd-.
-var reserved = []string{
-	"Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Idempotency-Key", "Keep-Alive",
-	"Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-}
-
-// checkHeaderName returns the name of a header as HTTP writes it.
-func checkHeaderName(field, name string) (string, error) {
-	canonical := textproto.CanonicalMIMEHeaderKey(name)
-	switch {
-	case !httpguts.ValidHeaderFieldName(name) || len(name) > maxParameters:
-		return "", fault.Field(field, "a name is not one of HTTP: letters, digits and -")
-	case slices.Contains(reserved, canonical) || strings.HasPrefix(canonical, "Webhook-") || strings.HasPrefix(canonical, "Ragd-"):
-		return "", fault.Field(field, "%s is set by the service", canonical)
-	}
-	return canonical, nil
+// headerName returns the name of a header as HTTP writes it.
+func headerName(field, name string) (string, error) {
+	return remote.HeaderName(field, name, maxParameters, "Idempotency-Key", "Webhook-")
 }
 
 func (d *Definition) parseHeaders() error {
@@ -248,7 +214,7 @@ func (d *Definition) parseHeaders() error {
 		return fault.Field("headers", "must be at most %d, got %d", maxParameters, len(d.settings.Headers))
 	}
 	for name, value := range d.settings.Headers {
-		canonical, err := checkHeaderName("headers", name)
+		canonical, err := headerName("headers", name)
 		if err != nil {
 			return err
 		}
@@ -368,7 +334,7 @@ func (d *Definition) parseToken() error {
 		t.Header = DefaultTokenHeader
 		return nil
 	}
-	canonical, err := checkHeaderName("token.header", t.Header)
+	canonical, err := headerName("token.header", t.Header)
 	if err == nil && slices.ContainsFunc(d.headers, func(p parameter) bool { return p.name == canonical }) {
 		err = fault.Field("token.header", "%s is among headers too", canonical)
 	}

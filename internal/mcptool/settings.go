@@ -3,11 +3,8 @@
 package mcptool
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"github.com/ragdhq/ragd/internal/template"
-	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
@@ -88,7 +85,7 @@ type header struct {
 // Precondition for an address that the guard refuses.
 func Parse(given map[string]any, guard *outbound.Guard) (*Definition, error) {
 	var s settings
-	if err := decode(given, &s); err != nil {
+	if err := remote.DecodeSettings(given, &s, "url, toolName, headers and timeoutMs"); err != nil {
 		return nil, err
 	}
 	d := &Definition{Tool: s.Tool, toolName: s.ToolName, timeout: time.Duration(s.TimeoutMS) * time.Millisecond}
@@ -102,24 +99,6 @@ func Parse(given map[string]any, guard *outbound.Guard) (*Definition, error) {
 		return nil, fault.Under("settings", err)
 	}
 	return d, nil
-}
-
-func decode(given map[string]any, into *settings) error {
-	raw, err := json.Marshal(given)
-	if err != nil {
-		return fault.Field("settings", "cannot be written as JSON")
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	err = decoder.Decode(into)
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &wrong):
-		return fault.Field("settings."+wrong.Field, "cannot be a %s", wrong.Value)
-	case err != nil:
-		return fault.Field("settings", "%s: known are url, toolName, headers and timeoutMs", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return nil
 }
 
 func (d *Definition) parse(s settings, guard *outbound.Guard) (err error) {
@@ -141,24 +120,16 @@ func (d *Definition) parse(s settings, guard *outbound.Guard) (err error) {
 	return d.parseHeaders(s.Headers)
 }
 
-// reserved are headers that HTTP, the protocol or the service sets, in addition to those that
-// begin with Mcp- and Ragd-.
-var reserved = []string{
-	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive", "Last-Event-Id",
-	"Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-}
-
 func (d *Definition) parseHeaders(given map[string]string) error {
 	if len(given) > maxHeaders {
 		return fault.Field("headers", "must be at most %d, got %d", maxHeaders, len(given))
 	}
 	for name, value := range given {
-		canonical := textproto.CanonicalMIMEHeaderKey(name)
+		canonical, err := remote.HeaderName("headers", name, maxNameBytes, "Accept", "Last-Event-Id", "Mcp-")
+		if err != nil {
+			return err
+		}
 		switch {
-		case !httpguts.ValidHeaderFieldName(name) || len(name) > maxNameBytes:
-			return fault.Field("headers", "a name is not one of HTTP: letters, digits and -")
-		case slices.Contains(reserved, canonical) || strings.HasPrefix(canonical, "Mcp-") || strings.HasPrefix(canonical, "Ragd-"):
-			return fault.Field("headers", "%s is set by the service", canonical)
 		case slices.ContainsFunc(d.headers, func(h header) bool { return h.name == canonical }):
 			return fault.Field("headers", "has %s twice", canonical)
 		case len(value) > maxHeaderBytes || !httpguts.ValidHeaderFieldValue(value):
