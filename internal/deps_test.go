@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"cmd/ragd/internal/upload":        {"cmd/ragd/internal/localfiles", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
 	"hack/apidoc":                     {},
 	"internal/admission":              {"internal/cache", "internal/fault", "internal/limit", "internal/tenant"},
+	"internal/agent":                  {"internal/expression", "internal/fault", "internal/llm", "internal/nearest", "internal/pagination", "internal/remote", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolset"},
 	"internal/backlog":                {"internal/fault", "internal/postgres", "internal/tenant"},
 	"internal/cache":                  {},
 	"internal/chunk":                  {"internal/chunk/assembly", "internal/chunk/htmlsplit", "internal/chunk/jsonsplit", "internal/chunk/markdown", "internal/chunk/outline", "internal/chunk/sentence", "internal/chunk/textspan", "internal/chunk/tokenizer", "internal/fault", "internal/limit"},

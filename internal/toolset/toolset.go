@@ -79,7 +79,9 @@ type Definition struct {
 	Kind    string
 	Builtin bool
 	// Provided is true for a tool of a Source.
-	Provided     bool
+	Provided bool
+	// Timeout ends a call of a tool of a Source. 0 means that of the Set.
+	Timeout      time.Duration `json:"-"`
 	Annotations  Annotations
 	Meta         map[string]any
 	InputSchema  json.RawMessage // JSON Schema of an object, for models
@@ -333,7 +335,7 @@ func (s *Set) Call(ctx context.Context, v View, c Call) (result Result, err erro
 	if err != nil {
 		return Result{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.definition.Timeout, s.timeout))
 	defer cancel()
 	if result, err = s.call(ctx, t, c); err == nil && result.Asked != nil && c.Client == nil {
 		return Result{}, fault.New(fault.Precondition, "tool %q asks its client for input, which only clients of MCP can give", c.Name)

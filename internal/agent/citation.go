@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Citation is a passage that an answer cites.
+type Citation struct {
+	Number     int    `json:"number"` // as in the answer: [1]
+	URI        string `json:"uri,omitempty"`
+	DocumentID string `json:"documentId,omitempty"`
+	Title      string `json:"title,omitempty"`
+	// StartByte and EndByte are the byte range of the passage in the document's text, end exclusive.
+	StartByte uint32 `json:"startByte"`
+	EndByte   uint32 `json:"endByte"`
+	Text      string `json:"text"`
+}
+
+// marker matches the markers of citations, such as [1] and [2, 3].
+var marker = regexp.MustCompile(`\[\d{1,5}(?:\s?,\s?\d{1,5}){0,15}\]`)
+
+// quotation matches a quotation that ends before a marker.
+var quotation = regexp.MustCompile(`(?s)(?:"([^"]+)"|“([^”]+)”|«([^»]+)»)[\s.,;:]*$`)
+
+const (
+	// maxMarkerBytes is longer than any marker.
+	maxMarkerBytes = 160
+	// maxQuoteBytes bounds how far back a quotation before a marker is looked for.
+	maxQuoteBytes = 4 << 10
+	// minQuoteWords is from how many words on a text in quotation marks is a quotation.
+	minQuoteWords = 3
+)
+
+// citer checks the markers of an answer while it arrives. A number is removed if it belongs to no
+// passage, or if the quotation before it does not stand in its passage.
+type citer struct {
+	passages []Citation
+	pending  string // received and not yet passed on
+	text     strings.Builder
+	cited    map[int]bool
+	removed  int
+}
+
+// add receives a piece of the answer and returns what of it has been checked.
+func (c *citer) add(piece string) string {
+	c.pending += piece
+	open := strings.LastIndexByte(c.pending, '[')
+	if open < 0 || strings.Contains(c.pending[open:], "]") || len(c.pending)-open > maxMarkerBytes {
+		open = len(c.pending)
+	}
+	// White space before a marker is removed with it.
+	for open > 0 && open < len(c.pending) && c.pending[open-1] == ' ' {
+		open--
+	}
+	if open == len(c.pending) {
+		open = len(strings.TrimRight(c.pending, " "))
+	}
+	ready := c.pending[:open]
+	c.pending = c.pending[open:]
+	return c.checked(ready)
+}
+
+// end returns what is left.
+func (c *citer) end() string {
+	ready := c.pending
+	c.pending = ""
+	return c.checked(ready)
+}
+
+// checked removes the markers of a text that do not hold.
+func (c *citer) checked(text string) string {
+	var out strings.Builder
+	write := func(s string) {
+		out.WriteString(s)
+		c.text.WriteString(s)
+	}
+	at := 0
+	for _, found := range marker.FindAllStringIndex(text, -1) {
+		before := text[at:found[0]]
+		kept := c.keep(text[found[0]:found[1]], c.before(before))
+		if kept == "" {
+			before = strings.TrimRight(before, " ")
+		}
+		write(before)
+		write(kept)
+		at = found[1]
+	}
+	write(text[at:])
+	return out.String()
+}
+
+// before returns the end of the answer so far with further text.
+func (c *citer) before(text string) string {
+	all := c.text.String() + text
+	return all[max(0, len(all)-maxQuoteBytes):]
+}
+
+// keep returns a marker with the numbers that hold, or "".
+func (c *citer) keep(marker, before string) string {
+	quote := quoted(before)
+	var kept []string
+	for number := range strings.SplitSeq(strings.Trim(marker, "[]"), ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(number))
+		if err != nil || n < 1 || n > len(c.passages) || quote != "" && !strings.Contains(plain(c.passages[n-1].Text), quote) {
+			c.removed++
+			continue
+		}
+		if c.cited == nil {
+			c.cited = map[int]bool{}
+		}
+		c.cited[n] = true
+		kept = append(kept, strconv.Itoa(n))
+	}
+	if kept == nil {
+		return ""
+	}
+	return "[" + strings.Join(kept, ", ") + "]"
+}
+
+// quoted returns the quotation at the end of a text as plain returns it, or "".
+func quoted(text string) string {
+	found := quotation.FindStringSubmatch(text)
+	if found == nil {
+		return ""
+	}
+	quote := plain(found[1] + found[2] + found[3])
+	if len(strings.Fields(quote)) < minQuoteWords {
+		return "" // a name or a term
+	}
+	return quote
+}
+
+// plain returns a text in lower case with single spaces, without quotation marks and without a
+// mark at its end, which a quotation may leave out.
+func plain(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch r {
+		case '"', '“', '”', '«', '»':
+			return -1
+		case '’', '‘':
+			return '\''
+		}
+		return r
+	}, strings.ToLower(text))
+	return strings.TrimRight(strings.Join(strings.Fields(text), " "), ".,;:…")
+}
+
+// citations returns the passages that the answer cites, in the order of their numbers.
+func (c *citer) citations() []Citation {
+	found := []Citation{}
+	for _, p := range c.passages {
+		if c.cited[p.Number] {
+			found = append(found, p)
+		}
+	}
+	return found
+}

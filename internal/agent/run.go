@@ -1,0 +1,536 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/remote"
+	"github.com/ragdhq/ragd/internal/schema"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
+	"github.com/ragdhq/ragd/internal/toolset"
+)
+
+// Question is what a caller asks an agent.
+type Question struct {
+	Agent   string
+	Message string
+	// ThreadID continues or begins a conversation; "" for a single question.
+	ThreadID string
+	// OnEvent is called as the run proceeds; nil if that is not wanted. Its error ends the run.
+	OnEvent func(Event) error
+}
+
+// Answer is what an agent says.
+type Answer struct {
+	Text string `json:"text"`
+	// Object is the answer in JSON, of an agent with an OutputSchema.
+	Object    json.RawMessage `json:"object,omitempty"`
+	Citations []Citation      `json:"citations"`
+	Usage     Usage           `json:"usage"`
+}
+
+// Usage is what an answer has taken.
+type Usage struct {
+	Steps        int     `json:"steps"` // turns of the model
+	ToolCalls    int     `json:"toolCalls"`
+	InputTokens  int     `json:"inputTokens"`
+	OutputTokens int     `json:"outputTokens"`
+	Cost         float64 `json:"cost"` // by the agent's prices
+	// RemovedCitations counts the numbers that were removed because no passage has them or because
+	// the quotation before them does not stand in the passage.
+	RemovedCitations int `json:"removedCitations"`
+}
+
+// Readable returns the text with the citations below it.
+func (a Answer) Readable() string {
+	var b strings.Builder
+	b.WriteString(a.Text)
+	for i, c := range a.Citations {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "\n[%d] %s, bytes %d to %d", c.Number, cmp.Or(c.Title, c.URI, c.DocumentID), c.StartByte, c.EndByte)
+		if c.Title != "" && c.URI != "" {
+			b.WriteString(", " + c.URI)
+		}
+	}
+	return b.String()
+}
+
+// EventKind is what an Event reports.
+type EventKind string
+
+// The kinds.
+const (
+	StepBegun  EventKind = "step"
+	ToolCalled EventKind = "tool"
+	ToolEnded  EventKind = "toolResult"
+	TextPiece  EventKind = "text"
+)
+
+// Event is a step of a run.
+type Event struct {
+	Kind      EventKind
+	Step      int             // from 1
+	Model     string          // of StepBegun
+	Tool      string          // of ToolCalled and ToolEnded
+	Arguments json.RawMessage // of ToolCalled
+	Error     string          // of ToolEnded; "" for success
+	Took      time.Duration   // of ToolEnded
+	Text      string          // of TextPiece
+}
+
+// String returns the event for people.
+func (e Event) String() string {
+	switch e.Kind {
+	case ToolCalled:
+		return "Calls " + e.Tool + "."
+	case ToolEnded:
+		if e.Error != "" {
+			return e.Tool + " failed."
+		}
+		return e.Tool + " has answered."
+	case TextPiece:
+		return e.Text
+	}
+	return fmt.Sprintf("Step %d.", e.Step)
+}
+
+// Limits of a run.
+const (
+	maxMessageBytes = 64 << 10
+	maxResultBytes  = 64 << 10 // of one result of a tool
+	maxRunBytes     = 2 << 20  // of all messages of a run
+	maxSameCalls    = 2        // of one tool with equal arguments
+	maxStepCalls    = 16       // of one turn
+	maxBadAnswers   = 2        // that do not fit the output schema
+)
+
+// run is one question being answered. Not safe for concurrent use.
+type run struct {
+	service  *Service
+	agent    Agent
+	question Question
+	chosen   chosen
+	tools    map[string]toolset.Definition
+	offered  []llm.Tool
+	messages []llm.Message
+	bytes    int            // of the messages
+	calls    map[string]int // by tool and arguments
+	passages []Citation
+	usage    Usage
+	limits   Limits
+	schema   *schema.Schema
+}
+
+// Ask answers a question. The calls of tools have the rights of the caller. Errors: NotFound for
+// an agent that the caller may not use; Invalid; Exhausted when a limit of the agent ends the run;
+// Deadline when it takes too long; Unavailable for an answer that does not fit the output schema;
+// those of llm.Client.Chat.
+func (s *Service) Ask(ctx context.Context, q Question) (Answer, error) {
+	a, err := s.Get(ctx, q.Agent)
+	if err != nil {
+		return Answer{}, err
+	}
+	if strings.TrimSpace(q.Message) == "" {
+		return Answer{}, fault.Field("message", "is empty")
+	}
+	if err := textlimit.Check("message", q.Message, maxMessageBytes); err != nil {
+		return Answer{}, err
+	}
+	limits := Limits{
+		Steps: cmp.Or(a.Limits.Steps, defaultSteps), Tokens: cmp.Or(a.Limits.Tokens, defaultTokens),
+		Seconds: cmp.Or(a.Limits.Seconds, defaultSeconds), Cost: a.Limits.Cost,
+	}
+	limited, cancel := context.WithTimeout(ctx, time.Duration(limits.Seconds)*time.Second)
+	defer cancel()
+	r := &run{service: s, agent: a, question: q, limits: limits, calls: map[string]int{}}
+	answer, err := r.answer(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return Answer{}, fault.New(fault.Deadline, "agent %q has not answered within %d seconds (limits.seconds)", a.Name, limits.Seconds)
+	}
+	return answer, err
+}
+
+// answer prepares the run and takes its steps.
+func (r *run) answer(ctx context.Context) (Answer, error) {
+	caller, err := tenant.Require(ctx, tenant.Read)
+	if err != nil {
+		return Answer{}, err
+	}
+	if r.chosen, err = r.service.choose(ctx, r.agent); err != nil {
+		return Answer{}, err
+	}
+	if r.agent.OutputSchema != nil {
+		if r.schema, err = schema.Compile("outputSchema", r.agent.OutputSchema); err != nil {
+			return Answer{}, err
+		}
+	}
+	inside := r.within(ctx, caller)
+	r.offer(inside)
+	if err := r.begin(ctx, caller); err != nil {
+		return Answer{}, err
+	}
+	text, err := r.steps(inside, caller)
+	if err != nil {
+		return Answer{}, err
+	}
+	if r.question.ThreadID != "" {
+		err = remember(ctx, r.service.DB.Handle(caller.Tenant), r.agent.Name, subjectOf(caller), r.question.ThreadID,
+			ThreadMessage{string(llm.User), r.question.Message}, ThreadMessage{string(llm.Assistant), text.Text})
+	}
+	return text, err
+}
+
+// within returns the context of the calls of tools: the agent's tools take the place of those of
+// the caller's bounds, and its indexes bound those of the caller.
+func (r *run) within(ctx context.Context, caller *tenant.Request) context.Context {
+	changed := *caller
+	changed.Bounds = changed.Bounds.Intersect(tenant.Bounds{Indexes: r.agent.Indexes})
+	changed.Bounds.Tools = r.names()
+	// Calls of a model differ each time, so that they must not share the key of a workflow's step.
+	return remote.WithIdempotencyKey(tenant.NewContext(ctx, &changed), "")
+}
+
+// defaultTools are offered by an agent that names none.
+var defaultTools = []string{"vector_query", "graph_rag", "list_indexes", "describe_index", "list_documents", "get_document", "list_topics", "fetch"}
+
+func (r *run) names() []string {
+	if r.chosen.tools == nil {
+		return defaultTools
+	}
+	return r.chosen.tools
+}
+
+// offer finds the tools that the model is offered: of the agent's, those that exist, that the
+// caller may use, and that change nothing unless the agent says that they may.
+func (r *run) offer(ctx context.Context) {
+	r.tools = map[string]toolset.Definition{}
+	for _, d := range r.service.Tools().List(ctx, toolset.View{}) {
+		changes := d.Annotations.ReadOnlyHint == nil || !*d.Annotations.ReadOnlyHint
+		if !slices.Contains(r.names(), d.Name) || changes && !slices.Contains(r.agent.MayWrite, d.Name) {
+			continue
+		}
+		r.tools[d.Name] = d
+		r.offered = append(r.offered, llm.Tool{Name: d.Name, Description: d.Description, Parameters: d.InputSchema})
+	}
+}
+
+// begin builds the messages up to the question.
+func (r *run) begin(ctx context.Context, caller *tenant.Request) error {
+	r.say(llm.Message{Role: llm.System, Text: r.chosen.instructions + "\n\n" + dataRule})
+	if id := r.question.ThreadID; id != "" {
+		if err := checkThread(id); err != nil {
+			return err
+		}
+		said, err := history(ctx, r.service.DB.Handle(caller.Tenant), r.agent.Name, subjectOf(caller), id)
+		if err != nil {
+			return err
+		}
+		for _, m := range said {
+			r.say(llm.Message{Role: llm.Role(m.Role), Text: m.Text})
+		}
+	}
+	r.say(llm.Message{Role: llm.User, Text: r.question.Message})
+	return nil
+}
+
+func (r *run) say(m llm.Message) {
+	r.bytes += len(m.Text)
+	for _, call := range m.Calls {
+		r.bytes += len(call.Name) + len(call.Arguments)
+	}
+	r.messages = append(r.messages, m)
+}
+
+func (r *run) tell(e Event) error {
+	if r.question.OnEvent == nil {
+		return nil
+	}
+	e.Step = r.usage.Steps
+	return r.question.OnEvent(e)
+}
+
+// steps takes turns with the model until it answers without calling tools.
+func (r *run) steps(ctx context.Context, caller *tenant.Request) (Answer, error) {
+	bad := 0
+	for {
+		if err := r.checkLimits(); err != nil {
+			return Answer{}, err
+		}
+		r.usage.Steps++
+		if err := r.tell(Event{Kind: StepBegun, Model: r.chosen.model}); err != nil {
+			return Answer{}, err
+		}
+		c := &citer{passages: r.passages}
+		reply, err := r.turn(ctx, caller, c)
+		r.usage.InputTokens += reply.Usage.InputTokens
+		r.usage.OutputTokens += reply.Usage.OutputTokens
+		if err != nil {
+			return Answer{}, err
+		}
+		if len(reply.Calls) > 0 {
+			if err := r.runCalls(ctx, reply); err != nil {
+				return Answer{}, err
+			}
+			continue
+		}
+		if reply.Cut {
+			return Answer{}, fault.New(fault.Exhausted, "the answer of agent %q is longer than a turn may be: raise sampling.maxTokens", r.agent.Name)
+		}
+		answer, err := r.finish(reply, c)
+		if err == nil {
+			return answer, nil
+		}
+		if bad++; bad > maxBadAnswers {
+			return Answer{}, fault.New(fault.Unavailable, "agent %q gave no answer that fits its output schema: %s", r.agent.Name, fault.Public(err))
+		}
+		r.say(llm.Message{Role: llm.Assistant, Text: reply.Text})
+		r.say(llm.Message{Role: llm.User, Text: "That answer cannot be used: " + fault.Public(err) + ". Answer again with JSON of the schema alone."})
+	}
+}
+
+// checkLimits returns an error if no further step may be taken.
+func (r *run) checkLimits() error {
+	used := llm.Usage{InputTokens: r.usage.InputTokens, OutputTokens: r.usage.OutputTokens}
+	r.usage.Cost = r.agent.Prices.cost(used)
+	switch {
+	case r.usage.Steps >= r.limits.Steps:
+		return fault.New(fault.Exhausted, "agent %q has not answered within %d steps (limits.steps)", r.agent.Name, r.limits.Steps)
+	case used.InputTokens+used.OutputTokens >= r.limits.Tokens:
+		return fault.New(fault.Exhausted, "agent %q has not answered within %d tokens (limits.tokens)", r.agent.Name, r.limits.Tokens)
+	case r.limits.Cost > 0 && r.usage.Cost >= r.limits.Cost:
+		return fault.New(fault.Exhausted, "agent %q has not answered for a cost of %g (limits.cost)", r.agent.Name, r.limits.Cost)
+	case r.bytes > maxRunBytes:
+		return fault.New(fault.Exhausted, "agent %q has read more than %d bytes without an answer", r.agent.Name, maxRunBytes)
+	}
+	return nil
+}
+
+// turn asks the model once. The last step offers no tools, so that it must answer.
+func (r *run) turn(ctx context.Context, caller *tenant.Request, c *citer) (llm.Reply, error) {
+	s := r.agent.Sampling
+	chat := llm.Chat{
+		Tenant: string(caller.Tenant), Model: r.chosen.model, Messages: r.messages, Tools: r.offered, MaxTokens: s.MaxTokens,
+		Sampling: llm.Sampling{Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Stop: s.Stop},
+	}
+	if r.usage.Steps == r.limits.Steps && len(chat.Tools) > 0 {
+		chat.ToolChoice = "none"
+	}
+	if r.schema != nil {
+		shape := map[string]any{}
+		if err := json.Unmarshal(r.agent.OutputSchema, &shape); err != nil {
+			return llm.Reply{}, fmt.Errorf("read the output schema: %w", err)
+		}
+		chat.Schema = &llm.Schema{Name: "answer", JSON: shape}
+		return r.service.Models.Chat(ctx, chat)
+	}
+	if r.question.OnEvent != nil {
+		chat.OnText = func(piece string) error { return r.pass(c.add(piece)) }
+	}
+	reply, err := r.service.Models.Chat(ctx, chat)
+	if err != nil {
+		return reply, err
+	}
+	if r.question.OnEvent == nil {
+		c.add(reply.Text)
+	}
+	return reply, r.pass(c.end())
+}
+
+func (r *run) pass(text string) error {
+	if text == "" {
+		return nil
+	}
+	return r.tell(Event{Kind: TextPiece, Text: text})
+}
+
+// finish returns the answer in a reply. Errors: Invalid if it does not fit the output schema.
+func (r *run) finish(reply llm.Reply, c *citer) (Answer, error) {
+	answer := Answer{Text: strings.TrimSpace(c.text.String()), Citations: c.citations()}
+	r.usage.RemovedCitations += c.removed
+	r.usage.Cost = r.agent.Prices.cost(llm.Usage{InputTokens: r.usage.InputTokens, OutputTokens: r.usage.OutputTokens})
+	answer.Usage = r.usage
+	if r.schema == nil {
+		return answer, nil
+	}
+	raw := []byte(unfence(reply.Text))
+	value, err := schema.Decode(raw)
+	if err != nil {
+		return answer, fault.New(fault.Invalid, "%s", err)
+	}
+	if err := r.schema.Validate("", value); err != nil {
+		return answer, err
+	}
+	answer.Text, answer.Object = string(raw), raw
+	return answer, nil
+}
+
+// unfence removes a code fence around JSON.
+func unfence(text string) string {
+	text = strings.TrimSpace(text)
+	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+	if strings.HasPrefix(text, "```") && from >= 0 && to > from {
+		return text[from : to+1]
+	}
+	return text
+}
+
+// runCalls runs the calls that a reply asks for and adds their results to the messages.
+func (r *run) runCalls(ctx context.Context, reply llm.Reply) error {
+	r.say(llm.Message{Role: llm.Assistant, Text: reply.Text, Calls: reply.Calls})
+	for i, call := range reply.Calls {
+		var result string
+		var err error
+		if i < maxStepCalls {
+			result, err = r.call(ctx, call)
+		} else {
+			result = llm.JSON(map[string]any{"error": fmt.Sprintf("not called: at most %d calls are made in one step", maxStepCalls)})
+		}
+		if err != nil {
+			return err
+		}
+		r.say(llm.Message{Role: llm.ToolRole, CallID: call.ID, Text: result})
+	}
+	return nil
+}
+
+// call runs one call and returns what the model reads of it. What goes wrong in the call is told
+// to the model; an error ends the run.
+func (r *run) call(ctx context.Context, call llm.ToolCall) (string, error) {
+	r.usage.ToolCalls++
+	problem := func(format string, args ...any) (string, error) {
+		return llm.JSON(map[string]any{"error": fmt.Sprintf(format, args...)}), nil
+	}
+	if _, ok := r.tools[call.Name]; !ok {
+		return problem("there is no tool %q; the tools are %s", textlimit.Shorten(call.Name, 100), strings.Join(r.toolNames(), ", "))
+	}
+	arguments := json.RawMessage(cmp.Or(strings.TrimSpace(call.Arguments), "{}"))
+	if _, err := schema.Decode(arguments); err != nil {
+		return problem("the arguments of %s: %s", call.Name, err)
+	}
+	key := call.Name + " " + string(arguments)
+	if r.calls[key]++; r.calls[key] > maxSameCalls {
+		return problem("%s was called with these arguments already: use its result, or answer", call.Name)
+	}
+	if err := r.tell(Event{Kind: ToolCalled, Tool: call.Name, Arguments: arguments}); err != nil {
+		return "", err
+	}
+	began := time.Now()
+	result, err := r.service.Tools().Call(ctx, toolset.View{}, toolset.Call{Name: call.Name, Arguments: arguments})
+	if ctx.Err() != nil {
+		return "", cmp.Or(err, ctx.Err())
+	}
+	ended := Event{Kind: ToolEnded, Tool: call.Name, Took: time.Since(began)}
+	if err != nil {
+		ended.Error = fault.Public(err)
+		if fault.KindOf(err) == fault.Internal {
+			r.service.Logger.ErrorContext(ctx, "an agent's call of a tool failed", "tool", call.Name, "err", err)
+		}
+		text, _ := problem("%s", ended.Error)
+		return text, r.tell(ended)
+	}
+	return r.read(r.tools[call.Name], result), r.tell(ended)
+}
+
+func (r *run) toolNames() []string {
+	names := make([]string, len(r.offered))
+	for i, t := range r.offered {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// passage is a passage as the model reads it.
+type passage struct {
+	Number int     `json:"number"`
+	Title  string  `json:"title,omitempty"`
+	URI    string  `json:"uri,omitempty"`
+	Score  float64 `json:"score,omitempty"`
+	Text   string  `json:"text"`
+}
+
+// read returns what the model reads of a result: JSON, in which no text of a document can pass for
+// part of the conversation.
+func (r *run) read(d toolset.Definition, result toolset.Result) string {
+	var found struct {
+		Sources []struct {
+			DocumentID string
+			URI        string
+			Title      string
+			StartByte  uint32
+			EndByte    uint32
+			Document   string
+			Score      float64
+		}
+		Citations []Citation
+		Text      string
+		Warnings  []string
+	}
+	if result.Structured != nil {
+		if err := json.Unmarshal(result.Structured, &found); err != nil {
+			found.Sources, found.Citations = nil, nil // of another shape
+		}
+	}
+	switch {
+	case d.Kind == ToolKind:
+		return r.readAnswer(d, found.Text, found.Citations)
+	case len(found.Sources) > 0 && d.OutputSchema != nil:
+		passages, left := []passage{}, maxResultBytes
+		for _, s := range found.Sources {
+			if left -= len(s.Document); left < 0 {
+				break
+			}
+			n := r.add(Citation{URI: s.URI, DocumentID: s.DocumentID, Title: s.Title, StartByte: s.StartByte, EndByte: s.EndByte, Text: s.Document})
+			passages = append(passages, passage{n, s.Title, s.URI, s.Score, s.Document})
+		}
+		return llm.JSON(map[string]any{"tool": d.Name, "data": map[string]any{"passages": passages, "warnings": found.Warnings}})
+	}
+	text := result.Text
+	if text == "" {
+		text = string(result.Structured)
+	}
+	return llm.JSON(map[string]any{"tool": d.Name, "data": textlimit.Shorten(text, maxResultBytes)})
+}
+
+// add numbers a passage. One that was found before keeps its number.
+func (r *run) add(c Citation) int {
+	for _, known := range r.passages {
+		c.Number = known.Number
+		if c == known {
+			return known.Number
+		}
+	}
+	c.Number = len(r.passages) + 1
+	r.passages = append(r.passages, c)
+	return c.Number
+}
+
+// readAnswer returns the answer of another agent with its citations numbered as this run does.
+func (r *run) readAnswer(d toolset.Definition, text string, citations []Citation) string {
+	numbers, passages := map[string]string{}, []passage{}
+	for _, c := range citations {
+		old := fmt.Sprint(c.Number)
+		n := r.add(c)
+		numbers[old] = fmt.Sprint(n)
+		passages = append(passages, passage{Number: n, Title: c.Title, URI: c.URI, Text: c.Text})
+	}
+	text = marker.ReplaceAllStringFunc(text, func(found string) string {
+		var renamed []string
+		for number := range strings.SplitSeq(strings.Trim(found, "[]"), ",") {
+			if n := numbers[strings.TrimSpace(number)]; n != "" {
+				renamed = append(renamed, n)
+			}
+		}
+		return "[" + strings.Join(renamed, ", ") + "]"
+	})
+	return llm.JSON(map[string]any{"tool": d.Name, "data": map[string]any{"answer": textlimit.Shorten(text, maxResultBytes), "passages": passages}})
+}

@@ -1,0 +1,2 @@
+DROP TABLE agent_threads;
+DROP TABLE agents;
