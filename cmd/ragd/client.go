@@ -40,6 +40,7 @@ type client struct {
 	events    ragdv1connect.EventServiceClient
 	hooks     ragdv1connect.HookServiceClient
 	workflows ragdv1connect.WorkflowServiceClient
+	agents    ragdv1connect.AgentServiceClient
 }
 
 // clientFlags adds the flags of client commands to cmd and its subcommands.
@@ -95,6 +96,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		events:    ragdv1connect.NewEventServiceClient(caller, server, options),
 		hooks:     ragdv1connect.NewHookServiceClient(caller, server, options),
 		workflows: ragdv1connect.NewWorkflowServiceClient(caller, server, options),
+		agents:    ragdv1connect.NewAgentServiceClient(caller, server, options),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/admission"
+	"github.com/ragdhq/ragd/internal/agent"
 	"github.com/ragdhq/ragd/internal/contextkey"
 	"github.com/ragdhq/ragd/internal/endpoint/own"
 	"github.com/ragdhq/ragd/internal/evaluate"
@@ -71,6 +72,7 @@ type Handlers struct {
 	Journal      *journal.Journal
 	Hooks        *hook.Service
 	Workflows    *workflow.Service
+	Agents       *agent.Service
 	// Remote checks tools that call other services.
 	Remote RemoteKinds
 
@@ -95,7 +97,7 @@ func ServiceNames() []string {
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
 		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
 		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName, ragdv1connect.ContextServiceName,
-		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName,
+		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName, ragdv1connect.AgentServiceName,
 	}
 }
 
@@ -145,6 +147,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewEventServiceHandler(h, options))
 	add(ragdv1connect.NewHookServiceHandler(h, options))
 	add(ragdv1connect.NewWorkflowServiceHandler(h, options))
+	add(ragdv1connect.NewAgentServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

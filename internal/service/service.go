@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ragdhq/ragd/internal/admission"
+	"github.com/ragdhq/ragd/internal/agent"
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/contextkey"
 	"github.com/ragdhq/ragd/internal/embed"
@@ -226,6 +227,12 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		graphs.TopicRunners(graph.NewTopicFinder(work, languageModels, processor, s.log)),
 	)
 	s.queue.Register(runners)
+	agents, err := agent.New(agent.Config{
+		DB: db, Models: languageModels, Logger: s.log, Tools: func() *toolset.Set { return s.Handlers.Toolset },
+	})
+	if err != nil {
+		return err
+	}
 	servers := server.New(db)
 	contextKeys := contextkey.New(db)
 	s.Tenants.Auth.Declare(contextKeys.Of)
@@ -240,6 +247,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Tools:     tool.New(db, indexes),
 		Servers:   servers,
 		Prompts:   prompt.New(db),
+		Agents:    agents,
 		Endpoints: owned,
 		Secrets:   secrets,
 		Remote:    s.remote,
@@ -264,7 +272,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.Handlers.Toolset, err = toolset.New(toolset.Config{
 		API: s.Handlers, Logger: s.config.Logger, Observer: observer{s.calls},
 		Runners: map[string]toolset.Runner{string(tool.HTTP): s.remote.HTTP, string(tool.MCP): s.remote.MCP},
-		Sources: []toolset.Source{workflows.Source()},
+		Sources: []toolset.Source{agents.Source(), workflows.Source()},
 	})
 	if err != nil {
 		return err

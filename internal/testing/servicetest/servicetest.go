@@ -105,6 +105,7 @@ type Client struct {
 	ragdv1connect.EventServiceClient
 	ragdv1connect.HookServiceClient
 	ragdv1connect.WorkflowServiceClient
+	ragdv1connect.AgentServiceClient
 }
 
 // Client returns a client with the secret, which may be empty. headers are alternating
@@ -136,6 +137,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		EventServiceClient:    ragdv1connect.NewEventServiceClient(http.DefaultClient, s.URL, options),
 		HookServiceClient:     ragdv1connect.NewHookServiceClient(http.DefaultClient, s.URL, options),
 		WorkflowServiceClient: ragdv1connect.NewWorkflowServiceClient(http.DefaultClient, s.URL, options),
+		AgentServiceClient:    ragdv1connect.NewAgentServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
 

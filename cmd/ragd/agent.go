@@ -1,0 +1,268 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+func (p *program) agentCommands() *cobra.Command {
+	return p.clientFlags(p.group("agent", "Make agents that answer with a chat model and tools", `
+An agent is a chat model that is offered chosen tools, with instructions and
+limits. Its answers cite the passages they rest on. Over MCP it is the tool
+ask_AGENT.`,
+		p.agentCreate(), p.agentUpdate(), p.agentGet(), p.agentList(), p.agentDelete(), p.agentThreads(), p.agentThread(), p.agentForget(),
+	))
+}
+
+func (p *program) agentCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "create AGENT",
+		Short: "Make an agent from a file",
+		Long: `Make an agent from a file with its definition in YAML or JSON:
+
+  description: Answers questions about our products.
+  model: openai/gpt-5-mini
+  tools: [vector_query]
+  limits: {steps: 6}`,
+		Example: `  ragd agent create support --file support.yaml`,
+		Args:    arguments("AGENT"),
+	}
+	file := agentFile(cmd)
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		req := &ragdv1.CreateAgentRequest{AgentName: args[0], Definition: &structpb.Struct{}}
+		if err := p.readDefinition(*file, req.GetDefinition()); err != nil {
+			return err
+		}
+		made, err := c.agents.CreateAgent(ctx, req)
+		if err != nil {
+			return err
+		}
+		return p.out.Show(made, showAgent(made))
+	})
+	return cmd
+}
+
+func agentFile(cmd *cobra.Command) *string {
+	return cmd.Flags().StringP("file", "f", "", "file with the definition in YAML or JSON, - for standard input")
+}
+
+func (p *program) agentUpdate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "update AGENT",
+		Short:   "Replace the definition of an agent",
+		Example: `  ragd agent update support --file support.yaml`,
+		Args:    arguments("AGENT"),
+	}
+	file := agentFile(cmd)
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		req := &ragdv1.UpdateAgentRequest{AgentName: args[0], Definition: &structpb.Struct{}}
+		if err := p.readDefinition(*file, req.GetDefinition()); err != nil {
+			return err
+		}
+		changed, err := c.agents.UpdateAgent(ctx, req)
+		if err != nil {
+			return err
+		}
+		return p.out.Show(changed, showAgent(changed))
+	})
+	return cmd
+}
+
+func showAgent(a *ragdv1.Agent) func(io.Writer) {
+	return func(w io.Writer) {
+		fields := a.GetDefinition().AsMap()
+		output.Field(w, "agent", a.GetAgentName())
+		output.Field(w, "description", fmt.Sprint(fields["description"]))
+		output.Field(w, "model", fmt.Sprint(fields["model"]))
+		if tools, ok := fields["tools"].([]any); ok {
+			output.Field(w, "tools", strings.Trim(fmt.Sprint(tools), "[]"))
+		}
+		output.Field(w, "created", output.Stamp(a.GetCreateTime()))
+		output.Field(w, "changed", output.Stamp(a.GetUpdateTime()))
+	}
+}
+
+func (p *program) agentGet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "get AGENT",
+		Short:   "Show an agent; --json shows its whole definition",
+		Example: `  ragd agent get support --json`,
+		Args:    arguments("AGENT"),
+	}
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		a, err := c.agents.GetAgent(ctx, &ragdv1.GetAgentRequest{AgentName: args[0]})
+		if err != nil {
+			return err
+		}
+		return p.out.Show(a, showAgent(a))
+	})
+	return cmd
+}
+
+func (p *program) agentList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the agents in the order of their names",
+		Example: `  ragd agent list`,
+		Args:    arguments(),
+	}
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+		agents := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Agent, string, error) {
+			page, err := c.agents.ListAgents(ctx, &ragdv1.ListAgentsRequest{PageSize: size, PageToken: token})
+			return page.GetAgents(), page.GetNextPageToken(), err
+		})
+		return output.List(p.out, "agents", agents, "AGENT MODEL DESCRIPTION", func(a *ragdv1.Agent) []any {
+			fields := a.GetDefinition().GetFields()
+			return []any{a.GetAgentName(), fields["model"].GetStringValue(), fields["description"].GetStringValue()}
+		})
+	})
+	return cmd
+}
+
+func (p *program) agentDelete() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "delete AGENT",
+		Short:   "Delete an agent with its threads",
+		Example: `  ragd agent delete support`,
+		Args:    arguments("AGENT"),
+	}
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		_, err := c.agents.DeleteAgent(ctx, &ragdv1.DeleteAgentRequest{AgentName: args[0]})
+		return err
+	})
+	return cmd
+}
+
+func (p *program) agentThreads() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "threads AGENT",
+		Short:   "List your conversations with an agent",
+		Example: `  ragd agent threads support`,
+		Args:    arguments("AGENT"),
+	}
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		threads := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Thread, string, error) {
+			page, err := c.agents.ListThreads(ctx, &ragdv1.ListThreadsRequest{AgentName: args[0], PageSize: size, PageToken: token})
+			return page.GetThreads(), page.GetNextPageToken(), err
+		})
+		return output.List(p.out, "threads", threads, "THREAD CREATED CHANGED", func(t *ragdv1.Thread) []any {
+			return []any{t.GetThreadId(), output.Stamp(t.GetCreateTime()), output.Stamp(t.GetUpdateTime())}
+		})
+	})
+	return cmd
+}
+
+func (p *program) agentThread() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "thread AGENT THREAD",
+		Short:   "Show one of your conversations with an agent",
+		Example: `  ragd agent thread support 2025-07-cables`,
+		Args:    arguments("AGENT", "THREAD"),
+	}
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		thread, err := c.agents.GetThread(ctx, &ragdv1.GetThreadRequest{AgentName: args[0], ThreadId: args[1]})
+		if err != nil {
+			return err
+		}
+		return p.out.Show(thread, func(w io.Writer) {
+			for _, m := range thread.GetMessages() {
+				fmt.Fprintf(w, "%s:\n   %s\n\n", m.GetRole(), strings.ReplaceAll(output.Printable(m.GetText()), "\n", "\n   "))
+			}
+		})
+	})
+	return cmd
+}
+
+func (p *program) agentForget() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "forget AGENT THREAD",
+		Short:   "Delete one of your conversations with an agent",
+		Example: `  ragd agent forget support 2025-07-cables`,
+		Args:    arguments("AGENT", "THREAD"),
+	}
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		_, err := c.agents.DeleteThread(ctx, &ragdv1.DeleteThreadRequest{AgentName: args[0], ThreadId: args[1]})
+		return err
+	})
+	return cmd
+}
+
+func (p *program) askCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ask AGENT QUESTION",
+		Short: "Ask an agent and print its answer as it comes, with citations",
+		Example: `  ragd ask support "How long is the warranty?"
+  ragd ask support "And abroad?" --thread warranty`,
+		Args: arguments("AGENT", "QUESTION"),
+	}
+	thread := cmd.Flags().String("thread", "", "id of a conversation to continue or begin")
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		stream, err := c.agents.AskAgentStream(ctx, &ragdv1.AskAgentStreamRequest{Ask: &ragdv1.AskAgentRequest{AgentName: args[0], Message: args[1], ThreadId: *thread}})
+		if err != nil {
+			return err
+		}
+		return p.followAnswer(stream)
+	})
+	return p.clientFlags(cmd)
+}
+
+// followAnswer prints the text of an answer as it comes, then its citations.
+func (p *program) followAnswer(stream *connect.ServerStreamForClient[ragdv1.AskAgentEvent]) error {
+	defer stream.Close()
+	said := false
+	for stream.Receive() {
+		switch e := stream.Msg().GetEvent().(type) {
+		case *ragdv1.AskAgentEvent_Text:
+			if !p.out.JSON {
+				said = true
+				fmt.Fprint(p.out.Stdout, output.Printable(e.Text))
+			}
+		case *ragdv1.AskAgentEvent_ToolCall:
+			if said { // before it called tools
+				fmt.Fprintln(p.out.Stdout)
+				said = false
+			}
+			fmt.Fprintf(p.out.Stderr, "%s %s\n", e.ToolCall.GetToolName(), output.CompactJSON(e.ToolCall.GetArguments()))
+		case *ragdv1.AskAgentEvent_ToolResult:
+			if e.ToolResult.GetError() != "" {
+				fmt.Fprintf(p.out.Stderr, "%s failed: %s\n", e.ToolResult.GetToolName(), output.Printable(e.ToolResult.GetError()))
+			}
+		case *ragdv1.AskAgentEvent_Answer:
+			return p.out.Show(e.Answer, showAnswer(e.Answer, said))
+		}
+	}
+	if err := stream.Err(); err != nil {
+		return err
+	}
+	return errors.New("the service ended the answer too early")
+}
+
+// showAnswer prints an answer, only its citations if the text has been printed.
+func showAnswer(a *ragdv1.AskAgentResponse, said bool) func(io.Writer) {
+	return func(w io.Writer) {
+		if !said {
+			fmt.Fprint(w, output.Printable(a.GetText()))
+		}
+		fmt.Fprintln(w)
+		for i, c := range a.GetCitations() {
+			if i == 0 {
+				fmt.Fprintln(w)
+			}
+			fmt.Fprintf(w, "[%d] %s (%s, bytes %d to %d)\n", c.GetNumber(), output.Printable(cmp.Or(c.GetTitle(), c.GetUri())), output.Printable(cmp.Or(c.GetUri(), c.GetDocumentId())), c.GetStartByte(), c.GetEndByte())
+		}
+	}
+}
