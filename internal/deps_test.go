@@ -113,7 +113,7 @@ var mayImport = map[string][]string{
 	"internal/toolset":                {"gen/ragd/v1", "internal/admission", "internal/cache", "internal/fault", "internal/filter", "internal/jsonmessage", "internal/limit", "internal/nearest", "internal/query", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolschema"},
 	"internal/vector":                 {"internal/fault", "internal/filter", "internal/index", "internal/job", "internal/metadata", "internal/tenant", "internal/textlimit"},
 	"internal/webhook":                {"internal/fault"},
-	"internal/workflow":               {"gen/ragd/v1", "internal/cache", "internal/expression", "internal/fault", "internal/httptool", "internal/job", "internal/limit", "internal/nearest", "internal/pagination", "internal/remote", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolset"},
+	"internal/workflow":               {"gen/ragd/v1", "internal/agent", "internal/cache", "internal/expression", "internal/fault", "internal/httptool", "internal/job", "internal/limit", "internal/nearest", "internal/pagination", "internal/remote", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolset"},
 	"migrations":                      {},
 }
 

@@ -46,11 +46,11 @@ type Definition struct {
 	Instructions string `json:"instructions,omitempty"`
 	Model        string `json:"model"` // endpoint/model
 	// Tools are the names of the tools that the model is offered; nil for those that search.
-	Tools []string `json:"tools,omitempty"`
+	Tools []string `json:"tools,omitzero"`
 	// MayWrite are those of Tools that may change something and are offered all the same.
 	MayWrite []string `json:"mayWrite,omitempty"`
 	// Indexes are the indexes that calls of tools may use; nil for those of the caller.
-	Indexes  []string `json:"indexes,omitempty"`
+	Indexes  []string `json:"indexes,omitzero"`
 	Sampling Sampling `json:"sampling,omitzero"`
 	Limits   Limits   `json:"limits,omitzero"`
 	// Prices are needed for Limits.Cost.

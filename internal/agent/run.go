@@ -121,6 +121,7 @@ type run struct {
 	question Question
 	chosen   chosen
 	tools    map[string]toolset.Definition
+	bound    []string // the tools that the caller may use; nil for all
 	offered  []llm.Tool
 	messages []llm.Message
 	bytes    int            // of the messages
@@ -194,6 +195,7 @@ func (r *run) answer(ctx context.Context) (Answer, error) {
 // the caller's bounds, and its indexes bound those of the caller.
 func (r *run) within(ctx context.Context, caller *tenant.Request) context.Context {
 	changed := *caller
+	r.bound = caller.Bounds.Tools
 	changed.Bounds = changed.Bounds.Intersect(tenant.Bounds{Indexes: r.agent.Indexes})
 	changed.Bounds.Tools = r.names()
 	// Calls of a model differ each time, so that they must not share the key of a workflow's step.
@@ -425,7 +427,7 @@ func (r *run) call(ctx context.Context, call llm.ToolCall) (string, error) {
 		return "", err
 	}
 	began := time.Now()
-	result, err := r.service.Tools().Call(ctx, toolset.View{}, toolset.Call{Name: call.Name, Arguments: arguments})
+	result, err := r.service.Tools().Call(r.callContext(ctx, r.tools[call.Name]), toolset.View{}, toolset.Call{Name: call.Name, Arguments: arguments})
 	if ctx.Err() != nil {
 		return "", cmp.Or(err, ctx.Err())
 	}
@@ -439,6 +441,24 @@ func (r *run) call(ctx context.Context, call llm.ToolCall) (string, error) {
 		return text, r.tell(ended)
 	}
 	return r.read(r.tools[call.Name], result), r.tell(ended)
+}
+
+// workflowKind is the kind of the tools that run workflows.
+const workflowKind = "workflow"
+
+// callContext returns the context of a call. The steps of a workflow are bound by the tools of the
+// caller, not by those of the agent.
+func (r *run) callContext(ctx context.Context, d toolset.Definition) context.Context {
+	caller, ok := tenant.FromContext(ctx)
+	if !ok || d.Kind != workflowKind {
+		return ctx
+	}
+	changed := *caller
+	changed.Bounds.Tools = nil
+	if r.bound != nil {
+		changed.Bounds.Tools = append(slices.Clone(r.bound), d.Name)
+	}
+	return tenant.NewContext(ctx, &changed)
 }
 
 func (r *run) toolNames() []string {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/agent"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/schema"
@@ -19,8 +20,11 @@ import (
 
 // toolOf returns the name of the tool that a step calls, "" for none.
 func toolOf(s Step) string {
-	if s.Kind == Tool {
+	switch s.Kind {
+	case Tool:
 		return s.Tool
+	case Agent:
+		return agent.ToolPrefix + s.Agent
 	}
 	return builtin[s.Kind]
 }
@@ -76,6 +80,13 @@ func argumentsOf(s Step, input any) (json.RawMessage, error) {
 	object, ok := input.(map[string]any)
 	if !ok {
 		return nil, fault.New(fault.Invalid, "step %s needs an object as its input: set input", s.ID)
+	}
+	if s.Kind == Agent {
+		prompt, ok := object["prompt"].(string)
+		if !ok {
+			return nil, fault.New(fault.Invalid, "step %s needs the text prompt in its input", s.ID)
+		}
+		object = map[string]any{"message": prompt}
 	}
 	if s.Kind == Upload && object["waitSeconds"] == nil { // the next step may search the document
 		object = maps.Clone(object)

@@ -191,7 +191,7 @@ func (v *visible) merge(other visible) {
 // fields are the fields that only some kinds have, with whether a step has them.
 func (s Step) fields() map[string]bool {
 	return map[string]bool{
-		"tool": s.Tool != "", "workflow": s.Workflow != "", "settings": s.Settings != nil,
+		"tool": s.Tool != "", "agent": s.Agent != "", "workflow": s.Workflow != "", "settings": s.Settings != nil,
 		"branches": s.Branches != nil, "otherwise": s.Otherwise != nil, "steps": s.Steps != nil, "items": s.Items != nil,
 		"concurrency": s.Concurrency != 0, "message": s.Message != "", "schema": s.Schema != nil, "retry": s.Retry != nil,
 	}
@@ -199,7 +199,7 @@ func (s Step) fields() map[string]bool {
 
 // needs are the fields that a step of a kind must have, then those that it may have.
 var needs = map[Kind][2][]string{
-	Tool: {{"tool"}, {"retry"}}, Nested: {{"workflow"}, {"retry"}}, HTTP: {{"settings"}, {"retry"}},
+	Tool: {{"tool"}, {"retry"}}, Agent: {{"agent"}, {"retry"}}, Nested: {{"workflow"}, {"retry"}}, HTTP: {{"settings"}, {"retry"}},
 	Query: {nil, {"retry"}}, Graph: {nil, {"retry"}}, Chunk: {nil, {"retry"}}, Upload: {nil, {"retry"}}, Rerank: {nil, {"retry"}},
 	Map: {}, Choose: {{"branches"}, {"otherwise"}}, Parallel: {{"branches"}, nil}, ForEach: {{"steps"}, {"items", "concurrency"}},
 	Wait: {{"message"}, {"schema"}},

@@ -30,6 +30,7 @@ type Kind string
 // The kinds of steps.
 const (
 	Tool     Kind = "tool"     // calls a tool that the caller may use
+	Agent    Kind = "agent"    // asks an agent: prompt in, text out
 	Query    Kind = "query"    // the tool vector_query
 	Graph    Kind = "graph"    // the tool graph_rag
 	Chunk    Kind = "chunk"    // the tool document_chunker
@@ -53,6 +54,7 @@ type Step struct {
 	Kind Kind   `json:"kind"`
 
 	Tool     string `json:"tool,omitempty"`     // of kind tool
+	Agent    string `json:"agent,omitempty"`    // of kind agent
 	Workflow string `json:"workflow,omitempty"` // of kind workflow
 	// Settings are those of a tool of the kind http; of kind http.
 	Settings map[string]any `json:"settings,omitzero"`

@@ -162,12 +162,18 @@ func (s *Service) callable(ctx context.Context, h *tenant.Handle) schemas {
 			return nil, nil, err
 		}
 		in, out = shapeOf(slices.Concat(d.WholeInputSchema)), shapeOf(slices.Concat(d.WholeOutputSchema))
+		if step.Kind == Agent {
+			return shapeOf(promptInput), shapeOf(d.OutputSchema), nil
+		}
 		if in == nil {
 			in, out = shapeOf(d.InputSchema), shapeOf(d.OutputSchema)
 		}
 		return in, out, nil
 	}
 }
+
+// promptInput is the input of a step of kind agent.
+var promptInput = json.RawMessage(`{"type": "object", "properties": {"prompt": {"type": "string"}}, "required": ["prompt"]}`)
 
 // checkCycles returns an error if a workflow would run itself. Errors: Invalid.
 func checkCycles(ctx context.Context, q tenant.Queryer, w Workflow) error {

@@ -204,6 +204,22 @@ func (s *Server) enter(request Request) Fault {
 	return f
 }
 
+// AwaitIdle waits until no request is being answered.
+func (s *Server) AwaitIdle(t testing.TB) {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		s.mu.Lock()
+		left := s.inFlight
+		s.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%d requests are still under way", left)
+		}
+	}
+}
+
 // leave records that a request has been answered.
 func (s *Server) leave() {
 	s.mu.Lock()
