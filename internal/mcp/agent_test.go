@@ -237,3 +237,46 @@ func TestAgentsAndWorkflowsUseEachOther(t *testing.T) {
 		t.Errorf("%v, %v", answer, err)
 	}
 }
+
+// An agent that is created or deleted changes the list of tools on every instance.
+func TestClientsAreNotifiedOfAgentChanges(t *testing.T) {
+	t.Parallel()
+	const tools = "notifications/tools/list_changed "
+	s, _, acme := asking(t)
+	near, far := watching(t, s.URL+mcphttp.Path, "modern", acme.Secret), watching(t, instance(t, s), "modern", acme.Secret)
+	makeAgent(t, acme, "lawyer", map[string]any{})
+	collect(t, near, tools)
+	collect(t, far, tools)
+	if _, err := acme.DeleteAgent(t.Context(), &ragdv1.DeleteAgentRequest{AgentName: "lawyer"}); err != nil {
+		t.Fatal(err)
+	}
+	collect(t, near, tools)
+	collect(t, far, tools)
+}
+
+// BenchmarkAgentStep measures a step of an agent, with the request to a model that answers at once,
+// over HTTP, and no work in tools.
+func BenchmarkAgentStep(b *testing.B) {
+	ai := modelserver.New(b)
+	s := servicetest.New(b, service.Config{Providers: service.Providers{
+		OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1", APIKey: modelserver.Key, MaxAttempts: 1, Models: []string{"*"}},
+	}})
+	c := s.Tenant(b, "acme")
+	const steps = 40
+	definition := servicetest.Object(b, map[string]any{"description": "x", "model": "openai/m", "tools": []any{}, "limits": map[string]any{"steps": steps}})
+	if _, err := c.CreateAgent(b.Context(), &ragdv1.CreateAgentRequest{AgentName: "a", Definition: definition}); err != nil {
+		b.Fatal(err)
+	}
+	ai.Turn = func(c modelserver.Chat) modelserver.Turn {
+		if len(c.Results()) == steps-1 {
+			return modelserver.Turn{Text: "done"}
+		}
+		return called("none", "{}")
+	}
+	for b.Loop() {
+		if _, err := c.AskAgent(b.Context(), &ragdv1.AskAgentRequest{AgentName: "a", Message: "hi"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*steps), "µs/step")
+}
