@@ -351,6 +351,25 @@ BEGIN
 END
 $$;
 
+CREATE TABLE ragd_shared.agent_threads (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    agent_name text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    thread_id text NOT NULL COLLATE pg_catalog."C",
+    messages json NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE ragd_shared.agents (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    agent_name text NOT NULL COLLATE pg_catalog."C",
+    tool_name text GENERATED ALWAYS AS (('ask_'::text || agent_name)) STORED NOT NULL,
+    definition json NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd_shared.asked_questions (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     index_id bigint NOT NULL,
@@ -606,6 +625,12 @@ CREATE TABLE ragd_shared.workflows (
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+ALTER TABLE ONLY ragd_shared.agent_threads
+    ADD CONSTRAINT agent_threads_pkey PRIMARY KEY (tenant_id, agent_name, subject, thread_id);
+
+ALTER TABLE ONLY ragd_shared.agents
+    ADD CONSTRAINT agents_pkey PRIMARY KEY (tenant_id, agent_name);
+
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_pkey PRIMARY KEY (tenant_id, index_id, slot);
 
@@ -672,6 +697,8 @@ CREATE INDEX hook_deliveries_of_event ON ragd_shared.hook_deliveries USING btree
 
 CREATE INDEX workflow_runs_created ON ragd_shared.workflow_runs USING btree (tenant_id, created_at DESC, run_id DESC);
 
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.agents FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('tool', 'tool_name');
+
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.context_keys FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('context', 'key_name');
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE OF url, description, events, tools, indexes, headers, include_content, max_payload_bytes, secret, enabled ON ragd_shared.hooks FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('hook', 'hook_name');
@@ -685,6 +712,15 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.workflows FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('tool', 'tool_name');
 
 CREATE TRIGGER inserted AFTER INSERT ON ragd_shared.events REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.deliver_events();
+
+ALTER TABLE ONLY ragd_shared.agent_threads
+    ADD CONSTRAINT agent_threads_tenant_id_agent_name_fkey FOREIGN KEY (tenant_id, agent_name) REFERENCES ragd_shared.agents(tenant_id, agent_name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.agent_threads
+    ADD CONSTRAINT agent_threads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.agents
+    ADD CONSTRAINT agents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -758,6 +794,10 @@ ALTER TABLE ONLY ragd_shared.workflow_steps
 ALTER TABLE ONLY ragd_shared.workflows
     ADD CONSTRAINT workflows_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
+ALTER TABLE ragd_shared.agent_threads ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.agents ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE ragd_shared.asked_questions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.context_keys ENABLE ROW LEVEL SECURITY;
@@ -775,6 +815,10 @@ ALTER TABLE ragd_shared.events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ragd_shared.hook_deliveries ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.hooks ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY own_rows ON ragd_shared.agent_threads USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.agents USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.asked_questions USING ((tenant_id = ragd_shared.current_tenant()));
 
