@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -27,10 +28,11 @@ type ownTools struct {
 	builtin map[string]*tool
 	runners map[string]Runner // by kind
 	sources []Source
+	log     *slog.Logger
 }
 
-func newOwnTools(api API, builtin map[string]*tool, runners map[string]Runner, sources []Source) *ownTools {
-	return &ownTools{newByCaller[map[string]*tool](), api, builtin, runners, sources}
+func newOwnTools(cfg Config, builtin map[string]*tool, log *slog.Logger) *ownTools {
+	return &ownTools{newByCaller[map[string]*tool](), cfg.API, builtin, cfg.Runners, cfg.Sources, log}
 }
 
 // of returns the tools of the caller's tenant by name. Errors: those of ListTools.
@@ -75,6 +77,7 @@ func (o *ownTools) provide(ctx context.Context, source Source, found map[string]
 	}
 	for _, d := range provided {
 		if found[d.Name] != nil || o.builtin[d.Name] != nil {
+			o.log.WarnContext(ctx, "another tool has the name and takes precedence", "tool", d.Name, "kind", d.Kind)
 			continue
 		}
 		t, err := newProvidedTool(d, source)

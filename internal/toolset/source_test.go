@@ -1,9 +1,12 @@
 package toolset
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -41,7 +44,8 @@ func (askers) Run(_ context.Context, d Definition, c Call) (Result, error) {
 
 func TestToolsOfSourcesAreListedBoundedAndCalled(t *testing.T) {
 	t.Parallel()
-	s, err := New(Config{API: chunkerAPI{}, Sources: []Source{askers{"ask_stored", "ask_anna", "ask_bert", "search"}}})
+	var warnings bytes.Buffer
+	s, err := New(Config{API: chunkerAPI{}, Logger: slog.New(slog.NewTextHandler(&warnings, nil)), Sources: []Source{askers{"ask_stored", "ask_anna", "ask_bert", "search"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +58,11 @@ func TestToolsOfSourcesAreListedBoundedAndCalled(t *testing.T) {
 	}
 	if said["ask_anna"] != "provided" || said["ask_bert"] != "provided" || said["ask_stored"] != "stored" || said["search"] == "provided" {
 		t.Errorf("listed %v; a stored or builtin tool takes precedence", said)
+	}
+	for _, hidden := range []string{"tool=ask_stored", "tool=search"} {
+		if !strings.Contains(warnings.String(), hidden) {
+			t.Errorf("no warning of %s in %s", hidden, &warnings)
+		}
 	}
 	call := func(b tenant.Bounds, v View, name, arguments string) (Result, error) {
 		return s.Call(as(b), v, Call{Name: name, Arguments: json.RawMessage(arguments)})

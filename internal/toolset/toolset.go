@@ -242,7 +242,7 @@ func New(cfg Config) (*Set, error) {
 		}
 		s.builtin[name] = t
 	}
-	s.own = newOwnTools(cfg.API, s.builtin, cfg.Runners, cfg.Sources)
+	s.own = newOwnTools(cfg, s.builtin, s.log)
 	return s, nil
 }
 
