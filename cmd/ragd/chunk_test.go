@@ -12,10 +12,10 @@ func TestChunk(t *testing.T) {
 	s := newSession(t)
 	path := file(t, "a.md", "# one\ntwo\n")
 	s.want(t, step{args: append(args("chunk --max-size 6"), path), stdout: `
-#0  bytes 0-5  {"endLine":1,"headings":["one"],"position":{"section":"one"},"startLine":1}
+#0  bytes 0-5  {"headings":["one"],"position":{"line":1,"section":"one"}}
    # one
 
-#1  bytes 6-9  {"endLine":2,"headings":["one"],"position":{"section":"one"},"startLine":2}
+#1  bytes 6-9  {"headings":["one"],"position":{"line":2,"section":"one"}}
    two
 
 `})

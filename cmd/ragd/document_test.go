@@ -45,7 +45,7 @@ updated  2026-11-21T08:00:00Z
 		{args: args("document get --uri b"), stdout: "...error  " + whyRefused + "\n"},
 		{args: args("document get"), code: 2, stderr: "ragd document get: DOCUMENT is missing, as in: ragd document get 01hx3e8g --index handbook (see `ragd document get --help`)\n"},
 		{args: args("document get #1 --uri b"), code: 2, stderr: "...unexpected argument \"#1\""},
-		{args: args("document chunks --uri a"), stdout: "#0  bytes 0-3  {\"endLine\":1,\"n\":1,\"startLine\":1}\n   one\n\n"},
+		{args: args("document chunks --uri a"), stdout: "#0  bytes 0-3  {\"n\":1,\"position\":{\"line\":1}}\n   one\n\n"},
 		{args: args("document chunks #1 --json"), stdout: `..."text":"one"`},
 		{args: args("document download #1"), stdout: "one"},
 		{args: args("document download --uri a --text"), stdout: "one"},

@@ -298,7 +298,7 @@ func TestIngestExtracts(t *testing.T) {
 	path := file(t, "a.txt", "a fox")
 	s.want(t, step{
 		args:   []string{"ingest", path, "--extract", `{"model": "openai/some-model", "title": true, "summary": true}`},
-		stdout: "...\nextraction: 7 calls, 104 tokens in, 1 out, 1 failed\n", stderr: "...its job says: ragd job get #1\n",
+		stdout: "...\nextraction: 7 calls, 97 tokens in, 1 out, 1 failed\n", stderr: "...its job says: ragd job get #1\n",
 	})
 	s.want(t, step{args: []string{"ingest", path, "--extract", "title"}, code: 2, stderr: "...this is not valid JSON: line 1"})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -111,12 +112,15 @@ func location(source *ragdv1.Source, passage output.Span, lined bool) string {
 	metadata := source.GetMetadata().GetFields()
 	position := metadata["position"].GetStructValue().GetFields()
 	var found []string
-	for _, kind := range []string{"file", "page", "slide", "sheet"} {
+	for _, kind := range []string{"file", "page", "slide", "sheet", "range", "cell"} {
 		if value := position[kind]; value != nil {
-			found = append(found, kind+" "+plainValue(value))
+			found = append(found, strings.TrimPrefix(kind+" ", "range ")+plainValue(value))
 		}
 	}
-	if line := metadata["startLine"]; line != nil && lined {
+	if seconds := position["time"]; seconds != nil {
+		found = append(found, time.Duration(seconds.GetNumberValue()*float64(time.Second)).Truncate(time.Second).String())
+	}
+	if line := position["line"]; line != nil && lined {
 		found = append(found, "line "+strconv.Itoa(int(line.GetNumberValue())+linesBefore(source, passage.Start)))
 	}
 	var above []string

@@ -23,14 +23,16 @@ func TestSourcesAreLocatedAsAPersonWould(t *testing.T) {
 		widened  bool
 		want     string
 	}{
-		{"lines and headings", map[string]any{"startLine": 7, "headings": []any{"Harbour", "Fees"}}, at("none"), false, "line 9, Fees"},
-		{"a deeper heading", map[string]any{"startLine": 7, "headings": []any{"Harbour", "Fees"}}, at("ten"), false, "line 13, Fees > Yachts"},
-		{"a later heading", map[string]any{"startLine": 7, "headings": []any{"Harbour", "Fees"}}, at("all day"), false, "line 17, Hours"},
-		{"with neighbours", map[string]any{"startLine": 7, "headings": []any{"Harbour", "Fees"}}, at("ten"), true, "Fees > Yachts"},
+		{"lines and headings", map[string]any{"position": map[string]any{"line": 7}, "headings": []any{"Harbour", "Fees"}}, at("none"), false, "line 9, Fees"},
+		{"a deeper heading", map[string]any{"position": map[string]any{"line": 7}, "headings": []any{"Harbour", "Fees"}}, at("ten"), false, "line 13, Fees > Yachts"},
+		{"a later heading", map[string]any{"position": map[string]any{"line": 7}, "headings": []any{"Harbour", "Fees"}}, at("all day"), false, "line 17, Hours"},
+		{"with neighbours", map[string]any{"position": map[string]any{"line": 7}, "headings": []any{"Harbour", "Fees"}}, at("ten"), true, "Fees > Yachts"},
 		{"a page", map[string]any{"position": map[string]any{"page": 3, "pageEnd": 4, "section": "Harbour > Fees"}}, at("none"), false, "page 3, Fees"},
 		{"a slide", map[string]any{"position": map[string]any{"slide": 2}}, at("none"), false, "slide 2"},
 		{"a sheet in an archive", map[string]any{"position": map[string]any{"sheet": "2024", "file": "a.xlsx"}}, at("none"), false, "file a.xlsx, sheet 2024"},
-		{"other metadata", map[string]any{"startLine": "x", "position": "here", "headings": 3}, at("none"), false, "line 2"},
+		{"cells of a sheet", map[string]any{"position": map[string]any{"sheet": "Fees", "range": "A2:C9"}}, at("none"), false, "sheet Fees, A2:C9"},
+		{"a time", map[string]any{"position": map[string]any{"time": 62.5, "timeEnd": 70}}, at("none"), false, "1m2s"},
+		{"other metadata", map[string]any{"position": "here", "headings": 3}, at("none"), false, ""},
 		{"nothing", nil, at("none"), false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

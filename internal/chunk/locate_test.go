@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLocateGivesLinesAndHeadings(t *testing.T) {
+func TestLocateGivesHeadings(t *testing.T) {
 	t.Parallel()
 	text := "before\n\n# One\n\nfirst\n\n### Deep\n\nsecond\n```\n# code\n```\n\n## Two\n\nthird\nline\n"
 	opts, err := parseOptions(map[string]any{"strategy": "markdown", "maxSize": 35, "overlap": 0})
@@ -18,19 +18,18 @@ func TestLocateGivesLinesAndHeadings(t *testing.T) {
 		t.Fatal(err)
 	}
 	Locate(text, opts, chunks)
-	type place struct {
-		Text       string
-		Start, End any
-		Headings   any
+	type located struct {
+		Text     string
+		Headings any
 	}
-	var got []place
+	var got []located
 	for _, c := range chunks {
-		got = append(got, place{c.Text, c.Metadata["startLine"], c.Metadata["endLine"], c.Metadata["headings"]})
+		got = append(got, located{c.Text, c.Metadata["headings"]})
 	}
-	want := []place{
-		{"before\n\n# One\n\nfirst", 1, 5, nil},
-		{"### Deep\n\nsecond\n```\n# code\n```", 7, 12, []any{"One", "Deep"}},
-		{"## Two\n\nthird\nline", 14, 17, []any{"One", "Two"}},
+	want := []located{
+		{"before\n\n# One\n\nfirst", nil},
+		{"### Deep\n\nsecond\n```\n# code\n```", []any{"One", "Deep"}},
+		{"## Two\n\nthird\nline", []any{"One", "Two"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -39,9 +38,9 @@ func TestLocateGivesLinesAndHeadings(t *testing.T) {
 
 func TestLocateTakesChunksInAnyOrder(t *testing.T) {
 	t.Parallel()
-	chunks := []Chunk{{StartByte: 4, EndByte: 6}, {StartByte: 0, EndByte: 2, Metadata: map[string]any{"k": "v"}}}
-	Locate("a\nb\nc\nd", Options{Strategy: JSON}, chunks)
-	want := []map[string]any{{"startLine": 3, "endLine": 3}, {"startLine": 1, "endLine": 1, "k": "v"}}
+	chunks := []Chunk{{StartByte: 9, EndByte: 12}, {StartByte: 3, EndByte: 5, Metadata: map[string]any{"k": "v"}}}
+	Locate("# a\nx\n# b\nx", Options{Strategy: Markdown}, chunks)
+	want := []map[string]any{{"headings": []any{"b"}}, {"headings": []any{"a"}, "k": "v"}}
 	for i, c := range chunks {
 		if diff := cmp.Diff(want[i], c.Metadata); diff != "" {
 			t.Errorf("chunk %d (-want +got):\n%s", i, diff)

@@ -68,7 +68,7 @@ func (f file) cut(ctx context.Context, parsed parse.Document) ([]chunk.Chunk, er
 	}
 	chunk.RepeatTableHeaders(parsed.Text, options, chunks)
 	if parsed.Format.TextType() == "" || keepsSource(f.Chunking, parsed.Format) {
-		chunk.Locate(body, options, chunks) // adds line numbers of the original
+		chunk.Locate(body, options, chunks)
 	}
 	chunk.Shift(chunks, parsed.Text[:parsed.Body])
 	spans := parsed.SpanIndex()
@@ -87,7 +87,8 @@ func (f file) cut(ctx context.Context, parsed parse.Document) ([]chunk.Chunk, er
 
 func (f file) parse(ctx context.Context, id tenant.ID, read ParseFunc) (parse.Document, error) {
 	if format, known := parse.FormatOf(f.ContentType); known && keepsSource(f.Chunking, format) {
-		return parse.Document{Format: format, ContentType: f.ContentType, Text: string(f.Content)}, nil
+		text := string(f.Content)
+		return parse.Document{Format: format, ContentType: f.ContentType, Text: text, Spans: []parse.Span{parse.Lines(text)}}, nil
 	}
 	return read(ctx, id, f.Source)
 }

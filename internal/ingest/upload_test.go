@@ -241,7 +241,7 @@ func TestChunksHaveTheirPositionInTheDocument(t *testing.T) {
 			if int(c.Ordinal) != seen || strings.TrimSpace(source[c.StartByte:c.EndByte]) != c.Text {
 				t.Errorf("chunk %d = %v", seen, c)
 			}
-			at := int(c.Metadata.AsMap()["startLine"].(float64))
+			at := int(c.Metadata.AsMap()["position"].(map[string]any)["line"].(float64))
 			if at <= line-3 || at != strings.Count(source[:c.StartByte], "\n")+1 {
 				t.Errorf("chunk %d starts in line %d", seen, at)
 			}

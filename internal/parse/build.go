@@ -8,6 +8,7 @@ type textBuilder struct {
 	strings.Builder
 	spans []Span
 	full  bool
+	next  int // the number of the line after the last span, if that has Lines
 }
 
 // write appends text.
@@ -47,6 +48,33 @@ func (b *textBuilder) span(s Span, fill func() error) error {
 		b.spans = append(b.spans, s)
 	}
 	return nil
+}
+
+// maxRuns bounds the spans that numbered makes. Later lines have no span.
+const maxRuns = 200_000
+
+// numbered records that the text appended since start, of one or several lines, is the row,
+// line or cell with the number of s and those after it. It extends the last span if the two
+// are of one kind and follow each other in the file and in the text.
+func (b *textBuilder) numbered(start int, s Span) {
+	for start < b.Len() && b.String()[start] == '\n' {
+		start++
+	}
+	if start >= b.Len() || b.full {
+		return
+	}
+	next := s.Number + strings.Count(b.String()[start:], "\n") + 1
+	if n := len(b.spans); n > 0 {
+		last := &b.spans[n-1]
+		if last.Lines && last.Kind == s.Kind && last.Columns == s.Columns && last.End+1 == start && b.next == s.Number {
+			last.End, b.next = b.Len(), next
+			return
+		}
+	}
+	if len(b.spans) < maxRuns {
+		s.Start, s.End, s.Lines = start, b.Len(), true
+		b.spans, b.next = append(b.spans, s), next
+	}
 }
 
 // storable returns text as valid UTF-8 without null characters.

@@ -31,7 +31,10 @@ func (p *parser) csv(ctx context.Context) error {
 		if number%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
+		line, _ := r.FieldPos(0)
+		start := p.text.Len()
 		t.row(&p.text, row)
+		p.text.numbered(start, Span{Kind: Line, Number: line})
 		if p.text.full {
 			return nil
 		}

@@ -72,7 +72,7 @@ func TestFrontMatterIsNoSection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Span{{Kind: Section, Start: strings.Index(text, "# High"), End: len(text), Name: "High water"}}
+	want := []Span{Lines(text), {Kind: Section, Start: strings.Index(text, "# High"), End: len(text), Name: "High water"}}
 	if diff := cmp.Diff(want, doc.Spans); diff != "" || doc.Title != "Tides" || doc.Text != text {
 		t.Errorf("title %q, text %q, spans (-want +got)\n%s", doc.Title, doc.Text, diff)
 	}

@@ -79,11 +79,15 @@ type Document struct {
 // Kind is the kind of a span.
 type Kind string
 
-// The kinds of spans. Pages and slides have numbers, the others names.
+// The kinds of spans. Sheets, sections and members have names, the others numbers.
 const (
 	Page    Kind = "page"
 	Slide   Kind = "slide"
 	Sheet   Kind = "sheet"
+	Row     Kind = "row"     // of a sheet, with the columns that the text is from
+	Line    Kind = "line"    // of a text file
+	Cell    Kind = "cell"    // of a notebook
+	Time    Kind = "time"    // of a recording, in milliseconds from its start
 	Section Kind = "section" // the headings above, joined by SectionSeparator
 	Member  Kind = "file"    // of an archive, or an attachment
 )
@@ -92,12 +96,20 @@ const (
 const SectionSeparator = " > "
 
 // Span is the part Text[Start:End] of a document's text that came from one page, slide,
-// sheet, section or member. Start and End are bytes on code point boundaries.
+// sheet, section or member, or from one or several rows, lines or cells. Start and End are
+// bytes on code point boundaries.
 type Span struct {
 	Kind       Kind
 	Start, End int
-	Number     int    // of a page or slide, from 1
-	Name       string // of a sheet, section or member
+	Number     int // from 1; a Time begins at 0
+	// Last is the last number of a span over several, or the end of a Time; 0 for Number.
+	Last int
+	// Lines means that every line of the text is one row, line or cell, counted from Number.
+	// One span then stands for many; Last is 0.
+	Lines bool
+	// Columns are the first and the last column of rows, from 1; 0 if they have none.
+	Columns [2]int
+	Name    string // of a sheet, section or member
 }
 
 // Parse reads a file. Errors: Invalid for a file that is encrypted, damaged, empty, too

@@ -36,6 +36,9 @@ func read(t testing.TB, path string) []byte {
 	return content
 }
 
+// numbered are the kinds of spans without a name.
+var numbered = []Kind{Page, Slide, Row, Line, Cell, Time}
+
 // check fails the test unless the text and the spans of a document are valid.
 func check(t testing.TB, d Document) {
 	t.Helper()
@@ -48,7 +51,7 @@ func check(t testing.TB, d Document) {
 		if s.Start < start || s.Start < ends[s.Kind] || s.Start >= s.End || s.End > len(d.Text) {
 			t.Fatalf("span %+v is out of order, empty or outside", s)
 		}
-		if !utf8.ValidString(d.Text[s.Start:s.End]) || !utf8.ValidString(s.Name) || (s.Number > 0) == (s.Kind != Page && s.Kind != Slide) {
+		if !utf8.ValidString(d.Text[s.Start:s.End]) || !utf8.ValidString(s.Name) || s.Lines && s.Number == 0 || (s.Name == "") != slices.Contains(numbered, s.Kind) {
 			t.Fatalf("span %+v is not well-formed", s)
 		}
 		start, ends[s.Kind] = s.Start, s.End
@@ -168,7 +171,7 @@ func TestSpanMetadata(t *testing.T) {
 		{Kind: Page, Start: 0, End: 10, Number: 1}, {Kind: Section, Start: 2, End: 30, Name: "A"},
 		{Kind: Page, Start: 12, End: 20, Number: 2}, {Kind: Page, Start: 20, End: 30, Number: 3},
 		{Kind: Section, Start: 30, End: 40, Name: "A > B"}, {Kind: Member, Start: 70, End: 90, Name: "a.md"},
-	}}
+	}, Text: strings.Repeat(" ", 100)}
 	spans := d.SpanIndex()
 	for _, tc := range []struct {
 		start, end int
@@ -186,6 +189,59 @@ func TestSpanMetadata(t *testing.T) {
 		if diff := cmp.Diff(tc.want, spans.Metadata(tc.start, tc.end)); diff != "" {
 			t.Errorf("Of(%d, %d) (-want +got)\n%s", tc.start, tc.end, diff)
 		}
+	}
+}
+
+func TestSpansOfLines(t *testing.T) {
+	t.Parallel()
+	d := Document{
+		Text: "a\nb\nc\n\nd\ne", // lines 2, 3 and 4 of one sheet, 1 and 2 of another
+		Spans: []Span{
+			{Kind: Sheet, Start: 0, End: 5, Name: "One"}, {Kind: Sheet, Start: 7, End: 10, Name: "Two"},
+			{Kind: Row, Start: 0, End: 5, Number: 2, Lines: true, Columns: [2]int{1, 28}},
+			{Kind: Row, Start: 7, End: 8, Number: 1, Last: 3, Columns: [2]int{2, 2}}, {Kind: Row, Start: 9, End: 10, Number: 9, Columns: [2]int{1, 3}},
+			{Kind: Line, Start: 0, End: 10, Number: 1, Lines: true}, {Kind: Time, Start: 0, End: 1, Number: 0, Last: 1500}, {Kind: Time, Start: 2, End: 3, Number: 1500, Last: 2000},
+			{Kind: Cell, Start: 9, End: 10, Number: 4},
+		},
+	}
+	spans := d.SpanIndex()
+	for _, tc := range []struct {
+		start, end int
+		want       map[string]any
+	}{
+		{0, 5, map[string]any{"sheet": "One", "range": "A2:AB4", "line": 1, "lineEnd": 3, "time": 0., "timeEnd": 2.}},
+		{4, 10, map[string]any{"sheet": "One", "range": "A4:AB4", "line": 3, "lineEnd": 6, "cell": 4}},
+		{2, 3, map[string]any{"sheet": "One", "range": "A3:AB3", "line": 2, "time": 1.5, "timeEnd": 2.}},
+		{7, 8, map[string]any{"sheet": "Two", "range": "B1:B3", "line": 5}},
+		{6, 10, map[string]any{"sheet": "Two", "range": "A1:C9", "line": 4, "lineEnd": 6, "cell": 4}},
+		{0, 2, map[string]any{"sheet": "One", "range": "A2:AB2", "line": 1, "time": 0., "timeEnd": 1.5}},
+	} {
+		if diff := cmp.Diff(tc.want, spans.Metadata(tc.start, tc.end)); diff != "" {
+			t.Errorf("Metadata(%d, %d) (-want +got)\n%s", tc.start, tc.end, diff)
+		}
+	}
+}
+
+// Lines that follow each other share a span; a gap begins another.
+func TestNumberedLinesShareSpans(t *testing.T) {
+	t.Parallel()
+	var b textBuilder
+	for _, line := range []struct {
+		number int
+		text   string
+	}{{1, "a"}, {2, "b\nbb"}, {4, "c"}, {6, "d"}, {7, ""}, {8, "e"}} {
+		start := b.Len()
+		if start > 0 && line.text != "" {
+			b.write("\n")
+		}
+		b.write(line.text)
+		b.numbered(start, Span{Kind: Line, Number: line.number})
+	}
+	want := []Span{
+		{Kind: Line, Start: 0, End: 8, Number: 1, Lines: true}, {Kind: Line, Start: 9, End: 10, Number: 6, Lines: true}, {Kind: Line, Start: 11, End: 12, Number: 8, Lines: true},
+	}
+	if diff := cmp.Diff(want, b.spans); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

@@ -26,8 +26,12 @@ func (p *parser) plain() error {
 		return nil
 	}
 	p.doc.Text = storable(text) // makes no copy of storable text
+	p.doc.Spans = []Span{Lines(p.doc.Text)}
 	return nil
 }
+
+// Lines returns the span of a text whose lines are those of its file.
+func Lines(text string) Span { return Span{Kind: Line, End: len(text), Number: 1, Lines: true} }
 
 // IsEncoded reports whether Parse decodes a text that is not UTF-8: HTML in its declared
 // encoding, and other text in an encoding that is recognized with certainty.
@@ -66,7 +70,7 @@ func NotUTF8() error {
 	return fault.Field("content", "is not UTF-8 text, and its encoding is not certain: convert it, for example with `iconv -f WINDOWS-1251 -t UTF-8`")
 }
 
-// jsonLines writes a paragraph for each line, so that chunks end between records.
+// jsonLines writes the lines that are not empty.
 func (p *parser) jsonLines() error {
 	text, err := p.utf8()
 	if err != nil {
@@ -82,7 +86,15 @@ func (p *parser) jsonLines() error {
 		if !json.Valid([]byte(line)) {
 			return fault.Field("content", "is a broken %s file: line %d is not valid JSON", p.format.Name(), number)
 		}
-		p.text.block(line)
+		start := p.text.Len()
+		if start > 0 {
+			p.text.write("\n")
+		}
+		p.text.write(line)
+		p.text.numbered(start, Span{Kind: Line, Number: number})
+		if p.text.full {
+			return nil
+		}
 	}
 	return nil
 }

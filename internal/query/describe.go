@@ -30,7 +30,7 @@ const (
 // ownFields are the fields that ragd adds to chunks, and those in which texts are extracted:
 // they say nothing of what one could filter by.
 var ownFields = []string{
-	"text", "startLine", "endLine", "headings", "position", "file", "xpath", "tokenCount", "startIndex", "documentTitle", "title",
+	"text", "headings", "position", "file", "xpath", "tokenCount", "startIndex", "documentTitle", "title",
 	"sectionSummary", "prevSectionSummary", "nextSectionSummary", "questionsThisExcerptCanAnswer", "excerptKeywords",
 }
 

@@ -11,7 +11,7 @@ func TestDescribeFields(t *testing.T) {
 	chunk := func(metadata map[string]any) sampledChunk { return sampledChunk{metadata: metadata} }
 	var varied, many []sampledChunk
 	for i := range 50 {
-		varied = append(varied, chunk(map[string]any{"year": float64(1990 + i), "id": fmt.Sprint("n", i), "startLine": float64(i)}))
+		varied = append(varied, chunk(map[string]any{"year": float64(1990 + i), "id": fmt.Sprint("n", i), "position": map[string]any{"line": float64(i)}}))
 		many = append(many, chunk(map[string]any{fmt.Sprintf("field%02d", i): strings.Repeat("v", 30)}))
 	}
 	for name, tc := range map[string]struct {

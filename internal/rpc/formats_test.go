@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -35,7 +36,8 @@ func TestChunksOfFilesHaveTheirPositionInTheFile(t *testing.T) {
 		{"intro.pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation", "Harbour in five minutes", map[string]any{"slide": 1., "slideEnd": 3., "section": "Harbour"}},
 		{"berths.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "Berths", map[string]any{"sheet": "Fees", "section": "Fees"}},
 		{"tides.html", "text/html", "Tides – Harbour", map[string]any{"section": "Tides"}},
-		{"notes.txt", "text/plain", "", nil},
+		{"notes.txt", "text/plain", "", map[string]any{"line": 1.}},
+		{"berths.csv", "text/csv", "", map[string]any{"line": 2., "lineEnd": 3.}},
 	} {
 		d := c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: tc.name, Source: sample(t, "files/"+tc.name)})
 		if d.Status != ingest.DocumentReady || d.ContentType != tc.contentType || d.Title != tc.title {
@@ -49,6 +51,44 @@ func TestChunksOfFilesHaveTheirPositionInTheFile(t *testing.T) {
 		got, _ := res.Chunks[0].Metadata.AsMap()["position"].(map[string]any)
 		if diff := cmp.Diff(tc.metadata, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", tc.name, diff)
+		}
+	}
+}
+
+// Of every format, the text of a chunk is what ReadDocument returns for its range.
+func TestChunksPointIntoTheTextThatIsStored(t *testing.T) {
+	t.Parallel()
+	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
+	size := int32(60)
+	_, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "small", Chunking: &ragdv1.Chunking{MaxSize: &size, Overlap: new(int32)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Index(t, "docs")
+	files, err := os.ReadDir("../parse/testdata/files")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, into := range []string{"docs", "small"} {
+		for _, file := range files {
+			d := c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: into, Uri: file.Name(), Source: sample(t, "files/"+file.Name())})
+			res, err := c.ListChunks(t.Context(), &ragdv1.ListChunksRequest{IndexName: into, DocumentId: d.DocumentId})
+			if err != nil || len(res.Chunks) == 0 {
+				t.Fatalf("%s has the chunks %v, %v", file.Name(), res, err)
+			}
+			if filepath.Ext(file.Name()) == ".json" { // chunks of JSON are written anew, as documents of their own
+				continue
+			}
+			for _, chunk := range res.Chunks {
+				read, err := c.ReadDocument(t.Context(), &ragdv1.ReadDocumentRequest{IndexName: into, Uri: file.Name(), StartByte: chunk.StartByte, EndByte: chunk.EndByte})
+				// A chunk within a table begins with the table's header.
+				if err != nil || !strings.HasSuffix(chunk.Text, strings.TrimSpace(read.GetText())) {
+					t.Errorf("%s: the chunk %q is stored as %q, %v", file.Name(), chunk.Text, read.GetText(), err)
+				}
+				if _, ok := chunk.Metadata.AsMap()["position"].(map[string]any); !ok && file.Name() != "message.eml" && file.Name() != "reply.eml" {
+					t.Errorf("%s: a chunk has no position: %v", file.Name(), chunk.Metadata)
+				}
+			}
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestFrontMatterIsMetadataOfTheChunks(t *testing.T) {
 	}
 	want := map[string]any{
 		"title": "The tides", "team": "legal", "year": 2024., "tags": []any{"sea", "moon"}, "headings": []any{"High water"},
-		"startLine": 8., "endLine": 10., "position": map[string]any{"section": "High water"},
+		"position": map[string]any{"line": 8., "lineEnd": 10., "section": "High water"},
 	}
 	if diff := cmp.Diff(want, c.Metadata.AsMap()); diff != "" {
 		t.Errorf("metadata (-want +got)\n%s", diff)

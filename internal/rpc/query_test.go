@@ -277,10 +277,10 @@ func TestAFilterOnAnUnknownFieldNamesTheFieldsThereAre(t *testing.T) {
 		filter map[string]any
 		want   []string
 	}{
-		{"a misspelt field", acme, map[string]any{"teem": "legal"}, []string{`filter: none of the chunks looked at (up to 20000) has the field "teem"; did you mean team?; their fields are endLine, level, merger, startLine, team`}},
+		{"a misspelt field", acme, map[string]any{"teem": "legal"}, []string{`filter: none of the chunks looked at (up to 20000) has the field "teem"; did you mean team?; their fields are level, merger, position, team`}},
 		{"a field that there is", acme, map[string]any{"team": "sales"}, nil},
 		{"a filter that finds something", acme, map[string]any{"$or": []any{map[string]any{"teem": "x"}, map[string]any{"team": "legal"}}}, nil},
-		{"hidden chunks", limited, map[string]any{"merger": "bluebird"}, []string{`filter: none of the chunks looked at (up to 20000) has the field "merger"; their fields are endLine, level, startLine, team`}},
+		{"hidden chunks", limited, map[string]any{"merger": "bluebird"}, []string{`filter: none of the chunks looked at (up to 20000) has the field "merger"; their fields are level, position, team`}},
 		{"a reference without a value", acme, map[string]any{"team": map[string]any{"$context": "context.team"}}, []string{`filter: {"$context": "context.team"} has no value in this request, so its condition matches nothing`}},
 		{"a mandatory reference without a value", unplaced, map[string]any{"team": "legal"}, nil},
 		{"nothing may be seen", reader, map[string]any{"teem": "legal"}, nil},
