@@ -206,12 +206,14 @@ func (p *program) askCommand() *cobra.Command {
 		Use:   "ask AGENT QUESTION",
 		Short: "Ask an agent and print its answer as it comes, with citations",
 		Example: `  ragd ask support "How long is the warranty?"
-  ragd ask support "And abroad?" --thread warranty`,
+  ragd ask support "And abroad?" --thread warranty
+  ragd ask support "How do I start?" --context '{"language": "German"}'`,
 		Args: arguments("AGENT", "QUESTION"),
 	}
 	thread := cmd.Flags().String("thread", "", "id of a conversation to continue or begin")
+	within := contextFlag(cmd.Flags())
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
-		stream, err := c.agents.AskAgentStream(ctx, &ragdv1.AskAgentStreamRequest{Ask: &ragdv1.AskAgentRequest{AgentName: args[0], Message: args[1], ThreadId: *thread}})
+		stream, err := c.agents.AskAgentStream(within(ctx), &ragdv1.AskAgentStreamRequest{Ask: &ragdv1.AskAgentRequest{AgentName: args[0], Message: args[1], ThreadId: *thread}})
 		if err != nil {
 			return err
 		}

@@ -185,25 +185,27 @@ func (p *program) workflowRun() *cobra.Command {
 		Long: `Run a workflow. Its steps are printed to standard error as they change, and its result
 to standard output. The run goes on when the command is interrupted.`,
 		Example: `  ragd workflow run publish --input '{"question": "What is new?"}'
-  ragd workflow run publish --input @input.json --start`,
+  ragd workflow run publish --input @input.json --start
+  ragd workflow run publish --context '{"tier": "pro"}'`,
 		Args: arguments("WORKFLOW"),
 	}
 	version := workflowVersion(cmd, "number of the version (default the latest)")
 	input := cmd.Flags().String("input", "", "input as a JSON object, or @FILE (default {})")
 	start := cmd.Flags().Bool("start", false, "only start the run and print its id")
+	within := contextFlag(cmd.Flags())
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
 		given := &structpb.Struct{}
 		if err := readJSON("--input", *input, given.UnmarshalJSON); err != nil {
 			return err
 		}
 		if *start {
-			run, err := c.workflows.StartWorkflow(ctx, &ragdv1.StartWorkflowRequest{WorkflowName: args[0], Version: *version, Input: given})
+			run, err := c.workflows.StartWorkflow(within(ctx), &ragdv1.StartWorkflowRequest{WorkflowName: args[0], Version: *version, Input: given})
 			if err != nil {
 				return err
 			}
 			return p.out.Show(run, func(w io.Writer) { fmt.Fprintln(w, run.GetRunId()) })
 		}
-		stream, err := c.workflows.RunWorkflow(ctx, &ragdv1.RunWorkflowRequest{WorkflowName: args[0], Version: *version, Input: given})
+		stream, err := c.workflows.RunWorkflow(within(ctx), &ragdv1.RunWorkflowRequest{WorkflowName: args[0], Version: *version, Input: given})
 		if err != nil {
 			return err
 		}
