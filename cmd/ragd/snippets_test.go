@@ -16,6 +16,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
 
 // A snippet is a fenced block of a page. Comments in front of it say how it is tested:
@@ -23,17 +25,20 @@ import (
 //	<!-- setup: ragd tenant create acme -->   a command that readers need not see
 //	<!-- not run: needs root -->              its syntax is checked only
 //	<!-- message: VectorQueryRequest -->      the JSON is a message of the API
+//	<!-- output -->                           the commands before print these lines, where ... is any text
+//	<!-- model: How long? | Two years. -->    what the chat model says, see docModel
 type snippet struct {
 	line    int // of the opening fence, from 1
 	lang    string
 	code    string
 	notRun  bool
+	output  bool
 	message string
 }
 
 var (
 	fenceOpening   = regexp.MustCompile("^( *)```([a-z]*)$")
-	snippetComment = regexp.MustCompile(`^ *<!-- (setup|not run|message): (.+) -->$`)
+	snippetComment = regexp.MustCompile(`^ *<!-- (setup|not run|message|model|output)(?:: (.+))? -->$`)
 	placeholder    = regexp.MustCompile(`(?m)^export \w+=\.\.\..*$`)
 )
 
@@ -58,6 +63,10 @@ func snippetsOf(text string) []snippet {
 				found = append(found, snippet{line: i + 1, lang: "sh", code: m[2] + "\n"})
 			case "not run":
 				next.notRun = true
+			case "output":
+				next.output = true
+			case "model":
+				found = append(found, snippet{line: i + 1, lang: "model", code: m[2]})
 			case "message":
 				next.message = m[2]
 			}
@@ -94,7 +103,8 @@ func documentedPages(t *testing.T) []string {
 func TestSnippetsOfTheDocumentationRun(t *testing.T) {
 	t.Parallel()
 	needsDatabase(t)
-	h := newHome(t, "RAGD_OPERATOR_KEY=operator-key-of-the-documentation")
+	model := newDocModel(t)
+	h := newHome(t, "RAGD_OPERATOR_KEY=operator-key-of-the-documentation", "RAGD_OPENAI_BASE_URL="+model.url, "RAGD_OPENAI_API_KEY="+modelserver.Key)
 	h.serve()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -111,7 +121,7 @@ func TestSnippetsOfTheDocumentationRun(t *testing.T) {
 		}
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
-			r := &reader{home: h, tenant: fmt.Sprintf("page-%d", i), dir: t.TempDir(), root: root, page: page}
+			r := &reader{home: h, tenant: fmt.Sprintf("page-%d", i), dir: t.TempDir(), root: root, page: page, model: model}
 			r.read(t, snippets)
 		})
 	}
@@ -124,6 +134,9 @@ type reader struct {
 	page              string
 	env               []string
 	script            strings.Builder
+	model             *docModel
+	outputs           []snippet // what commands print
+	before            string    // where the commands before are
 }
 
 // read tests the snippets of a page.
@@ -134,13 +147,19 @@ func (r *reader) read(t *testing.T, snippets []snippet) {
 	for _, s := range snippets {
 		where := fmt.Sprintf("%s:%d", r.page, s.line)
 		switch {
+		case s.output:
+			s.code = fmt.Sprintf("%s\n%s", r.before, s.code)
+			r.outputs = append(r.outputs, s)
+		case s.lang == "model":
+			r.model.add(t, where, s.code)
 		case s.lang == "json":
 			checkJSON(t, where, s)
 		case s.lang == "sh" && s.notRun:
 			checkSyntax(t, where, s, "bash", "-n")
 		case s.lang == "sh":
 			run = true
-			fmt.Fprintf(&r.script, "at=%s\n%s", where, placeholder.ReplaceAllString(s.code, ""))
+			r.at(where)
+			r.script.WriteString(placeholder.ReplaceAllString(s.code, ""))
 		case s.lang == "python":
 			r.program(t, s, where, "python3", ".py", "-m", "py_compile")
 			run = run || !s.notRun
@@ -171,7 +190,28 @@ func (r *reader) program(t *testing.T, s snippet, where, interpreter, suffix str
 		t.Errorf("%s: %v\n%s", where, err, out)
 	}
 	if !s.notRun {
-		fmt.Fprintf(&r.script, "at=%s\n%s %s\n", where, interpreter, name)
+		r.at(where)
+		fmt.Fprintf(&r.script, "%s %s\n", interpreter, name)
+	}
+}
+
+// at prints the position of the commands that follow, so that their output can be found.
+func (r *reader) at(where string) {
+	r.before = where
+	fmt.Fprintf(&r.script, "at=%s\necho \"at $at\"\n", where)
+}
+
+// checkOutputs compares what the commands have printed with what the page says.
+func (r *reader) checkOutputs(t *testing.T, printed string) {
+	t.Helper()
+	for _, s := range r.outputs {
+		where, want, _ := strings.Cut(s.code, "\n")
+		_, got, _ := strings.Cut(printed, "at "+where+"\n")
+		got, _, _ = strings.Cut(got, "\nat "+r.page+":")
+		pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(want)), `\.\.\.`, ".*")
+		if !regexp.MustCompile(pattern).MatchString(got) {
+			t.Errorf("%s:%d: the page says\n%s\nand the commands at %s print\n%s", r.page, s.line, want, where, got)
+		}
 	}
 }
 
@@ -192,10 +232,12 @@ func (r *reader) run(t *testing.T) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
-		t.Errorf("%s: %v\n%s", r.page, err, out.String())
-	} else if testing.Verbose() {
+		t.Fatalf("%s: %v\n%s", r.page, err, out.String())
+	}
+	if testing.Verbose() {
 		t.Log(out.String())
 	}
+	r.checkOutputs(t, out.String())
 }
 
 // prepare makes the page's tenant and folder: what a reader who has cloned the repository
