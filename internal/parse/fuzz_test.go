@@ -33,11 +33,12 @@ func FuzzDocumentXML(f *testing.F) {
 	f.Add([]byte(`<w:p xmlns:w="w"><w:pPr><w:pStyle w:val="H1"/></w:pPr><w:r><w:t>Text</w:t></w:r></w:p>`))
 	f.Add([]byte(`<w:tbl xmlns:w="w"><w:tr><w:tc><w:tbl><w:tr><w:tc><w:p><w:t>in</w:t></w:p></w:tc></w:tr></w:tbl></w:tc></w:tr></w:tbl>`))
 	f.Add([]byte(`<p:sp xmlns:p="p"><p:ph type="title"/><a:p><a:t>Title</a:t></a:p></p:sp>`))
-	f.Fuzz(func(_ *testing.T, data []byte) {
-		var word, slide textBuilder
-		w := &wordReader{out: &word, styles: map[string]wordStyle{"H1": {level: 1}}}
-		_ = walkXML(data, w.visit)
-		s := &slideReader{out: &slide}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		from := &pack{format: DOCX, named: map[string]bool{}, budget: newBudget()}
+		var word textBuilder
+		w := &wordReader{ctx: t.Context(), from: from, lists: wordLists(nil), styles: map[string]wordStyle{"H1": {level: 1}}, flow: flow{out: &word}}
+		_ = w.read(data)
+		s := &slideReader{from: from}
 		_ = walkXML(data, s.visit)
 	})
 }

@@ -166,8 +166,8 @@ func TestARepeatedPartIsReadOnce(t *testing.T) {
 		"ppt/_rels/presentation.xml.rels":  relations + `<Relationship Id="a" Target="slides/slide1.xml"/><Relationship Id="b" Target="/ppt/slides/slide2.xml"/></Relationships>`,
 		"ppt/slides/slide1.xml":            `<sld><sp><p><t>The tide turns.</t></p></sp>` + strings.Repeat(" ", 1<<20) + `</sld>`,
 		"ppt/slides/slide2.xml":            `<sld><sp><p><t>The wind rises.</t></p></sp></sld>`,
-		"ppt/slides/_rels/slide1.xml.rels": relations + `<Relationship Id="a" Target="../notesSlides/n.xml"/><Relationship Id="b" Target="../notesSlides/n.xml"/></Relationships>`,
-		"ppt/slides/_rels/slide2.xml.rels": relations + `<Relationship Id="a" Target="../notesSlides/n.xml"/></Relationships>`,
+		"ppt/slides/_rels/slide1.xml.rels": relations + `<Relationship Id="a" Type="x/notesSlide" Target="../notesSlides/n.xml"/><Relationship Id="b" Type="x/notesSlide" Target="../notesSlides/n.xml"/></Relationships>`,
+		"ppt/slides/_rels/slide2.xml.rels": relations + `<Relationship Id="a" Type="x/notesSlide" Target="../notesSlides/n.xml"/></Relationships>`,
 		"ppt/notesSlides/n.xml":            `<notes><sp><p><t>Slowly.</t></p></sp></notes>`,
 	})
 	for name, want := range map[string]string{

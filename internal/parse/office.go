@@ -1,7 +1,9 @@
 package parse
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -25,10 +27,20 @@ func (p *parser) describeOffice(from *pack) error {
 	return nil
 }
 
-// relations returns the targets of a part's relations by their ids, as the names of
-// parts.
-func (p *pack) relations(of string) (map[string]string, error) {
-	data, err := p.optional(path.Join(path.Dir(of), "_rels", path.Base(of)+".rels"))
+// relation is a relation of a part.
+type relation struct {
+	kind   string // the last segment of its type: slide, image, hyperlink, ...
+	target string // the name of a part, or an address outside of the file
+	beyond bool   // target is an address
+}
+
+// relations returns the relations of a part, or of the whole file for "", by their ids.
+func (p *pack) relations(of string) (map[string]relation, error) {
+	name := "_rels/.rels"
+	if of != "" {
+		name = path.Join(path.Dir(of), "_rels", path.Base(of)+".rels")
+	}
+	data, err := p.optional(name)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -36,18 +48,60 @@ func (p *pack) relations(of string) (map[string]string, error) {
 	if err != nil {
 		return nil, broken(p.format, err)
 	}
-	targets := map[string]string{}
-	for _, r := range list.children {
-		if r.attr("TargetMode") == "External" {
-			continue
+	all := map[string]relation{}
+	for _, n := range list.children {
+		r := relation{kind: path.Base(n.attr("Type")), target: n.attr("Target"), beyond: n.attr("TargetMode") == "External"}
+		if !r.beyond {
+			r.target = resolved(of, r.target)
 		}
-		target := strings.ReplaceAll(r.attr("Target"), `\`, "/")
-		if strings.HasPrefix(target, "/") {
-			target = strings.TrimPrefix(target, "/")
-		} else {
-			target = path.Join(path.Dir(of), target)
-		}
-		targets[r.attr("Id")] = target
+		all[n.attr("Id")] = r
 	}
-	return targets, nil
+	return all, nil
+}
+
+// resolved returns the name of the part that a target in the part of names.
+func resolved(of, target string) string {
+	target = strings.ReplaceAll(target, `\`, "/")
+	if strings.HasPrefix(target, "/") {
+		return path.Clean(strings.TrimPrefix(target, "/"))
+	}
+	return path.Join(path.Dir(of), target)
+}
+
+// ofKind returns the targets of the relations of a kind, in the order of their ids.
+func ofKind(all map[string]relation, kind string) []string {
+	var targets []string
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		if r := all[id]; r.kind == kind && !r.beyond {
+			targets = append(targets, r.target)
+		}
+	}
+	return targets
+}
+
+// mainPart returns the name of the part with which an Office file begins.
+func (p *pack) mainPart(usual string) (string, error) {
+	all, err := p.relations("")
+	if err != nil {
+		return "", err
+	}
+	if found := ofKind(all, "officeDocument"); len(found) > 0 {
+		return found[0], nil
+	}
+	return usual, nil
+}
+
+// related returns the tree of the part to which a relation of the kind leads. It returns
+// nil if there is no such part, or if the part is broken: it is not needed for the text.
+func (p *pack) related(all map[string]relation, kind string) (*node, error) {
+	for _, name := range ofKind(all, kind) {
+		data, err := p.optional(name)
+		if err != nil {
+			return nil, err
+		}
+		if n, err := tree(data); err == nil {
+			return n, nil
+		}
+	}
+	return nil, nil
 }

@@ -64,7 +64,7 @@ type Document struct {
 	// Start. Spans of one kind do not overlap.
 	Spans []Span
 	// Properties are the metadata of the file: author, subject, keywords, created
-	// (RFC 3339), language; frontMatterError, why something that looks like front matter
+	// (RFC 3339), language; hiddenSlides, their numbers; frontMatterError, why something that looks like front matter
 	// belongs to the text; for a message from, to, cc, date, messageId and inReplyTo,
 	// ids without their brackets. Nil if there are none.
 	Properties map[string]string

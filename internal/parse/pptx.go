@@ -3,15 +3,14 @@ package parse
 import (
 	"context"
 	"encoding/xml"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// pptx reads a presentation: each slide's title as a heading, its text, tables and
-// the speaker's notes, in the order of the presentation. A slide or notes that are named
-// again are not read again.
+// pptx reads a presentation: each slide's title as a heading, its text, tables, SmartArt,
+// charts and descriptions of pictures, then the speaker's notes and the comments, in the
+// order of the presentation. Hidden slides are read; the property hiddenSlides names them.
+// A slide or notes that are named again are not read again.
 func (p *parser) pptx(ctx context.Context) error {
 	from, err := p.openPack()
 	if err != nil {
@@ -24,6 +23,7 @@ func (p *parser) pptx(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var hidden []string
 	for i, name := range slides {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -31,17 +31,27 @@ func (p *parser) pptx(ctx context.Context) error {
 		if from.repeated(name) {
 			continue
 		}
-		err := p.text.span(Span{Kind: Slide, Number: i + 1}, func() error { return p.slide(from, name) })
+		err := p.text.span(Span{Kind: Slide, Number: i + 1}, func() error {
+			shown, err := p.slide(from, name)
+			if !shown {
+				hidden = append(hidden, strconv.Itoa(i+1))
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
 	}
+	p.property("hiddenSlides", strings.Join(hidden, ", "))
 	return nil
 }
 
 // slideParts returns the part names of the slides in the order of the presentation.
 func slideParts(from *pack) ([]string, error) {
-	const show = "ppt/presentation.xml"
+	show, err := from.mainPart("ppt/presentation.xml")
+	if err != nil {
+		return nil, err
+	}
 	data, err := from.part(show)
 	if err != nil {
 		return nil, err
@@ -50,7 +60,7 @@ func slideParts(from *pack) ([]string, error) {
 	if err != nil {
 		return nil, broken(from.format, err)
 	}
-	targets, err := from.relations(show)
+	relations, err := from.relations(show)
 	if err != nil {
 		return nil, err
 	}
@@ -58,148 +68,302 @@ func slideParts(from *pack) ([]string, error) {
 	presentation.all("sldId", func(n *node) {
 		for _, a := range n.attrs {
 			if a.Name.Local == "id" && a.Name.Space != "" { // r:id, not the slide's own number
-				slides = append(slides, targets[a.Value])
+				slides = append(slides, relations[a.Value].target)
 			}
 		}
 	})
 	return slides, nil
 }
 
-func (p *parser) slide(from *pack, name string) error {
+// slide reads a slide, its notes and its comments. It reports whether the slide is shown.
+func (p *parser) slide(from *pack, name string) (shown bool, err error) {
 	data, err := from.part(name)
 	if err != nil {
-		return err
+		return true, err
 	}
-	s := &slideReader{out: &p.text}
-	if err := walkXML(data, s.visit); err != nil {
-		return broken(p.format, err)
-	}
-	targets, err := from.relations(name)
+	relations, err := from.relations(name)
 	if err != nil {
-		return err
+		return true, err
 	}
-	for _, id := range slices.Sorted(maps.Keys(targets)) {
-		target := targets[id]
-		if !strings.HasPrefix(target, "ppt/notesSlides/") || from.repeated(target) {
+	out := flow{out: &p.text}
+	s := &slideReader{from: from, relations: relations, shown: true}
+	if err := s.read(data); err != nil {
+		return true, err
+	}
+	for _, b := range append(s.titles, s.blocks...) {
+		out.paragraph(b)
+	}
+	for _, part := range ofKind(relations, "notesSlide") {
+		if from.repeated(part) {
 			continue
 		}
-		data, err := from.optional(target)
+		data, err := from.optional(part)
+		if err != nil || data == nil {
+			return s.shown, err
+		}
+		notes := &slideReader{from: from, notes: true}
+		if err := notes.read(data); err != nil {
+			return s.shown, err
+		}
+		for i, b := range notes.blocks {
+			if i == 0 && b.table == nil {
+				b.text = "Notes: " + b.text
+			}
+			out.paragraph(b)
+		}
+	}
+	return s.shown, p.slideComments(from, relations, &out)
+}
+
+// slideComments writes the comments on a slide.
+func (p *parser) slideComments(from *pack, relations map[string]relation, out *flow) error {
+	for _, part := range ofKind(relations, "comments") {
+		if from.repeated(part) {
+			continue
+		}
+		data, err := from.optional(part)
 		if err != nil {
 			return err
 		}
-		notes := &slideReader{out: &p.text, notes: true}
-		if err := walkXML(data, notes.visit); err != nil {
-			return broken(p.format, err)
+		list, err := tree(data)
+		if err != nil {
+			continue // the slide can be read without it
 		}
+		list.all("cm", func(n *node) {
+			text := drawnText(n.child("txBody"))
+			if old := n.child("text"); text == "" && old.name != "" {
+				text = strings.Join(strings.Fields(string(old.content)), " ")
+			}
+			if text != "" {
+				out.paragraph(block{text: "Comment: " + text})
+			}
+		})
 	}
 	return nil
 }
 
-// slideReader writes the shapes of a slide, or of its notes, as Markdown.
+// slideReader reads the shapes of a slide, or of its notes.
 type slideReader struct {
-	out   *textBuilder
-	notes bool
+	from      *pack
+	relations map[string]relation
+	notes     bool
+	shown     bool
+	failed    error // of a part that was referred to
 
+	titles []block
+	blocks []block
+
+	skipped     int
 	placeholder string // purpose of the shape: title, body, sldNum, ...
-	paragraph   strings.Builder
+	paragraph   []byte
+	linked      openLink
 	level       int
-	bulleted    bool
-	lines       []string // of the shape
+	marker      string
+	unmarked    bool
+	counts      [maxListLevels]int
+	shape       []block
 	inText      bool
-	table       *wordTable
+	formula     *treeBuilder
+	tables      flow
+	inTable     int
+}
+
+func (s *slideReader) read(data []byte) error {
+	err := walkXML(data, s.visit)
+	if err != nil && s.failed == nil {
+		return broken(s.from.format, err)
+	}
+	return s.failed
 }
 
 func (s *slideReader) visit(token xml.Token, _ int) error {
+	if s.formula != nil {
+		if s.formula.add(token) {
+			s.paragraph = append(s.paragraph, mathText(&s.formula.top)...)
+			s.formula = nil
+		}
+		return nil
+	}
 	switch t := token.(type) {
 	case xml.StartElement:
+		if s.skipped > 0 || t.Name.Local == "Fallback" {
+			s.skipped++
+			return nil
+		}
 		s.start(t)
 	case xml.EndElement:
+		if s.skipped > 0 {
+			s.skipped--
+			return nil
+		}
 		s.end(t.Name.Local)
 	case xml.CharData:
-		if s.inText {
-			s.paragraph.Write(t)
+		if s.inText && s.skipped == 0 {
+			s.paragraph = append(s.paragraph, t...)
 		}
 	}
-	return nil
+	return s.failed
 }
 
 func (s *slideReader) start(t xml.StartElement) {
 	switch t.Name.Local {
+	case "sld":
+		s.shown = attrOf(t.Attr, "show") != "0" && attrOf(t.Attr, "show") != "false"
 	case "sp":
-		s.placeholder, s.lines = "", nil
+		s.placeholder, s.shape, s.counts = "", nil, [maxListLevels]int{}
 	case "ph":
 		s.placeholder = attrOf(t.Attr, "type")
 		if s.placeholder == "" {
 			s.placeholder = "body"
 		}
-	case "pPr":
-		s.level, _ = strconv.Atoi(attrOf(t.Attr, "lvl"))
-		s.level = min(max(s.level, 0), 8)
-	case "buChar", "buAutoNum":
-		s.bulleted = true
-	case "buNone":
-		s.bulleted = false
+	case "cNvPr":
+		if text := strings.TrimSpace(pictureText(attrOf(t.Attr, "descr"))); text != "" && !s.notes {
+			s.blocks = append(s.blocks, block{text: text})
+		}
 	case "t":
 		s.inText = true
-	case "br":
-		s.paragraph.WriteByte(' ')
-	case "tbl":
-		s.table = &wordTable{}
+	case "br", "tab":
+		s.paragraph = append(s.paragraph, ' ')
+	case "oMath":
+		s.formula = &treeBuilder{}
+		s.formula.add(t)
+	case "relIds", "chart":
+		s.drawing(t)
+	default:
+		s.startText(t)
+		s.startTable(t)
 	}
+}
+
+// startText reads the properties of paragraphs and runs.
+func (s *slideReader) startText(t xml.StartElement) {
+	switch t.Name.Local {
+	case "pPr":
+		s.level = listDepth(attrOf(t.Attr, "lvl")) - 1
+	case "buChar", "buBlip":
+		s.marker = "-"
+	case "buAutoNum":
+		start := max(number(attrOf(t.Attr, "startAt")), 1)
+		if s.counts[s.level] == 0 {
+			s.counts[s.level] = start - 1
+		}
+		s.marker = slideMark(s.counts[s.level]+1, attrOf(t.Attr, "type"))
+	case "buNone":
+		s.unmarked = true
+	case "r", "fld":
+		s.linked = openLink{at: len(s.paragraph)}
+	case "hlinkClick":
+		if r := s.relations[attrOf(t.Attr, "id")]; r.beyond {
+			s.linked.address = r.target
+		}
+	}
+}
+
+// slideMark returns the mark of a numbered paragraph. The kind is such as arabicPeriod,
+// alphaLcParenR, romanUcPeriod.
+func slideMark(n int, kind string) string {
+	format := "decimal"
+	for prefix, of := range map[string]string{"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"} {
+		if strings.HasPrefix(kind, prefix) {
+			format = of
+		}
+	}
+	switch mark := numeral(n, format); {
+	case strings.HasSuffix(kind, "ParenBoth"):
+		return "(" + mark + ")"
+	case strings.HasSuffix(kind, "ParenR"):
+		return mark + ")"
+	default:
+		return mark + "."
+	}
+}
+
+func (s *slideReader) startTable(t xml.StartElement) {
+	switch t.Name.Local {
+	case "tbl":
+		s.inTable++
+		s.tables.startTable()
+	case "tc":
+		above := attrOf(t.Attr, "vMerge") == "1" || attrOf(t.Attr, "vMerge") == "true"
+		s.tables.startCell(1, above)
+	}
+}
+
+// drawing adds the texts of SmartArt or of a chart.
+func (s *slideReader) drawing(t xml.StartElement) {
+	id := attrOf(t.Attr, "id")
+	if t.Name.Local == "relIds" {
+		id = attrOf(t.Attr, "dm")
+	}
+	blocks, err := s.from.drawing(s.relations[id])
+	if err != nil {
+		s.failed = err
+	}
+	s.blocks = append(s.blocks, blocks...)
 }
 
 func (s *slideReader) end(name string) {
 	switch name {
 	case "t":
 		s.inText = false
+	case "r", "fld":
+		if text := string(s.paragraph[min(s.linked.at, len(s.paragraph)):]); s.linked.address != "" {
+			s.paragraph = append(s.paragraph[:len(s.paragraph)-len(text)], link(text, s.linked.address)...)
+			s.linked.address = ""
+		}
 	case "p":
-		s.finishParagraph()
+		s.endParagraph()
 	case "tc":
-		if s.table != nil {
-			s.table.row = append(s.table.row, strings.Join(s.lines, " "))
-			s.lines = nil
-		}
+		s.tables.setCell(func(c *flowCell) { c.blocks = append(c.blocks, s.shape...) })
+		s.shape = nil
+		s.tables.endCell()
 	case "tr":
-		if s.table != nil {
-			s.table.rows = append(s.table.rows, s.table.row)
-			s.table.row = nil
-		}
+		s.tables.endRow(false)
 	case "tbl":
-		if s.table != nil {
-			s.out.block(markdownTable(s.table.rows))
-			s.table, s.lines = nil, nil
-		}
+		s.inTable = max(s.inTable-1, 0)
+		s.tables.startBox()
+		s.tables.endTable()
+		s.blocks = append(s.blocks, s.tables.endBox()...)
 	case "sp":
-		s.finishShape()
+		s.endShape()
 	}
 }
 
-func (s *slideReader) finishParagraph() {
-	text := strings.Join(strings.Fields(s.paragraph.String()), " ")
-	bulleted := s.bulleted || s.placeholder == "body"
-	level := s.level
-	s.paragraph.Reset()
-	s.level, s.bulleted = 0, false
+func (s *slideReader) endParagraph() {
+	text := strings.Join(strings.Fields(string(s.paragraph)), " ")
+	level, marker := s.level, s.marker
+	if marker == "" && s.placeholder == "body" && !s.unmarked {
+		marker = "-"
+	}
+	s.paragraph, s.level, s.marker, s.unmarked = s.paragraph[:0], 0, "", false
 	if text == "" {
 		return
 	}
-	if bulleted && s.table == nil && !s.notes {
-		text = strings.Repeat("  ", level) + "- " + text
+	b := block{text: text}
+	if marker != "" && s.inTable == 0 && !s.notes {
+		b.marker, b.depth = marker, level+1
+		if marker != "-" {
+			s.counts[level]++
+		}
 	}
-	s.lines = append(s.lines, text)
+	if marker == "-" || marker == "" {
+		s.counts[level] = 0
+	}
+	for deeper := level + 1; deeper < maxListLevels; deeper++ {
+		s.counts[deeper] = 0
+	}
+	s.shape = append(s.shape, b)
 }
 
-func (s *slideReader) finishShape() {
-	text := strings.Join(s.lines, "\n")
-	s.lines = nil
+func (s *slideReader) endShape() {
+	blocks := s.shape
+	s.shape = nil
 	switch {
-	case text == "":
+	case len(blocks) == 0:
 	case s.placeholder == "sldNum", s.placeholder == "dt", s.placeholder == "ftr", s.placeholder == "hdr", s.placeholder == "sldImg":
-	case s.notes:
-		s.out.block("Notes: " + text)
-	case s.placeholder == "title", s.placeholder == "ctrTitle":
-		s.out.block(headingLine(2, text))
+	case !s.notes && (s.placeholder == "title" || s.placeholder == "ctrTitle"):
+		s.titles = append(s.titles, block{text: inline(blocks), level: 2})
 	default:
-		s.out.block(text)
+		s.blocks = append(s.blocks, blocks...)
 	}
 }

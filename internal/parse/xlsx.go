@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/xuri/excelize/v2"
 
@@ -61,7 +60,7 @@ func (p *parser) xlsx(ctx context.Context) error {
 // checkSheets returns an error if a workbook has more than maxSheets sheets, or several that
 // name the same part: the library would read the part for each of them.
 func checkSheets(from *pack) error {
-	book, err := workbookName(from)
+	book, err := from.mainPart("xl/workbook.xml")
 	if err != nil {
 		return err
 	}
@@ -82,7 +81,7 @@ func checkSheets(from *pack) error {
 		for _, n := range all.children {
 			sheets++
 			for _, a := range n.attrs {
-				if a.Name.Local == "id" && a.Name.Space != "" && from.repeated(targets[a.Value]) {
+				if a.Name.Local == "id" && a.Name.Space != "" && from.repeated(targets[a.Value].target) {
 					err = broken(from.format, errors.New("two sheets name the same part"))
 				}
 			}
@@ -92,25 +91,6 @@ func checkSheets(from *pack) error {
 		return tooLarge(from.format, "it has %d sheets, over the limit of %d", sheets, maxSheets)
 	}
 	return err
-}
-
-// workbookName returns the name of the part that lists the sheets.
-func workbookName(from *pack) (string, error) {
-	name := "xl/workbook.xml"
-	data, err := from.optional("_rels/.rels")
-	if err != nil || data == nil {
-		return name, err
-	}
-	list, err := tree(data)
-	if err != nil {
-		return "", broken(from.format, err)
-	}
-	for _, r := range list.children {
-		if strings.HasSuffix(r.attr("Type"), "/officeDocument") {
-			return strings.TrimPrefix(r.attr("Target"), "/"), nil
-		}
-	}
-	return name, nil
 }
 
 func (p *parser) sheet(ctx context.Context, book *excelize.File, name string, cells *int) error {

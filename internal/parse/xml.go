@@ -52,29 +52,62 @@ func newDecoder(data []byte) *xml.Decoder {
 
 // tree reads a whole small XML file and returns its root element.
 func tree(data []byte) (*node, error) {
-	top := &node{}
-	open := []*node{top}
-	err := walkXML(data, func(token xml.Token, _ int) error {
-		in := open[len(open)-1]
-		switch t := token.(type) {
-		case xml.StartElement:
-			child := &node{name: t.Name.Local, attrs: t.Copy().Attr}
-			in.children = append(in.children, child)
-			open = append(open, child)
-		case xml.EndElement:
-			open = open[:len(open)-1]
-		case xml.CharData:
-			in.content = append(in.content, t...)
+	var b treeBuilder
+	if err := walkXML(data, func(token xml.Token, _ int) error { b.add(token); return nil }); err != nil {
+		return &b.top, err
+	}
+	if len(b.top.children) == 0 {
+		return &b.top, errNoRoot
+	}
+	return b.top.children[0], nil
+}
+
+// treeBuilder makes a tree of tokens. Its zero value is ready.
+type treeBuilder struct {
+	top  node
+	open []*node // below top
+}
+
+// add adds a token and reports whether all elements have ended.
+func (b *treeBuilder) add(token xml.Token) (whole bool) {
+	in := &b.top
+	if n := len(b.open); n > 0 {
+		in = b.open[n-1]
+	}
+	switch t := token.(type) {
+	case xml.StartElement:
+		child := &node{name: t.Name.Local, attrs: t.Copy().Attr}
+		in.children = append(in.children, child)
+		b.open = append(b.open, child)
+	case xml.EndElement:
+		b.open = b.open[:max(len(b.open)-1, 0)]
+	case xml.CharData:
+		in.content = append(in.content, t...)
+	}
+	return len(b.open) == 0
+}
+
+// first returns the first element below n with the name, or an empty one.
+func (n *node) first(name string) *node {
+	for _, child := range n.children {
+		if child.name == name {
+			return child
 		}
-		return nil
-	})
-	if err != nil {
-		return top, err
+		if found := child.first(name); found.name != "" {
+			return found
+		}
 	}
-	if len(top.children) == 0 {
-		return top, errNoRoot
+	return &node{}
+}
+
+// child returns the first child of n with the name, or an empty one.
+func (n *node) child(name string) *node {
+	for _, child := range n.children {
+		if child.name == name {
+			return child
+		}
 	}
-	return top.children[0], nil
+	return &node{}
 }
 
 var errNoRoot = errors.New("there is no element")
