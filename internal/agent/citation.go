@@ -24,6 +24,9 @@ var marker = regexp.MustCompile(`\[\d{1,5}(?:\s?,\s?\d{1,5}){0,15}\]`)
 // quotation matches a quotation that ends before a marker.
 var quotation = regexp.MustCompile(`(?s)(?:"([^"]+)"|“([^”]+)”|«([^»]+)»)[\s.,;:]*$`)
 
+// WithoutMarkers returns an answer without the numbers of its citations.
+func WithoutMarkers(text string) string { return marker.ReplaceAllString(text, "") }
+
 const (
 	// maxMarkerBytes is longer than any marker.
 	maxMarkerBytes = 160

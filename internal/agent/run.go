@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/llm"
 	"github.com/ragdhq/ragd/internal/remote"
@@ -47,6 +48,16 @@ type Usage struct {
 	// RemovedCitations counts the numbers that were removed because no passage has them or because
 	// the quotation before them does not stand in the passage.
 	RemovedCitations int `json:"removedCitations"`
+}
+
+// Add adds the usage of another answer.
+func (u *Usage) Add(other Usage) {
+	u.Steps += other.Steps
+	u.ToolCalls += other.ToolCalls
+	u.InputTokens += other.InputTokens
+	u.OutputTokens += other.OutputTokens
+	u.Cost += other.Cost
+	u.RemovedCitations += other.RemovedCitations
 }
 
 // Readable returns the text with the citations below it.
@@ -132,7 +143,8 @@ type run struct {
 	schema   *schema.Schema
 }
 
-// Ask answers a question. The calls of tools have the rights of the caller. Errors: NotFound for
+// Ask answers a question. The calls of tools have the rights of the caller. Answer.Usage is set even
+// if there is an error. Errors: NotFound for
 // an agent that the caller may not use; Invalid; Exhausted when a limit of the agent ends the run;
 // Deadline when it takes too long; Unavailable for an answer that does not fit the output schema;
 // those of llm.Client.Chat.
@@ -155,8 +167,13 @@ func (s *Service) Ask(ctx context.Context, q Question) (Answer, error) {
 	defer cancel()
 	r := &run{service: s, agent: a, question: q, limits: limits, calls: map[string]int{}}
 	answer, err := r.answer(limited)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return Answer{}, fault.New(fault.Deadline, "agent %q has not answered within %d seconds (limits.seconds)", a.Name, limits.Seconds)
+	if err == nil {
+		return answer, nil
+	}
+	r.usage.Cost = r.agent.Prices.cost(llm.Usage{InputTokens: r.usage.InputTokens, OutputTokens: r.usage.OutputTokens})
+	answer = Answer{Usage: r.usage}
+	if limited.Err() != nil && ctx.Err() == nil {
+		return answer, fault.New(fault.Deadline, "agent %q has not answered within %d seconds (limits.seconds)", a.Name, limits.Seconds)
 	}
 	return answer, err
 }
@@ -293,7 +310,8 @@ func (r *run) steps(ctx context.Context, caller *tenant.Request) (Answer, error)
 			return answer, nil
 		}
 		if bad++; bad > maxBadAnswers {
-			return Answer{}, fault.New(fault.Unavailable, "agent %q gave no answer that fits its output schema: %s", r.agent.Name, fault.Public(err))
+			cause := endpoint.BadAnswer("an answer that does not fit the output schema")
+			return Answer{}, fault.Wrap(fault.Unavailable, cause, "agent %q gave no answer that fits its output schema: %s", r.agent.Name, fault.Public(err))
 		}
 		r.say(llm.Message{Role: llm.Assistant, Text: reply.Text})
 		r.say(llm.Message{Role: llm.User, Text: "That answer cannot be used: " + fault.Public(err) + ". Answer again with JSON of the schema alone."})

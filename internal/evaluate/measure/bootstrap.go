@@ -36,15 +36,41 @@ type Estimate struct {
 // and the unanswerable ones apart, and the interval has the middle 95% of the values. The
 // draws are the same each time. Errors: that of ctx, for which it uses limit.Yield.
 func Estimates(ctx context.Context, results []Result, ks []int, threshold bool) ([]Estimate, error) {
-	statistics := statisticsOf(results, ks, threshold)
+	return estimate(ctx, answerable(results), statisticsOf(results, ks, threshold))
+}
+
+// AnswerEstimates returns the measures of answers, with intervals as Estimates has. Measures that
+// no question counts for are left out.
+func AnswerEstimates(ctx context.Context, results []AnswerResult) ([]Estimate, error) {
+	return estimate(ctx, answerableAnswers(results), answerStatistics(results))
+}
+
+// answerable returns for each question whether it is answerable.
+func answerable(results []Result) []bool {
+	all := make([]bool, len(results))
+	for i, r := range results {
+		all[i] = r.Answerable
+	}
+	return all
+}
+
+func answerableAnswers(results []AnswerResult) []bool {
+	all := make([]bool, len(results))
+	for i, r := range results {
+		all[i] = r.Answerable
+	}
+	return all
+}
+
+func estimate(ctx context.Context, answerable []bool, statistics []statistic) ([]Estimate, error) {
 	drawn := make([][]float64, len(statistics))
-	err := resample(ctx, results, func(weights []float64) {
+	err := resample(ctx, answerable, func(weights []float64) {
 		for i, s := range statistics {
 			drawn[i] = append(drawn[i], s.of(weights))
 		}
 	})
 	var all []Estimate
-	every := once(len(results))
+	every := once(len(answerable))
 	for i, s := range statistics {
 		if value := s.of(every); !math.IsNaN(value) {
 			low, high := interval(drawn[i])
@@ -60,17 +86,17 @@ func once(n int) []float64 {
 }
 
 // resample calls do with the weights of each resample, which it changes afterwards.
-func resample(ctx context.Context, results []Result, do func(weights []float64)) error {
+func resample(ctx context.Context, answerable []bool, do func(weights []float64)) error {
 	var groups [2][]int // unanswerable, answerable
-	for i, r := range results {
+	for i, yes := range answerable {
 		g := 0
-		if r.Answerable {
+		if yes {
 			g = 1
 		}
 		groups[g] = append(groups[g], i)
 	}
 	random := rand.New(rand.NewPCG(seed, 0))
-	weights := make([]float64, len(results))
+	weights := make([]float64, len(answerable))
 	for range Resamples {
 		if err := limit.Yield(ctx); err != nil {
 			return err

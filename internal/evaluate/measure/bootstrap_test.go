@@ -218,16 +218,16 @@ func TestSignTest(t *testing.T) {
 	}
 }
 
-func TestValueFindsMeasuresOfAQuestion(t *testing.T) {
+func TestFindMeasuresOfAQuestion(t *testing.T) {
 	t.Parallel()
-	r := Result{Cuts: []Cut{{K: 1, Recall: 0.25}, {K: 5, Recall: 0.5, NDCG: 0.75}}, Reciprocal: 0.2}
+	r := Result{Answerable: true, Cuts: []Cut{{K: 1, Recall: 0.25}, {K: 5, Recall: 0.5, NDCG: 0.75}}, Reciprocal: 0.2}
 	for name, want := range map[string]float64{"recall@1": 0.25, "recall@5": 0.5, "ndcg@5": 0.75, "mrr": 0.2} {
-		if got, ok := Value(r, name); got != want || !ok {
+		if got, ok := Find(Values(r), name); got != want || !ok {
 			t.Errorf("%s is %v, %v", name, got, ok)
 		}
 	}
 	for _, name := range []string{"recall@2", AUC, P50, ""} {
-		if _, ok := Value(r, name); ok {
+		if _, ok := Find(Values(r), name); ok {
 			t.Errorf("a question has %s", name)
 		}
 	}

@@ -28,15 +28,24 @@ type Difference struct {
 // same order. Both have a Cut for each of ks. The intervals are paired bootstraps: each
 // resample draws questions as Estimates does and takes both results of each.
 func Compare(ctx context.Context, baseline, candidate []Result, ks []int, threshold bool) ([]Difference, error) {
-	before, after := statisticsOf(baseline, ks, threshold), statisticsOf(candidate, ks, threshold)
+	return compare(ctx, answerable(baseline), statisticsOf(baseline, ks, threshold), statisticsOf(candidate, ks, threshold))
+}
+
+// CompareAnswers returns the differences between the answers to the same questions in the same
+// order, as Compare does.
+func CompareAnswers(ctx context.Context, baseline, candidate []AnswerResult) ([]Difference, error) {
+	return compare(ctx, answerableAnswers(baseline), answerStatistics(baseline), answerStatistics(candidate))
+}
+
+func compare(ctx context.Context, answerable []bool, before, after []statistic) ([]Difference, error) {
 	drawn := make([][]float64, len(before))
-	err := resample(ctx, baseline, func(weights []float64) {
+	err := resample(ctx, answerable, func(weights []float64) {
 		for i := range before {
 			drawn[i] = append(drawn[i], after[i].of(weights)-before[i].of(weights))
 		}
 	})
 	var all []Difference
-	every := once(len(baseline))
+	every := once(len(answerable))
 	for i := range before {
 		d := Difference{Name: before[i].name, Baseline: before[i].of(every), Candidate: after[i].of(every)}
 		if d.Difference = d.Candidate - d.Baseline; math.IsNaN(d.Difference) {
@@ -44,8 +53,8 @@ func Compare(ctx context.Context, baseline, candidate []Result, ks []int, thresh
 		}
 		d.P = twoSided(drawn[i])
 		d.Low, d.High = interval(drawn[i])
-		if each := before[i].each; each != nil {
-			d.count(baseline, candidate, each)
+		if before[i].each != nil {
+			d.count(before[i].each, after[i].each)
 		}
 		all = append(all, d)
 	}
@@ -55,13 +64,11 @@ func Compare(ctx context.Context, baseline, candidate []Result, ks []int, thresh
 // tie is the largest difference of two values that count as the same.
 const tie = 1e-9
 
-// count fills in the counts of questions and their test.
-func (d *Difference) count(baseline, candidate []Result, each func(Result) float64) {
-	for i := range baseline {
-		if !baseline[i].Answerable {
-			continue
-		}
-		switch change := each(candidate[i]) - each(baseline[i]); {
+// count fills in the counts of the questions for which both values count, and their test.
+func (d *Difference) count(before, after []float64) {
+	for i := range before {
+		switch change := after[i] - before[i]; {
+		case math.IsNaN(change):
 		case change > tie:
 			d.Wins++
 		case change < -tie:
@@ -104,29 +111,50 @@ func signTest(wins, losses int) float64 {
 	return min(1, 2*coin.CDF(float64(min(wins, losses))))
 }
 
-// Values returns the measures of one question, without intervals.
+// Values returns the measures of one question, without intervals: none for an unanswerable one.
 func Values(r Result) []Estimate {
 	ks := make([]int, len(r.Cuts))
 	for i, c := range r.Cuts {
 		ks[i] = c.K
 	}
+	return values(statisticsOf([]Result{r}, ks, false))
+}
+
+// AnswerValues returns the measures of one answer that count for its question, without intervals.
+func AnswerValues(r AnswerResult) []Estimate { return values(answerStatistics([]AnswerResult{r})) }
+
+func values(statistics []statistic) []Estimate {
 	var all []Estimate
-	for _, s := range statisticsOf([]Result{r}, ks, false) {
-		if s.each != nil {
-			value := s.each(r)
-			all = append(all, Estimate{s.name, value, value, value})
+	for _, s := range statistics {
+		if s.each != nil && !math.IsNaN(s.each[0]) {
+			all = append(all, Estimate{s.name, s.each[0], s.each[0], s.each[0]})
 		}
 	}
 	return all
 }
 
-// Value returns the measure of one question by its name, or false if questions have none of
-// that name.
-func Value(r Result, name string) (float64, bool) {
-	for _, e := range Values(r) {
+// Find returns the value of a measure by its name, or false if it is not there.
+func Find(measures []Estimate, name string) (float64, bool) {
+	for _, e := range measures {
 		if e.Name == name {
 			return e.Value, true
 		}
 	}
 	return 0, false
+}
+
+// Names returns the names of the measures that questions have, with those of each of ks.
+func Names(ks []int) []string { return names(statisticsOf(nil, ks, false)) }
+
+// AnswerNames returns the names of the measures that answers have.
+func AnswerNames() []string { return names(answerStatistics(nil)) }
+
+func names(statistics []statistic) []string {
+	var all []string
+	for _, s := range statistics {
+		if s.each != nil {
+			all = append(all, s.name)
+		}
+	}
+	return all
 }

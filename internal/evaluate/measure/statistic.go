@@ -12,8 +12,9 @@ import (
 // result i counts weights[i] times, and returns NaN if no result counts.
 type statistic struct {
 	name string
-	// each is the value of one question, whose mean the statistic is; nil for others.
-	each func(Result) float64
+	// each holds the value of each question, whose mean the statistic is, and NaN for those that
+	// do not count; nil for other statistics.
+	each []float64
 	of   func(weights []float64) float64
 }
 
@@ -45,24 +46,37 @@ func statisticsOf(results []Result, ks []int, threshold bool) []statistic {
 		{AllAt, func(c Cut) float64 { return c.AllIn }},
 	} {
 		for i, k := range ks {
-			all = append(all, meanOf(At(m.name, k), results, func(r Result) float64 { return m.of(r.Cuts[i]) }))
+			all = append(all, meanOf(At(m.name, k), answerableOnly(results, func(r Result) float64 { return m.of(r.Cuts[i]) })))
 		}
 	}
-	all = append(all, meanOf(MRR, results, func(r Result) float64 { return r.Reciprocal }))
+	all = append(all, meanOf(MRR, answerableOnly(results, func(r Result) float64 { return r.Reciprocal })))
 	if threshold {
 		all = append(all, precisionOf(results))
 	}
-	return append(all, aucOf(results), latencyOf(P50, results, 0.5), latencyOf(P99, results, 0.99))
+	latencies := make([]time.Duration, len(results))
+	for i, r := range results {
+		latencies[i] = r.Latency
+	}
+	return append(all, aucOf(results), latencyOf(P50, latencies, 0.5), latencyOf(P99, latencies, 0.99))
 }
 
-// meanOf is the mean of a value over the answerable questions.
-func meanOf(name string, results []Result, each func(Result) float64) statistic {
-	values := column(results, each)
+// answerableOnly returns a value of each result, NaN for unanswerable questions.
+func answerableOnly(results []Result, of func(Result) float64) []float64 {
+	return column(results, func(r Result) float64 {
+		if !r.Answerable {
+			return math.NaN()
+		}
+		return of(r)
+	})
+}
+
+// meanOf is the mean of the values that are not NaN.
+func meanOf(name string, each []float64) statistic {
 	return statistic{name: name, each: each, of: func(weights []float64) float64 {
 		sum, n := 0.0, 0.0
 		for i, w := range weights {
-			if results[i].Answerable {
-				sum += w * values[i]
+			if !math.IsNaN(each[i]) {
+				sum += w * each[i]
 				n += w
 			}
 		}
@@ -118,22 +132,27 @@ func aucOf(results []Result) statistic {
 	}}
 }
 
+// notMeasured is the latency of a question that does not count.
+const notMeasured time.Duration = -1
+
 // latencyOf is a quantile of the latencies by the nearest rank, in milliseconds.
-func latencyOf(name string, results []Result, p float64) statistic {
-	order := make([]int, len(results))
-	for i := range order {
-		order[i] = i
+func latencyOf(name string, latencies []time.Duration, p float64) statistic {
+	order := make([]int, 0, len(latencies))
+	for i, l := range latencies {
+		if l != notMeasured {
+			order = append(order, i)
+		}
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(results[a].Latency, results[b].Latency) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(latencies[a], latencies[b]) })
 	return statistic{name: name, of: func(weights []float64) float64 {
 		total := 0.0
-		for _, w := range weights {
-			total += w
+		for _, i := range order {
+			total += weights[i]
 		}
 		sum := 0.0
 		for _, i := range order {
 			if sum += weights[i]; weights[i] > 0 && sum >= p*total {
-				return float64(results[i].Latency) / float64(time.Millisecond)
+				return float64(latencies[i]) / float64(time.Millisecond)
 			}
 		}
 		return math.NaN()
