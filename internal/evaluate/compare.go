@@ -5,10 +5,12 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/ragdhq/ragd/internal/evaluate/measure"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Comparison compares two evaluations over the questions that both have.
@@ -34,9 +36,9 @@ const (
 )
 
 // Compare compares two evaluations. An empty measure means nDCG at the largest k that both
-// have, and limit 0 means 20 changes. Errors: NotFound; Invalid; Precondition for an evaluation
-// that has not succeeded or whose results are no longer kept, and for two that have nothing in
-// common.
+// have, or of agents the first of answerOrder, and limit 0 means 20 changes. Errors: NotFound;
+// Invalid; Precondition for an evaluation that has not succeeded or whose results are no longer
+// kept, and for two that have nothing in common.
 func (s *Service) Compare(ctx context.Context, baselineID, candidateID, by string, limit int) (Comparison, error) {
 	c, err := s.caller(ctx, tenant.Read)
 	if err != nil {
@@ -53,26 +55,69 @@ func (s *Service) Compare(ctx context.Context, baselineID, candidateID, by strin
 	if err != nil {
 		return Comparison{}, err
 	}
-	ks := slices.DeleteFunc(slices.Clone(baseline.Settings.Ks), func(k int) bool { return !slices.Contains(candidate.Settings.Ks, k) })
 	pairs := pair(before, after)
+	result := Comparison{Questions: len(pairs.before), LeftOut: pairs.leftOut, Measure: by}
+	x, y := baseline.Settings, candidate.Settings
 	switch {
-	case len(ks) == 0:
-		return Comparison{}, fault.New(fault.Precondition, "the evaluations have no k in common: one has %v, the other %v", baseline.Settings.Ks, candidate.Settings.Ks)
+	case (x.Agent == nil) != (y.Agent == nil):
+		return Comparison{}, fault.New(fault.Precondition, "one of the evaluations asked an agent and the other an index: they have no measure in common")
 	case len(pairs.before) == 0:
 		return Comparison{}, fault.New(fault.Precondition, "the evaluations have no question in common that was not changed between them")
 	}
-	pairs.keep(ks)
-	result := Comparison{Questions: len(pairs.before), LeftOut: pairs.leftOut, Measure: cmp.Or(by, measure.At(measure.NDCGAt, slices.Max(ks)))}
-	if result.Changes, err = pairs.changes(result.Measure, cmp.Or(limit, defaultChanges)); err != nil {
-		return Comparison{}, err
-	}
-	x, y := baseline.Settings.MinScore, candidate.Settings.MinScore
-	threshold := x != nil && y != nil
-	err = s.Processor.Run(ctx, string(c.request.Tenant), func(ctx context.Context) (err error) {
-		result.Differences, err = measure.Compare(ctx, plain(pairs.before), plain(pairs.after), ks, threshold)
-		return err
+	err = s.Processor.Run(ctx, string(c.request.Tenant), func(ctx context.Context) error {
+		if x.Agent != nil {
+			return result.compareAnswers(ctx, pairs, *x.Agent, *y.Agent, limit)
+		}
+		return result.compareHits(ctx, pairs, x, y, limit)
 	})
 	return result, err
+}
+
+// compareHits fills in the differences of what queries found.
+func (c *Comparison) compareHits(ctx context.Context, p pairs, baseline, candidate Settings, limit int) error {
+	ks := slices.DeleteFunc(slices.Clone(baseline.Ks), func(k int) bool { return !slices.Contains(candidate.Ks, k) })
+	if len(ks) == 0 {
+		return fault.New(fault.Precondition, "the evaluations have no k in common: one has %v, the other %v", baseline.Ks, candidate.Ks)
+	}
+	p.keep(ks)
+	c.Measure = cmp.Or(c.Measure, measure.At(measure.NDCGAt, slices.Max(ks)))
+	if !slices.Contains(measure.Names(ks), c.Measure) {
+		return fault.Field("measure", "must be recall, ndcg or all of a k that both have, such as recall@%d, or mrr, got %q", ks[0], textlimit.Shorten(c.Measure, 100))
+	}
+	c.Changes = p.changes(c.Measure, limit, func(r Result) []measure.Estimate { return measure.Values(r.Result) })
+	var err error
+	c.Differences, err = measure.Compare(ctx, plain(p.before), plain(p.after), ks, baseline.MinScore != nil && candidate.MinScore != nil)
+	return err
+}
+
+// answerOrder are the measures by which changes of answers are sorted unless one is named: the first
+// that both evaluations have.
+var answerOrder = []string{measure.Correctness, measure.F1, measure.CitationRecall, measure.Failed}
+
+// compareAnswers fills in the differences of answers, without those that were measured in two ways.
+func (c *Comparison) compareAnswers(ctx context.Context, p pairs, baseline, candidate AgentSettings, limit int) (err error) {
+	if c.Measure != "" && !slices.Contains(measure.AnswerNames(), c.Measure) {
+		return fault.Field("measure", "must be one of %s, got %q", strings.Join(measure.AnswerNames(), ", "), textlimit.Shorten(c.Measure, 100))
+	}
+	if c.Differences, err = measure.CompareAnswers(ctx, answersOf(p.before), answersOf(p.after)); err != nil {
+		return err
+	}
+	var other []string
+	if baseline.Judge != candidate.Judge {
+		other = append(other, measure.Correctness, measure.Faithfulness, measure.JudgeFailed)
+	}
+	if baseline.DeclinePattern != candidate.DeclinePattern || baseline.DeclinePattern == "" && baseline.Judge != candidate.Judge {
+		other = append(other, measure.DeclinedAnswerable, measure.DeclinedUnanswerable)
+	}
+	c.Differences = slices.DeleteFunc(c.Differences, func(d measure.Difference) bool { return slices.Contains(other, d.Name) })
+	if c.Measure == "" {
+		at := slices.IndexFunc(answerOrder, func(name string) bool {
+			return slices.ContainsFunc(c.Differences, func(d measure.Difference) bool { return d.Name == name })
+		})
+		c.Measure = answerOrder[max(0, at)]
+	}
+	c.Changes = p.changes(c.Measure, limit, func(r Result) []measure.Estimate { return measure.AnswerValues(r.Answer.AnswerResult) })
+	return nil
 }
 
 // finished returns an evaluation that has succeeded, with its results.
@@ -126,23 +171,19 @@ func (p pairs) keep(ks []int) {
 	}
 }
 
-// changes returns the questions whose measure changed most, at most limit. Errors: Invalid
-// for a measure that questions do not have.
-func (p pairs) changes(by string, limit int) ([]Change, error) {
+// changes returns the questions whose measure changed most, at most limit, 0 for defaultChanges.
+func (p pairs) changes(by string, limit int, of func(Result) []measure.Estimate) []Change {
 	var all []Change
 	for i, before := range p.before {
-		x, ok := measure.Value(before.Result, by)
-		if !ok {
-			return nil, fault.Field("measure", "must be recall, ndcg or all of a k that both have, such as recall@%d, or mrr, got %q", before.Cuts[0].K, by)
-		}
 		after := p.after[i]
-		y, _ := measure.Value(after.Result, by)
-		if x != y && before.Answerable {
+		x, had := measure.Find(of(before), by)
+		y, has := measure.Find(of(after), by)
+		if had && has && x != y {
 			all = append(all, Change{before.ID, before.Text, x, y, before.FirstRank, after.FirstRank})
 		}
 	}
 	slices.SortFunc(all, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Candidate-b.Baseline), math.Abs(a.Candidate-a.Baseline)), cmp.Compare(a.ID, b.ID))
 	})
-	return all[:min(limit, len(all))], nil
+	return all[:min(cmp.Or(limit, defaultChanges), len(all))]
 }

@@ -132,17 +132,17 @@ func (s *Service) startDraft(ctx context.Context, tx *tenant.Tx, may access, set
 	if err != nil {
 		return err
 	}
-	return s.enqueueFor(ctx, tx, job.Draft, i.ID, job.Start{JobID: jobID, IndexName: i.Name, Unit: "questions"}, set.access)
+	return s.enqueueFor(ctx, tx, job.Draft, i.ID, job.Start{Kind: job.Draft, JobID: jobID, IndexName: i.Name, Unit: "questions"}, set.access)
 }
 
 // enqueueFor stores a job that credentials with the mandatory filter access may see.
-func (s *Service) enqueueFor(ctx context.Context, tx *tenant.Tx, kind job.Kind, indexID int64, start job.Start, access string) error {
+func (s *Service) enqueueFor(ctx context.Context, tx *tenant.Tx, task job.Kind, indexID int64, start job.Start, access string) error {
 	f, err := filter.Parse([]byte(access))
 	if err != nil {
 		return fmt.Errorf("read a stored filter: %w", err)
 	}
 	start.Access = f
-	return s.enqueue(ctx, tx, kind, indexID, start)
+	return s.enqueue(ctx, tx, task, indexID, start)
 }
 
 func (s *Service) retryDraft(ctx context.Context, id tenant.ID, failed job.Job) (jobID string, err error) {

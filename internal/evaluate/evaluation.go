@@ -20,10 +20,12 @@ import (
 
 // Settings say how the questions of an evaluation are asked and measured.
 type Settings struct {
+	// Agent says that an agent is asked, and how. Of the other fields only Label applies then.
+	Agent *AgentSettings `json:"agent,omitempty"`
 	// Request is the message of the query in JSON, without the question and the index.
-	Request json.RawMessage `json:"request"`
+	Request json.RawMessage `json:"request,omitempty"`
 	Graph   bool            `json:"graph,omitempty"` // whether it is a graph query
-	Ks      []int           `json:"k"`
+	Ks      []int           `json:"k,omitempty"`
 	// MinScore is the threshold of the measure precision; nil: it is not measured.
 	MinScore *float64 `json:"minScore,omitempty"`
 	Label    string   `json:"label,omitempty"`
@@ -40,12 +42,14 @@ type Evaluation struct {
 	Questions    int                // of the set at the start
 	Unanswerable int                // of them; 0 until it has succeeded
 	Estimates    []measure.Estimate // nil until it has succeeded
+	Usage        AnswerUsage        // of an agent and its judge, for the questions asked so far
 	JobID        string
 	Job          *job.Job // nil if its row is gone
 	CreatedAt    time.Time
 
-	access string
-	ended  bool // has Estimates, even if there are none
+	access     string
+	delegation *tenant.Delegation // nil for queries
+	ended      bool               // has Estimates, even if there are none
 }
 
 // SearchFunc asks one question with the settings of an evaluation of the index. It returns
@@ -68,6 +72,12 @@ const (
 
 // Complete fills in defaults and checks the settings. Errors: Invalid.
 func (s *Settings) Complete() error {
+	if err := textlimit.Check("label", s.Label, maxLabelBytes); err != nil {
+		return err
+	}
+	if s.Agent != nil {
+		return s.checkAgent()
+	}
 	if len(s.Ks) == 0 {
 		s.Ks = []int{5, 10}
 	}
@@ -82,12 +92,13 @@ func (s *Settings) Complete() error {
 	if m := s.MinScore; m != nil && (*m != *m || *m-*m != 0) {
 		return fault.Field("minScore", "must be a finite number")
 	}
-	return textlimit.Check("label", s.Label, maxLabelBytes)
+	return nil
 }
 
 // Start starts a job that evaluates a set and returns the evaluation. An empty index name
-// means that of the set. It asks the first question at once. Errors: those of that query;
-// Invalid; NotFound; Precondition for a set without questions.
+// means that of the set. With the settings of a query it asks the first question at once. Errors:
+// those of that query; Invalid; NotFound, also for an agent that the caller may not ask; Precondition
+// for a set without questions.
 func (s *Service) Start(ctx context.Context, setName, indexName string, settings Settings) (Evaluation, error) {
 	c, err := s.caller(ctx, tenant.Write)
 	if err != nil {
@@ -100,19 +111,15 @@ func (s *Service) Start(ctx context.Context, setName, indexName string, settings
 	if err != nil {
 		return Evaluation{}, err
 	}
+	if set.Questions == 0 {
+		return Evaluation{}, fault.New(fault.Precondition, "question set %q has no questions: put some first", set.Name)
+	}
 	if indexName == "" {
 		indexName = set.IndexName
 	}
 	i, err := s.Indexes.Resolve(ctx, c.request.Tenant, indexName)
 	if err != nil {
 		return Evaluation{}, err
-	}
-	f, err := c.request.Resolve(c.request.Overrides.Filter)
-	if err != nil {
-		return Evaluation{}, err
-	}
-	if !f.IsZero() {
-		settings.ContextFilter = f.JSON()
 	}
 	if err := c.handle.Admit(ctx, 0); err != nil {
 		return Evaluation{}, err
@@ -121,14 +128,14 @@ func (s *Service) Start(ctx context.Context, setName, indexName string, settings
 		ID: uuid.Must(uuid.NewV7()).String(), JobID: uuid.Must(uuid.NewV7()).String(), SetName: set.Name, IndexName: i.Name,
 		Settings: settings, Questions: set.Questions, access: c.access.Filter,
 	}
-	if err := s.try(ctx, c, e); err != nil {
+	if err := s.try(ctx, c, &e); err != nil {
 		return Evaluation{}, err
 	}
 	err = c.handle.Tx(ctx, func(tx *tenant.Tx) error {
 		if err := insertEvaluation(ctx, tx, e); err != nil {
 			return err
 		}
-		return s.enqueue(ctx, tx, job.Evaluate, i.ID, job.Start{JobID: e.JobID, IndexName: i.Name, Unit: "questions", Access: c.request.Principal.MandatoryFilter})
+		return s.enqueue(ctx, tx, e.task(), i.ID, job.Start{Kind: job.Evaluate, JobID: e.JobID, IndexName: i.Name, Unit: "questions", Access: c.request.Principal.MandatoryFilter})
 	})
 	if err != nil {
 		return Evaluation{}, err
@@ -137,24 +144,39 @@ func (s *Service) Start(ctx context.Context, setName, indexName string, settings
 }
 
 // enqueue stores a queued job and its task.
-func (s *Service) enqueue(ctx context.Context, tx *tenant.Tx, kind job.Kind, indexID int64, start job.Start) error {
-	start.Kind = kind
+func (s *Service) enqueue(ctx context.Context, tx *tenant.Tx, task job.Kind, indexID int64, start job.Start) error {
 	if err := job.Insert(ctx, tx, start); err != nil {
 		return err
 	}
-	return s.Queue.Enqueue(ctx, tx, kind, indexID, start.JobID)
+	return s.Queue.Enqueue(ctx, tx, task, indexID, start.JobID)
 }
 
-// try asks the first question of an evaluation.
-func (s *Service) try(ctx context.Context, c caller, e Evaluation) error {
-	first, err := listQuestions(ctx, c.handle, e.SetName, nil, "", 1)
+// task returns the kind of the task that runs the evaluation.
+func (e Evaluation) task() job.Kind {
+	if e.Settings.Agent != nil {
+		return job.Answers
+	}
+	return job.Evaluate
+}
+
+// try checks that an evaluation can be run, and adds to it what the run needs of the request: it
+// asks the first question with the settings of a query, and looks up an agent and a judge.
+func (s *Service) try(ctx context.Context, c caller, e *Evaluation) error {
+	if e.Settings.Agent != nil {
+		return s.delegate(ctx, c, e)
+	}
+	f, err := c.request.Resolve(c.request.Overrides.Filter)
 	if err != nil {
 		return err
 	}
-	if len(first) == 0 {
-		return fault.New(fault.Precondition, "question set %q has no questions: put some first", e.SetName)
+	if !f.IsZero() {
+		e.Settings.ContextFilter = f.JSON()
 	}
-	_, err = s.ask(ctx, c.request.Tenant, e, first[0].Text)
+	first, err := listQuestions(ctx, c.handle, e.SetName, nil, "", 1)
+	if err != nil || len(first) == 0 { // they were deleted meanwhile
+		return err
+	}
+	_, err = s.ask(ctx, c.request.Tenant, *e, first[0].Text)
 	return err
 }
 

@@ -23,9 +23,11 @@ type evaluationRow struct {
 	IndexName     string
 	Access        string
 	Settings      Settings
+	Delegation    *tenant.Delegation
 	QuestionCount int
 	JobID         string
 	Estimates     *[]measure.Estimate
+	Usage         AnswerUsage
 	Unanswerable  int
 	CreatedAt     time.Time
 }
@@ -33,7 +35,7 @@ type evaluationRow struct {
 func (r evaluationRow) evaluation() Evaluation {
 	e := Evaluation{
 		ID: r.EvaluationID, SetName: r.SetName, IndexName: r.IndexName, Settings: r.Settings, Questions: r.QuestionCount,
-		Unanswerable: r.Unanswerable, JobID: r.JobID, CreatedAt: r.CreatedAt, access: r.Access,
+		Unanswerable: r.Unanswerable, Usage: r.Usage, JobID: r.JobID, CreatedAt: r.CreatedAt, access: r.Access, delegation: r.Delegation,
 	}
 	if r.Estimates != nil {
 		e.Estimates, e.ended = *r.Estimates, true
@@ -42,11 +44,12 @@ func (r evaluationRow) evaluation() Evaluation {
 }
 
 const (
-	evaluationColumns = `e.evaluation_id::text, e.set_name, e.index_name, e.access, e.settings, e.question_count, e.job_id::text AS job_id, e.estimates, e.unanswerable, e.created_at`
+	evaluationColumns = `e.evaluation_id::text, e.set_name, e.index_name, e.access, e.settings, e.delegation, e.question_count, e.job_id::text AS job_id, e.estimates, e.usage, e.unanswerable, e.created_at`
 	// evaluationVisible is the condition on an evaluation e that a caller with the access $1
-	// may see it.
+	// may see it. An agent may have read all indexes to which the caller was bound that started it.
 	evaluationVisible = `($1::jsonb->>'filter' IN ('{}', e.access)
 		AND (jsonb_typeof($1::jsonb->'indexes') = 'null' OR $1::jsonb->'indexes' ? e.index_name
+			AND (e.delegation IS NULL OR jsonb_typeof(e.delegation->'bounds'->'indexes') = 'array' AND e.delegation->'bounds'->'indexes' <@ ($1::jsonb->'indexes'))
 			AND EXISTS (SELECT FROM ragd_shared.question_sets AS s WHERE s.set_name = e.set_name AND $1::jsonb->'indexes' ? s.index_name)))`
 )
 
@@ -129,9 +132,9 @@ func insertEvaluation(ctx context.Context, tx *tenant.Tx, e Evaluation) error {
 		return fault.New(fault.Exhausted, "a tenant may have %d evaluations, some of which are still waiting: wait for them, or cancel or delete some", maxEvaluations)
 	}
 	n, err := tx.Exec(ctx, `
-		INSERT INTO ragd_shared.evaluations (evaluation_id, set_name, index_name, access, settings, question_count, job_id)
-		SELECT $1::uuid, s.set_name, $3, $4, $5, $6, $7::uuid FROM ragd_shared.question_sets AS s WHERE s.set_name = $2`,
-		e.ID, e.SetName, e.IndexName, e.access, e.Settings, e.Questions, e.JobID)
+		INSERT INTO ragd_shared.evaluations (evaluation_id, set_name, index_name, access, settings, question_count, job_id, delegation)
+		SELECT $1::uuid, s.set_name, $3, $4, $5, $6, $7::uuid, $8 FROM ragd_shared.question_sets AS s WHERE s.set_name = $2`,
+		e.ID, e.SetName, e.IndexName, e.access, e.Settings, e.Questions, e.JobID, e.delegation)
 	if err == nil && n == 0 {
 		err = fault.New(fault.NotFound, "question set %q was deleted", e.SetName)
 	}
@@ -210,6 +213,15 @@ func allResults(ctx context.Context, q tenant.Queryer, evaluationID string) ([]R
 	return results, err
 }
 
+// addUsage adds what a batch of answers has taken to an evaluation.
+func addUsage(ctx context.Context, tx *tenant.Tx, evaluationID string, more AnswerUsage) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE ragd_shared.evaluations AS e SET usage = (
+			SELECT jsonb_object_agg(n.key, n.value::numeric + coalesce((e.usage->>n.key)::numeric, 0)) FROM jsonb_each_text($2::jsonb) AS n)
+		WHERE e.evaluation_id = $1::uuid`, evaluationID, more)
+	return err
+}
+
 // endEvaluation stores the measures of an evaluation, ends its job, and deletes the results of
 // the oldest evaluations beyond the limit.
 func endEvaluation(ctx context.Context, tx *tenant.Tx, e Evaluation) error {
@@ -223,9 +235,9 @@ func endEvaluation(ctx context.Context, tx *tenant.Tx, e Evaluation) error {
 	_, err = tx.Exec(ctx, `
 		DELETE FROM ragd_shared.evaluation_results WHERE evaluation_id IN (
 			SELECT n.evaluation_id FROM (
-				SELECT e.evaluation_id, e.estimates, sum(e.question_count) OVER (ORDER BY e.created_at DESC, e.evaluation_id DESC) AS questions
+				SELECT e.evaluation_id, e.estimates, sum(e.question_count * CASE WHEN e.delegation IS NULL THEN 1 ELSE $3 END) OVER (ORDER BY e.created_at DESC, e.evaluation_id DESC) AS questions
 				FROM ragd_shared.evaluations AS e) AS n
-			WHERE n.questions > $1 AND n.estimates IS NOT NULL AND n.evaluation_id <> $2::uuid)`, maxResults, e.ID)
+			WHERE n.questions > $1 AND n.estimates IS NOT NULL AND n.evaluation_id <> $2::uuid)`, maxResults, e.ID, answerWeight)
 	if err != nil {
 		return err
 	}

@@ -13,15 +13,20 @@ import (
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// Question is a question and what answers it: relevant documents or spans of them, or the
-// text of the answer. A question with none of them must be Unanswerable.
+// Question is a question and what answers it: relevant documents or spans of them, the text of
+// the answer, or both. A question with none of them must be Unanswerable.
 type Question struct {
-	ID           string     `json:"id"`
-	Text         string     `json:"text"`
-	Relevant     []Relevant `json:"relevant,omitempty"`
-	Answer       string     `json:"answer,omitempty"` // a chunk that contains it is relevant
-	Unanswerable bool       `json:"unanswerable,omitempty"`
-	Drafted      bool       `json:"drafted,omitempty"` // made from the corpus and not reviewed
+	ID       string     `json:"id"`
+	Text     string     `json:"text"`
+	Relevant []Relevant `json:"relevant,omitempty"`
+	// Answer is what the answers of agents are compared with. Without Relevant, a chunk that
+	// contains it is relevant.
+	Answer string `json:"answer,omitempty"`
+	// AlternativeAnswers are other texts that are as good as Answer.
+	AlternativeAnswers []string `json:"alternativeAnswers,omitempty"`
+
+	Unanswerable bool `json:"unanswerable,omitempty"`
+	Drafted      bool `json:"drafted,omitempty"` // made from the corpus and not reviewed
 	// Locations says for each relevant uri where its judgement was read, as "file:line".
 	Locations map[string]string `json:"-"`
 }
@@ -53,6 +58,7 @@ const (
 	maxIDBytes     = 255
 	maxTextBytes   = 32 << 10 // as of a query
 	maxAnswerBytes = 8 << 10
+	maxAnswers     = 20 // alternative ones
 	maxRelevant    = 1000
 	maxURIBytes    = 2048
 	maxByte        = math.MaxUint32 // of a span
@@ -72,7 +78,7 @@ func (q Question) check() error {
 	if err := textlimit.Check("text", q.Text, maxTextBytes); err != nil {
 		return err
 	}
-	if err := textlimit.Check("answer", q.Answer, maxAnswerBytes); err != nil {
+	if err := q.checkAnswers(); err != nil {
 		return err
 	}
 	if err := q.checkKind(); err != nil {
@@ -91,21 +97,35 @@ func (q Question) check() error {
 	return nil
 }
 
-// checkKind returns an error unless the question has exactly one kind of judgement.
-func (q Question) checkKind() error {
-	kinds := 0
-	for _, given := range []bool{len(q.Relevant) > 0, q.Answer != "", q.Unanswerable} {
-		if given {
-			kinds++
+func (q Question) checkAnswers() error {
+	if len(q.AlternativeAnswers) > maxAnswers {
+		return fault.Field("alternativeAnswers", "must be at most %d, got %d", maxAnswers, len(q.AlternativeAnswers))
+	}
+	if q.Answer == "" && len(q.AlternativeAnswers) > 0 {
+		return fault.Field("answer", "is missing: alternativeAnswers are given beside it")
+	}
+	for i, answer := range q.References() {
+		field := "answer"
+		if i > 0 {
+			field = fmt.Sprintf("alternativeAnswers[%d]", i-1)
+		}
+		if err := textlimit.Check(field, answer, maxAnswerBytes); err != nil {
+			return err
+		}
+		if normalized(answer) == "" {
+			return fault.Field(field, "has no letter and no digit: it could not be found in a text")
 		}
 	}
+	return nil
+}
+
+// checkKind returns an error unless the question either has judgements or is unanswerable.
+func (q Question) checkKind() error {
 	switch {
-	case kinds == 0:
+	case !q.Judged() && !q.Unanswerable:
 		return fault.Field("relevant", "is missing: say which documents or spans are relevant, or give an answer, or set unanswerable")
-	case kinds > 1:
-		return fault.Field("relevant", "excludes answer and unanswerable: give one of the three")
-	case q.Answer != "" && normalized(q.Answer) == "":
-		return fault.Field("answer", "has no letter and no digit: it could not be found in a text")
+	case q.Judged() && q.Unanswerable:
+		return fault.Field("unanswerable", "excludes relevant and answer")
 	case len(q.Relevant) > maxRelevant:
 		return fault.Field("relevant", "has %d entries, over the limit of %d", len(q.Relevant), maxRelevant)
 	}
@@ -139,6 +159,17 @@ func (r Relevant) item() string {
 // answerItem is the item of an answer.
 const answerItem = "answer"
 
+// References returns the texts that answer the question, none if they are not known.
+func (q Question) References() []string {
+	if q.Answer == "" {
+		return nil
+	}
+	return append([]string{q.Answer}, q.AlternativeAnswers...)
+}
+
+// byAnswer reports whether chunks are relevant that contain the answer.
+func (q Question) byAnswer() bool { return q.Answer != "" && len(q.Relevant) == 0 }
+
 // Judged reports whether something is relevant to the question.
 func (q Question) Judged() bool { return len(q.Relevant) > 0 || q.Answer != "" }
 
@@ -146,7 +177,7 @@ func (q Question) Judged() bool { return len(q.Relevant) > 0 || q.Answer != "" }
 // "answer".
 func (q Question) Judgements() measure.Judgements {
 	j := measure.Judgements{}
-	if q.Answer != "" {
+	if q.byAnswer() {
 		j[answerItem] = 1
 	}
 	for _, r := range q.Relevant {
@@ -167,7 +198,7 @@ func grade(r Relevant) float64 {
 // chunk; else it is a chunk.
 func (q Question) Rank(hits []Hit) (ranking measure.Ranking, relevant []bool) {
 	relevant = make([]bool, len(hits))
-	byDocument := q.Answer == "" && !slices.ContainsFunc(q.Relevant, func(r Relevant) bool { return r.Span != nil })
+	byDocument := !q.byAnswer() && !slices.ContainsFunc(q.Relevant, func(r Relevant) bool { return r.Span != nil })
 	seen := map[string]bool{}
 	for i, hit := range hits {
 		items := q.items(hit)
@@ -183,7 +214,7 @@ func (q Question) Rank(hits []Hit) (ranking measure.Ranking, relevant []bool) {
 
 // items returns the relevant items that a hit contains.
 func (q Question) items(hit Hit) (items []string) {
-	if q.Answer != "" && contains(hit.Text, q.Answer) {
+	if q.byAnswer() && slices.ContainsFunc(q.References(), func(answer string) bool { return contains(hit.Text, answer) }) {
 		items = append(items, answerItem)
 	}
 	for _, r := range q.Relevant {

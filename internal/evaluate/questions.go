@@ -30,7 +30,7 @@ const maxQuestionLine = 1 << 20
 
 // ReadQuestions reads questions as JSON Lines with the fields id and text and, optionally,
 // what answers it: uris, a list of documents; relevant, a list of objects with uri, grade,
-// startByte and endByte; answer; or unanswerable. Other fields and blank lines are ignored.
+// startByte and endByte; answer and alternativeAnswers, a list; or unanswerable. Other fields and blank lines are ignored.
 // Errors begin with name and the number of the line.
 func ReadQuestions(name string, r io.Reader) ([]Question, error) {
 	lines := bufio.NewScanner(r)
@@ -69,6 +69,7 @@ type questionLine struct {
 	URIs         []string       `json:"uris,omitempty"`
 	Relevant     []relevantLine `json:"relevant,omitempty"`
 	Answer       string         `json:"answer,omitempty"`
+	Alternatives []string       `json:"alternativeAnswers,omitempty"`
 	Unanswerable bool           `json:"unanswerable,omitempty"`
 	Drafted      bool           `json:"drafted,omitempty"`
 }
@@ -87,11 +88,11 @@ func readQuestion(line []byte, location string) (Question, error) {
 	if err := decoder.Decode(&fields); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return Question{}, fmt.Errorf("field %q must not be a JSON %s: id, text and answer are strings, uris is a list of strings", wrong.Field, wrong.Value)
+			return Question{}, fmt.Errorf("field %q must not be a JSON %s: id, text and answer are strings, uris and alternativeAnswers are lists of strings", wrong.Field, wrong.Value)
 		}
 		return Question{}, fmt.Errorf("is not valid JSON: %w", err)
 	}
-	q := Question{Text: fields.Text, Answer: fields.Answer, Unanswerable: fields.Unanswerable, Drafted: fields.Drafted}
+	q := Question{Text: fields.Text, Answer: fields.Answer, AlternativeAnswers: fields.Alternatives, Unanswerable: fields.Unanswerable, Drafted: fields.Drafted}
 	switch id := fields.ID.(type) {
 	case string:
 		q.ID = id
@@ -146,7 +147,7 @@ func WriteQuestions(w io.Writer, questions []Question) error {
 
 // lineOf returns the question as a line of a file, with uris if that says it all.
 func lineOf(q Question) questionLine {
-	line := questionLine{ID: q.ID, Text: q.Text, Answer: q.Answer, Unanswerable: q.Unanswerable, Drafted: q.Drafted}
+	line := questionLine{ID: q.ID, Text: q.Text, Answer: q.Answer, Alternatives: q.AlternativeAnswers, Unanswerable: q.Unanswerable, Drafted: q.Drafted}
 	plain := true
 	for _, r := range q.Relevant {
 		of := relevantLine{URI: r.URI}
@@ -167,17 +168,24 @@ func lineOf(q Question) questionLine {
 }
 
 // Judge sets what is relevant to the questions from a file as ReadQrels reads it. It ignores
-// judgements for other questions.
+// judgements for other questions. Questions with judgements keep their answers, which then say only
+// what answers of agents are compared with.
 func Judge(questions []Question, name string, r io.Reader) error {
 	byID := make(map[string]*Question, len(questions))
 	for i := range questions {
 		q := &questions[i]
-		q.Relevant, q.Locations, q.Answer, q.Unanswerable = nil, nil, "", false
+		q.Relevant, q.Locations, q.Unanswerable = nil, nil, false
 		byID[q.ID] = q
 	}
-	return eachJudgement(name, r, func(id, uri string, relevance float64, line int) {
+	err := eachJudgement(name, r, func(id, uri string, relevance float64, line int) {
 		if q := byID[id]; q != nil {
 			q.judge(Relevant{URI: uri, Grade: relevance}, fmt.Sprintf("%s:%d", name, line))
 		}
 	})
+	for _, q := range byID {
+		if len(q.Relevant) == 0 {
+			q.Answer, q.AlternativeAnswers = "", nil
+		}
+	}
+	return err
 }

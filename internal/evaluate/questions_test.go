@@ -38,6 +38,7 @@ func TestQuestionsSurviveAFile(t *testing.T) {
 		{ID: "2", Text: "grades & <spans>?", Relevant: []Relevant{{URI: "a", Grade: 3}, {URI: "b", Grade: 1, Span: &Span{3, 9}}}, Drafted: true},
 		{ID: "3", Text: "an answer?", Answer: "42"},
 		{ID: "4", Text: "nothing?", Unanswerable: true},
+		{ID: "5", Text: "both?", Relevant: []Relevant{{URI: "a", Grade: 1}}, Answer: "two", AlternativeAnswers: []string{"2", "a pair"}},
 	}
 	var file strings.Builder
 	if err := WriteQuestions(&file, questions); err != nil {
@@ -71,8 +72,11 @@ func TestCheckNamesTheField(t *testing.T) {
 		{Question{Text: "t", Relevant: relevant}, "questionId: is missing"},
 		{Question{ID: "1", Relevant: relevant}, "text: is missing"},
 		{Question{ID: "1", Text: "t"}, "relevant: is missing"},
-		{Question{ID: "1", Text: "t", Relevant: relevant, Answer: "a"}, "relevant: excludes answer"},
-		{Question{ID: "1", Text: "t", Relevant: relevant, Unanswerable: true}, "relevant: excludes answer"},
+		{Question{ID: "1", Text: "t", Answer: "a", Unanswerable: true}, "unanswerable: excludes relevant and answer"},
+		{Question{ID: "1", Text: "t", Relevant: relevant, Unanswerable: true}, "unanswerable: excludes relevant and answer"},
+		{Question{ID: "1", Text: "t", Relevant: relevant, AlternativeAnswers: []string{"b"}}, "answer: is missing"},
+		{Question{ID: "1", Text: "t", Answer: "a", AlternativeAnswers: []string{"b", "."}}, "alternativeAnswers[1]: has no letter"},
+		{Question{ID: "1", Text: "t", Answer: "a", AlternativeAnswers: make([]string, maxAnswers+1)}, "alternativeAnswers: must be at most 20"},
 		{Question{ID: "1", Text: "t", Answer: "?!"}, "answer: has no letter"},
 		{Question{ID: "1", Text: "t", Relevant: []Relevant{{URI: "a"}, {URI: "a", Grade: 2}}}, "relevant[1]: is given twice"},
 		{Question{ID: "1", Text: "t", Relevant: []Relevant{{URI: "a", Grade: -1}}}, "relevant[0].grade: must be above 0"},

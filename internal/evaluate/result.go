@@ -19,8 +19,9 @@ type Result struct {
 	// Version differs for questions of the same id with another text or judgement.
 	Version string `json:"version"`
 	measure.Result
-	Missing []string    `json:"missing,omitempty"` // the first relevant items that were not found
-	Hits    []StoredHit `json:"hits,omitempty"`    // the first ones
+	Missing []string    `json:"missing,omitempty"` // the first relevant items that were not found or cited
+	Hits    []StoredHit `json:"hits,omitempty"`    // the first ones, or what an agent cites
+	Answer  *Answer     `json:"answer,omitempty"`  // of an agent; Result has no measures then
 }
 
 // StoredHit is a hit without its text.

@@ -41,6 +41,8 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt, what string, work 
 		return job.Snooze(0)
 	case errors.Is(err, job.ErrEnded):
 		return job.Stop(err)
+	case errors.Is(ctx.Err(), context.Canceled) && !a.Last: // the instance stops
+		return job.Snooze(0)
 	}
 	last := a.Last || fault.Permanent(err) || fault.KindOf(err) == fault.NotFound && !errors.As(err, &gone)
 	log.WarnContext(ctx, what+" failed", "err", err)
@@ -58,7 +60,7 @@ func fail(ctx context.Context, h *tenant.Handle, a job.Attempt, cause error, las
 	return err
 }
 
-// evaluate asks questions for one turn, and measures the answers when all were asked.
+// evaluate asks questions for one turn, and measures the results when all were asked.
 func (s *Service) evaluate(ctx context.Context, h *tenant.Handle, a job.Attempt) (done bool, err error) {
 	e, err := byJob(ctx, h, a.JobID)
 	if err != nil {
@@ -71,8 +73,12 @@ func (s *Service) evaluate(ctx context.Context, h *tenant.Handle, a job.Attempt)
 	if err != nil {
 		return false, err
 	}
+	askBatch := s.askBatch
+	if e.Settings.Agent != nil {
+		askBatch = s.answerBatch
+	}
 	for began := time.Now(); time.Since(began) < turn; {
-		more, err := s.askBatch(ctx, h, e, &at)
+		more, err := askBatch(ctx, h, e, &at)
 		if err != nil {
 			return false, err
 		}
@@ -147,7 +153,11 @@ func (s *Service) conclude(ctx context.Context, h *tenant.Handle, e Evaluation) 
 		}
 	}
 	err = s.Processor.Run(ctx, string(h.Tenant()), func(ctx context.Context) (err error) {
-		e.Estimates, err = measure.Estimates(ctx, plain(results), e.Settings.Ks, e.Settings.MinScore != nil)
+		if e.Settings.Agent != nil {
+			e.Estimates, err = measure.AnswerEstimates(ctx, answersOf(results))
+		} else {
+			e.Estimates, err = measure.Estimates(ctx, plain(results), e.Settings.Ks, e.Settings.MinScore != nil)
+		}
 		return err
 	})
 	if err != nil {
@@ -184,7 +194,7 @@ func (s *Service) retryEvaluation(ctx context.Context, id tenant.ID, failed job.
 		if _, err := tx.Exec(ctx, `UPDATE ragd_shared.evaluations SET job_id = $2::uuid WHERE evaluation_id = $1::uuid`, e.ID, jobID); err != nil {
 			return err
 		}
-		return s.enqueueFor(ctx, tx, job.Evaluate, i.ID, job.Start{JobID: jobID, IndexName: i.Name, Unit: "questions"}, e.access)
+		return s.enqueueFor(ctx, tx, e.task(), i.ID, job.Start{Kind: job.Evaluate, JobID: jobID, IndexName: i.Name, Unit: "questions"}, e.access)
 	})
 	return jobID, err
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/agent"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/limit"
@@ -17,6 +18,8 @@ import (
 // filter. Safe for concurrent use.
 type Service struct {
 	Config
+
+	slots *limit.Limiter[tenant.ID] // evaluations of agents on this instance
 }
 
 // Config are the parts that a Service uses. All but Busy are required.
@@ -28,6 +31,8 @@ type Config struct {
 	Queue   *job.Queue
 	Models  *llm.Client
 	Search  SearchFunc
+	Agents  *agent.Service
+	Auth    *tenant.Authenticator
 	// Processor is used to compute measures.
 	Processor *limit.Processor
 	// Busy reports whether requests are running, for which evaluations wait a little before
@@ -41,7 +46,7 @@ func New(config Config) *Service {
 	if config.Busy == nil {
 		config.Busy = func() bool { return false }
 	}
-	return &Service{config}
+	return &Service{Config: config, slots: limit.New[tenant.ID](0, maxAgentRuns)}
 }
 
 const (
@@ -58,6 +63,7 @@ func (s *Service) Runners() job.Registry {
 	}
 	return job.Registry{
 		job.Evaluate: {Run: s.runEvaluation, Lane: job.LaneEvaluate, Cancel: cancel, Retry: s.retryEvaluation},
+		job.Answers:  {Run: s.runAnswers, Lane: job.LaneWorkflow, Timeout: answersTimeout},
 		job.Draft:    {Run: s.runDraft, Lane: job.LaneEvaluate, Cancel: cancel, Retry: s.retryDraft},
 	}
 }

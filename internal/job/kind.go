@@ -15,7 +15,7 @@ const (
 	Graph Kind = "graph"
 	// Topics finds the topics of an index.
 	Topics Kind = "topics"
-	// Evaluate runs a question set against an index.
+	// Evaluate runs a question set against an index, or asks an agent.
 	Evaluate Kind = "evaluate"
 	// Draft drafts questions from the documents of an index.
 	Draft Kind = "draft"
@@ -28,6 +28,8 @@ const (
 	Maintain Kind = "maintain"
 	// Link is a job of the kind Graph that only adds missing similar edges.
 	Link Kind = "link"
+	// Answers is a job of the kind Evaluate that asks an agent.
+	Answers Kind = "answers"
 	// Deliver posts events to a hook.
 	Deliver Kind = "deliver"
 	// Workflow runs a workflow.

@@ -34,7 +34,8 @@ const (
 	LaneEvaluate Lane = "evaluate"
 	// LaneDeliver is for tasks that wait for servers of tenants most of the time.
 	LaneDeliver Lane = "deliver"
-	// LaneWorkflow is for runs of workflows, which wait for models and servers most of the time.
+	// LaneWorkflow is for runs of workflows and questions to agents, which wait for models and
+	// servers most of the time.
 	LaneWorkflow Lane = "workflow"
 )
 

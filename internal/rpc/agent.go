@@ -109,11 +109,7 @@ func agentAnswer(a agent.Answer, err error) (*ragdv1.AskAgentResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := a.Usage
-	m := &ragdv1.AskAgentResponse{Text: a.Text, Usage: &ragdv1.AgentUsage{
-		Steps: int32(u.Steps), ToolCalls: int32(u.ToolCalls), InputTokens: int32(u.InputTokens), OutputTokens: int32(u.OutputTokens),
-		Cost: u.Cost, RemovedCitations: int32(u.RemovedCitations),
-	}}
+	m := &ragdv1.AskAgentResponse{Text: a.Text, Usage: agentUsage(a.Usage)}
 	for _, c := range a.Citations {
 		m.Citations = append(m.Citations, &ragdv1.AgentCitation{
 			Number: int32(c.Number), Uri: c.URI, DocumentId: c.DocumentID, Title: c.Title, StartByte: c.StartByte, EndByte: c.EndByte, Text: c.Text,
@@ -121,6 +117,13 @@ func agentAnswer(a agent.Answer, err error) (*ragdv1.AskAgentResponse, error) {
 	}
 	m.Object, err = rawStruct(a.Object)
 	return m, err
+}
+
+func agentUsage(u agent.Usage) *ragdv1.AgentUsage {
+	return &ragdv1.AgentUsage{
+		Steps: int32(u.Steps), ToolCalls: int32(u.ToolCalls), InputTokens: int32(u.InputTokens), OutputTokens: int32(u.OutputTokens),
+		Cost: u.Cost, RemovedCitations: int32(u.RemovedCitations),
+	}
 }
 
 func agentMessage(a agent.Agent, err error) (*ragdv1.Agent, error) {

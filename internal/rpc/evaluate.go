@@ -32,10 +32,13 @@ func (h *Handlers) StartEvaluation(ctx context.Context, req *ragdv1.StartEvaluat
 // Invalid.
 func evaluationSettings(req *ragdv1.StartEvaluationRequest) (s evaluate.Settings, indexName string, err error) {
 	s = evaluate.Settings{MinScore: req.MinScore, Label: req.GetLabel()}
+	if a := req.GetAgent(); a != nil {
+		s.Agent = &evaluate.AgentSettings{Name: a.GetAgentName(), Judge: a.GetJudgeModel(), DeclinePattern: a.GetDeclinePattern()}
+	}
 	for _, k := range req.GetK() {
 		s.Ks = append(s.Ks, int(k))
 	}
-	if err := s.Complete(); err != nil {
+	if err := s.Complete(); err != nil || s.Agent != nil {
 		return s, "", err
 	}
 	var message proto.Message
@@ -207,7 +210,19 @@ func evaluationMessage(e evaluate.Evaluation) (*ragdv1.Evaluation, error) {
 	if e.Job != nil {
 		message.Job = jobMessage(*e.Job)
 	}
+	if a := e.Settings.Agent; a != nil {
+		message.Settings = &ragdv1.Evaluation_Agent{Agent: &ragdv1.AnswerSettings{AgentName: a.Name, JudgeModel: a.Judge, DeclinePattern: a.DeclinePattern}}
+		message.Usage = answerUsage(e.Usage)
+		return message, nil
+	}
 	return message, readSettings(e.Settings, e.IndexName, message)
+}
+
+func answerUsage(u evaluate.AnswerUsage) *ragdv1.AnswerUsage {
+	return &ragdv1.AnswerUsage{
+		Steps: u.Steps, ToolCalls: u.ToolCalls, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Cost: u.Cost, RemovedCitations: u.RemovedCitations,
+		JudgeCalls: u.JudgeCalls, JudgeInputTokens: u.JudgeInputTokens, JudgeOutputTokens: u.JudgeOutputTokens,
+	}
 }
 
 // readSettings sets the settings of a message.
@@ -233,10 +248,16 @@ func resultMessage(r evaluate.Result) *ragdv1.QuestionResult {
 		QuestionId: r.ID, Text: r.Text, Unanswerable: !r.Answerable, FirstRank: int32(r.FirstRank), TopScore: r.TopScore,
 		LatencyMs: float64(r.Latency) / float64(time.Millisecond), Missing: r.Missing,
 	}
-	if r.Answerable {
-		for _, m := range measure.Values(r.Result) {
-			message.Measures = append(message.Measures, &ragdv1.Measure{Name: m.Name, Value: m.Value, Low: m.Low, High: m.High})
+	measures := measure.Values(r.Result)
+	if a := r.Answer; a != nil {
+		measures = measure.AnswerValues(a.AnswerResult)
+		message.Answer = &ragdv1.QuestionAnswer{Text: a.Text, Error: a.Error, Declined: a.Declined, Usage: agentUsage(a.Usage)}
+		if v := a.Verdict; v != nil {
+			message.Answer.Verdict = &ragdv1.AnswerVerdict{Error: v.Error, Correctness: v.Correctness, Faithfulness: v.Faithfulness, Reason: v.Reason}
 		}
+	}
+	for _, m := range measures {
+		message.Measures = append(message.Measures, &ragdv1.Measure{Name: m.Name, Value: m.Value, Low: m.Low, High: m.High})
 	}
 	for _, hit := range r.Hits {
 		message.Hits = append(message.Hits, &ragdv1.QuestionHit{

@@ -85,7 +85,7 @@ func (h *Handlers) DraftQuestions(ctx context.Context, req *ragdv1.DraftQuestion
 func questionsOf(given []*ragdv1.Question) ([]evaluate.Question, error) {
 	questions := make([]evaluate.Question, len(given))
 	for i, g := range given {
-		q := evaluate.Question{ID: g.GetQuestionId(), Text: g.GetText(), Answer: g.GetAnswer(), Unanswerable: g.GetUnanswerable(), Drafted: g.GetDrafted()}
+		q := evaluate.Question{ID: g.GetQuestionId(), Text: g.GetText(), Answer: g.GetAnswer(), AlternativeAnswers: g.GetAlternativeAnswers(), Unanswerable: g.GetUnanswerable(), Drafted: g.GetDrafted()}
 		for n, r := range g.GetRelevant() {
 			field := fmt.Sprintf("questions[%d].relevant[%d]", i, n)
 			relevant := evaluate.Relevant{URI: r.GetUri(), Grade: 1}
@@ -108,7 +108,7 @@ func questionsOf(given []*ragdv1.Question) ([]evaluate.Question, error) {
 }
 
 func questionMessage(q evaluate.Question) (*ragdv1.Question, error) {
-	message := &ragdv1.Question{QuestionId: q.ID, Text: q.Text, Answer: q.Answer, Unanswerable: q.Unanswerable, Drafted: q.Drafted}
+	message := &ragdv1.Question{QuestionId: q.ID, Text: q.Text, Answer: q.Answer, AlternativeAnswers: q.AlternativeAnswers, Unanswerable: q.Unanswerable, Drafted: q.Drafted}
 	for _, r := range q.Relevant {
 		relevant := &ragdv1.Relevant{Uri: r.URI}
 		if r.Grade != 1 {

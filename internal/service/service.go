@@ -200,8 +200,15 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
 	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor)
 	graphs := graph.New(db, indexes, queries, s.queue, processor)
+	agents, err := agent.New(agent.Config{
+		DB: db, Models: languageModels, Logger: s.log, Tools: func() *toolset.Set { return s.Handlers.Toolset },
+	})
+	if err != nil {
+		return err
+	}
 	evaluations := evaluate.New(evaluate.Config{
 		DB: db, Work: work, Indexes: indexes, Queue: s.queue, Models: languageModels, Processor: processor, Logger: s.log,
+		Agents: agents, Auth: s.Tenants.Auth,
 		Search: func(ctx context.Context, indexName string, settings evaluate.Settings, question string) ([]evaluate.Hit, error) {
 			return s.Handlers.SearchFor(ctx, indexName, settings, question)
 		},
@@ -227,12 +234,6 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		graphs.TopicRunners(graph.NewTopicFinder(work, languageModels, processor, s.log)),
 	)
 	s.queue.Register(runners)
-	agents, err := agent.New(agent.Config{
-		DB: db, Models: languageModels, Logger: s.log, Tools: func() *toolset.Set { return s.Handlers.Toolset },
-	})
-	if err != nil {
-		return err
-	}
 	servers := server.New(db)
 	contextKeys := contextkey.New(db)
 	s.Tenants.Auth.Declare(contextKeys.Of)

@@ -36,9 +36,11 @@ CREATE TABLE evaluations (
 	index_name     text NOT NULL,
 	access         text NOT NULL,
 	settings       jsonb NOT NULL,
+	delegation     jsonb,                -- tenant.Delegation: with whose rights an agent is asked; null for queries
 	question_count int NOT NULL,
 	job_id         uuid NOT NULL,
 	estimates      jsonb,                -- null until it has ended
+	usage          jsonb NOT NULL DEFAULT '{}', -- of an agent and its judge
 	unanswerable   int NOT NULL DEFAULT 0,
 	created_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
 	PRIMARY KEY (tenant_id, evaluation_id),

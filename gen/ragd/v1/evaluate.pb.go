@@ -127,8 +127,8 @@ func (x *QuestionSet) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// Question is a question and what answers it. Exactly one of relevant, answer and
-// unanswerable must be given.
+// Question is a question and what answers it: relevant, answer, both, or unanswerable must be
+// given.
 type Question struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. Unique in the set, at most 255 bytes.
@@ -137,17 +137,20 @@ type Question struct {
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// The documents, or spans of documents, that answer the question; at most 1000.
 	Relevant []*Relevant `protobuf:"bytes,3,rep,name=relevant,proto3" json:"relevant,omitempty"`
-	// Text that answers the question, at most 8 KiB: a chunk is relevant if it contains it.
-	// Case, accents, punctuation and white space do not count.
+	// Text that answers the question, at most 8 KiB. Answers of agents are compared with it. Without
+	// relevant, a chunk is relevant if it contains it; case, accents, punctuation and white space do
+	// not count.
 	Answer string `protobuf:"bytes,4,opt,name=answer,proto3" json:"answer,omitempty"`
 	// Whether no document answers the question. Such questions measure whether the scores
 	// tell them from others.
 	Unanswerable bool `protobuf:"varint,5,opt,name=unanswerable,proto3" json:"unanswerable,omitempty"`
 	// Whether the question was drafted. Putting a changed question without it marks the
 	// question as reviewed.
-	Drafted       bool `protobuf:"varint,6,opt,name=drafted,proto3" json:"drafted,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Drafted bool `protobuf:"varint,6,opt,name=drafted,proto3" json:"drafted,omitempty"`
+	// Texts that are as good as answer, at most 20 of at most 8 KiB.
+	AlternativeAnswers []string `protobuf:"bytes,7,rep,name=alternative_answers,json=alternativeAnswers,proto3" json:"alternative_answers,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Question) Reset() {
@@ -220,6 +223,13 @@ func (x *Question) GetDrafted() bool {
 		return x.Drafted
 	}
 	return false
+}
+
+func (x *Question) GetAlternativeAnswers() []string {
+	if x != nil {
+		return x.AlternativeAnswers
+	}
+	return nil
 }
 
 // Relevant is a document or a span of one that answers a question.
@@ -1034,7 +1044,7 @@ type StartEvaluationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
 	SetName string `protobuf:"bytes,1,opt,name=set_name,json=setName,proto3" json:"set_name,omitempty"`
-	// The settings: a query without queryText and queryVector. Default: a query without
+	// The settings: a query without queryText and queryVector, or an agent. Default: a query without
 	// settings. indexName is by default that of the set. topK is by default the largest k, and
 	// must not be smaller. includeVectors, includeSources, explain and highlight are ignored.
 	//
@@ -1042,9 +1052,10 @@ type StartEvaluationRequest struct {
 	//
 	//	*StartEvaluationRequest_Query
 	//	*StartEvaluationRequest_Graph
+	//	*StartEvaluationRequest_Agent
 	Settings isStartEvaluationRequest_Settings `protobuf_oneof:"settings"`
 	// How many documents or chunks are looked at: at most 10 numbers from 1 to 1000. Default:
-	// 5 and 10.
+	// 5 and 10. Not for an agent, nor is min_score.
 	K []int32 `protobuf:"varint,4,rep,packed,name=k,proto3" json:"k,omitempty"`
 	// Measures the precision of the sources that score more than this. It does not change the
 	// query. Default: the minScore of the query, if it has one.
@@ -1117,6 +1128,15 @@ func (x *StartEvaluationRequest) GetGraph() *GraphRagRequest {
 	return nil
 }
 
+func (x *StartEvaluationRequest) GetAgent() *AnswerSettings {
+	if x != nil {
+		if x, ok := x.Settings.(*StartEvaluationRequest_Agent); ok {
+			return x.Agent
+		}
+	}
+	return nil
+}
+
 func (x *StartEvaluationRequest) GetK() []int32 {
 	if x != nil {
 		return x.K
@@ -1150,9 +1170,81 @@ type StartEvaluationRequest_Graph struct {
 	Graph *GraphRagRequest `protobuf:"bytes,3,opt,name=graph,proto3,oneof"`
 }
 
+type StartEvaluationRequest_Agent struct {
+	Agent *AnswerSettings `protobuf:"bytes,7,opt,name=agent,proto3,oneof"`
+}
+
 func (*StartEvaluationRequest_Query) isStartEvaluationRequest_Settings() {}
 
 func (*StartEvaluationRequest_Graph) isStartEvaluationRequest_Settings() {}
+
+func (*StartEvaluationRequest_Agent) isStartEvaluationRequest_Settings() {}
+
+// AnswerSettings are the settings of an evaluation of an agent.
+type AnswerSettings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Each question is asked on its own, without a thread.
+	AgentName string `protobuf:"bytes,1,opt,name=agent_name,json=agentName,proto3" json:"agent_name,omitempty"`
+	// Language model that judges the answers, as endpoint/model. Default: none.
+	JudgeModel string `protobuf:"bytes,2,opt,name=judge_model,json=judgeModel,proto3" json:"judge_model,omitempty"`
+	// Regular expression (RE2), at most 1 KiB, that matches the answers in which the agent says that
+	// it does not know. Default: the judge decides; without a judge, answers that cite nothing are
+	// taken for such.
+	DeclinePattern string `protobuf:"bytes,3,opt,name=decline_pattern,json=declinePattern,proto3" json:"decline_pattern,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *AnswerSettings) Reset() {
+	*x = AnswerSettings{}
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnswerSettings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnswerSettings) ProtoMessage() {}
+
+func (x *AnswerSettings) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnswerSettings.ProtoReflect.Descriptor instead.
+func (*AnswerSettings) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *AnswerSettings) GetAgentName() string {
+	if x != nil {
+		return x.AgentName
+	}
+	return ""
+}
+
+func (x *AnswerSettings) GetJudgeModel() string {
+	if x != nil {
+		return x.JudgeModel
+	}
+	return ""
+}
+
+func (x *AnswerSettings) GetDeclinePattern() string {
+	if x != nil {
+		return x.DeclinePattern
+	}
+	return ""
+}
 
 // Evaluation is a run of a question set.
 type Evaluation struct {
@@ -1167,6 +1259,7 @@ type Evaluation struct {
 	//
 	//	*Evaluation_Query
 	//	*Evaluation_Graph
+	//	*Evaluation_Agent
 	Settings isEvaluation_Settings `protobuf_oneof:"settings"`
 	K        []int32               `protobuf:"varint,7,rep,packed,name=k,proto3" json:"k,omitempty"`
 	MinScore *float64              `protobuf:"fixed64,8,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
@@ -1177,15 +1270,17 @@ type Evaluation struct {
 	// The work; absent if its record is gone.
 	Job *Job `protobuf:"bytes,11,opt,name=job,proto3" json:"job,omitempty"`
 	// Empty until the job has succeeded.
-	Measures      []*Measure             `protobuf:"bytes,12,rep,name=measures,proto3" json:"measures,omitempty"`
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	Measures   []*Measure             `protobuf:"bytes,12,rep,name=measures,proto3" json:"measures,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// What an agent and the judge have taken for all questions so far; absent for a query.
+	Usage         *AnswerUsage `protobuf:"bytes,15,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[17]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1197,7 +1292,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[17]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1210,7 +1305,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Evaluation) GetEvaluationId() string {
@@ -1266,6 +1361,15 @@ func (x *Evaluation) GetGraph() *GraphRagRequest {
 	return nil
 }
 
+func (x *Evaluation) GetAgent() *AnswerSettings {
+	if x != nil {
+		if x, ok := x.Settings.(*Evaluation_Agent); ok {
+			return x.Agent
+		}
+	}
+	return nil
+}
+
 func (x *Evaluation) GetK() []int32 {
 	if x != nil {
 		return x.K
@@ -1315,6 +1419,13 @@ func (x *Evaluation) GetCreateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Evaluation) GetUsage() *AnswerUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
 type isEvaluation_Settings interface {
 	isEvaluation_Settings()
 }
@@ -1327,15 +1438,136 @@ type Evaluation_Graph struct {
 	Graph *GraphRagRequest `protobuf:"bytes,6,opt,name=graph,proto3,oneof"`
 }
 
+type Evaluation_Agent struct {
+	Agent *AnswerSettings `protobuf:"bytes,14,opt,name=agent,proto3,oneof"`
+}
+
 func (*Evaluation_Query) isEvaluation_Settings() {}
 
 func (*Evaluation_Graph) isEvaluation_Settings() {}
+
+func (*Evaluation_Agent) isEvaluation_Settings() {}
+
+// AnswerUsage is what answers of an agent have taken.
+type AnswerUsage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Turns of the agent's model.
+	Steps        int64 `protobuf:"varint,1,opt,name=steps,proto3" json:"steps,omitempty"`
+	ToolCalls    int64 `protobuf:"varint,2,opt,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
+	InputTokens  int64 `protobuf:"varint,3,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens int64 `protobuf:"varint,4,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	// By the agent's prices, without the judge.
+	Cost             float64 `protobuf:"fixed64,5,opt,name=cost,proto3" json:"cost,omitempty"`
+	RemovedCitations int64   `protobuf:"varint,6,opt,name=removed_citations,json=removedCitations,proto3" json:"removed_citations,omitempty"`
+	// Calls of the judge with those that were tried again, and their tokens.
+	JudgeCalls        int64 `protobuf:"varint,7,opt,name=judge_calls,json=judgeCalls,proto3" json:"judge_calls,omitempty"`
+	JudgeInputTokens  int64 `protobuf:"varint,8,opt,name=judge_input_tokens,json=judgeInputTokens,proto3" json:"judge_input_tokens,omitempty"`
+	JudgeOutputTokens int64 `protobuf:"varint,9,opt,name=judge_output_tokens,json=judgeOutputTokens,proto3" json:"judge_output_tokens,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *AnswerUsage) Reset() {
+	*x = AnswerUsage{}
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnswerUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnswerUsage) ProtoMessage() {}
+
+func (x *AnswerUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnswerUsage.ProtoReflect.Descriptor instead.
+func (*AnswerUsage) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *AnswerUsage) GetSteps() int64 {
+	if x != nil {
+		return x.Steps
+	}
+	return 0
+}
+
+func (x *AnswerUsage) GetToolCalls() int64 {
+	if x != nil {
+		return x.ToolCalls
+	}
+	return 0
+}
+
+func (x *AnswerUsage) GetInputTokens() int64 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *AnswerUsage) GetOutputTokens() int64 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *AnswerUsage) GetCost() float64 {
+	if x != nil {
+		return x.Cost
+	}
+	return 0
+}
+
+func (x *AnswerUsage) GetRemovedCitations() int64 {
+	if x != nil {
+		return x.RemovedCitations
+	}
+	return 0
+}
+
+func (x *AnswerUsage) GetJudgeCalls() int64 {
+	if x != nil {
+		return x.JudgeCalls
+	}
+	return 0
+}
+
+func (x *AnswerUsage) GetJudgeInputTokens() int64 {
+	if x != nil {
+		return x.JudgeInputTokens
+	}
+	return 0
+}
+
+func (x *AnswerUsage) GetJudgeOutputTokens() int64 {
+	if x != nil {
+		return x.JudgeOutputTokens
+	}
+	return 0
+}
 
 // Measure is a number over all questions, with its 95% confidence interval: a percentile
 // bootstrap over questions with 2,000 resamples.
 type Measure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// recall@k, ndcg@k, all@k, mrr, precision, unanswerableAuc, p50Ms or p99Ms.
+	// Of a query: recall@k, ndcg@k, all@k, mrr, precision, unanswerableAuc, p50Ms or p99Ms. Of an
+	// agent: correctness, exactMatch, f1, faithfulness, citationPrecision, citationRecall,
+	// declinedAnswerable, declinedUnanswerable, failed, judgeFailed, tokens, cost, p50Ms or p99Ms. See
+	// docs/reference/evaluation.md.
 	Name          string  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Value         float64 `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
 	Low           float64 `protobuf:"fixed64,3,opt,name=low,proto3" json:"low,omitempty"`
@@ -1346,7 +1578,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[18]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1590,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[18]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1603,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Measure) GetName() string {
@@ -1412,7 +1644,7 @@ type GetEvaluationRequest struct {
 
 func (x *GetEvaluationRequest) Reset() {
 	*x = GetEvaluationRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[19]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1656,7 @@ func (x *GetEvaluationRequest) String() string {
 func (*GetEvaluationRequest) ProtoMessage() {}
 
 func (x *GetEvaluationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[19]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1669,7 @@ func (x *GetEvaluationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEvaluationRequest.ProtoReflect.Descriptor instead.
 func (*GetEvaluationRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetEvaluationRequest) GetEvaluationId() string {
@@ -1461,7 +1693,7 @@ type ListEvaluationsRequest struct {
 
 func (x *ListEvaluationsRequest) Reset() {
 	*x = ListEvaluationsRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[20]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1473,7 +1705,7 @@ func (x *ListEvaluationsRequest) String() string {
 func (*ListEvaluationsRequest) ProtoMessage() {}
 
 func (x *ListEvaluationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[20]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1486,7 +1718,7 @@ func (x *ListEvaluationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationsRequest.ProtoReflect.Descriptor instead.
 func (*ListEvaluationsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListEvaluationsRequest) GetSetName() string {
@@ -1521,7 +1753,7 @@ type ListEvaluationsResponse struct {
 
 func (x *ListEvaluationsResponse) Reset() {
 	*x = ListEvaluationsResponse{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[21]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1533,7 +1765,7 @@ func (x *ListEvaluationsResponse) String() string {
 func (*ListEvaluationsResponse) ProtoMessage() {}
 
 func (x *ListEvaluationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[21]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1546,7 +1778,7 @@ func (x *ListEvaluationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationsResponse.ProtoReflect.Descriptor instead.
 func (*ListEvaluationsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListEvaluationsResponse) GetEvaluations() []*Evaluation {
@@ -1573,7 +1805,7 @@ type DeleteEvaluationRequest struct {
 
 func (x *DeleteEvaluationRequest) Reset() {
 	*x = DeleteEvaluationRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[22]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1585,7 +1817,7 @@ func (x *DeleteEvaluationRequest) String() string {
 func (*DeleteEvaluationRequest) ProtoMessage() {}
 
 func (x *DeleteEvaluationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[22]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1598,7 +1830,7 @@ func (x *DeleteEvaluationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEvaluationRequest.ProtoReflect.Descriptor instead.
 func (*DeleteEvaluationRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeleteEvaluationRequest) GetEvaluationId() string {
@@ -1616,7 +1848,7 @@ type DeleteEvaluationResponse struct {
 
 func (x *DeleteEvaluationResponse) Reset() {
 	*x = DeleteEvaluationResponse{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[23]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1628,7 +1860,7 @@ func (x *DeleteEvaluationResponse) String() string {
 func (*DeleteEvaluationResponse) ProtoMessage() {}
 
 func (x *DeleteEvaluationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[23]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1641,7 +1873,7 @@ func (x *DeleteEvaluationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEvaluationResponse.ProtoReflect.Descriptor instead.
 func (*DeleteEvaluationResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{25}
 }
 
 type ListEvaluationResultsRequest struct {
@@ -1658,7 +1890,7 @@ type ListEvaluationResultsRequest struct {
 
 func (x *ListEvaluationResultsRequest) Reset() {
 	*x = ListEvaluationResultsRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[24]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1670,7 +1902,7 @@ func (x *ListEvaluationResultsRequest) String() string {
 func (*ListEvaluationResultsRequest) ProtoMessage() {}
 
 func (x *ListEvaluationResultsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[24]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1683,7 +1915,7 @@ func (x *ListEvaluationResultsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationResultsRequest.ProtoReflect.Descriptor instead.
 func (*ListEvaluationResultsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListEvaluationResultsRequest) GetEvaluationId() string {
@@ -1718,7 +1950,7 @@ type ListEvaluationResultsResponse struct {
 
 func (x *ListEvaluationResultsResponse) Reset() {
 	*x = ListEvaluationResultsResponse{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[25]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1730,7 +1962,7 @@ func (x *ListEvaluationResultsResponse) String() string {
 func (*ListEvaluationResultsResponse) ProtoMessage() {}
 
 func (x *ListEvaluationResultsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[25]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1743,7 +1975,7 @@ func (x *ListEvaluationResultsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationResultsResponse.ProtoReflect.Descriptor instead.
 func (*ListEvaluationResultsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListEvaluationResultsResponse) GetResults() []*QuestionResult {
@@ -1768,23 +2000,25 @@ type QuestionResult struct {
 	Unanswerable bool                   `protobuf:"varint,3,opt,name=unanswerable,proto3" json:"unanswerable,omitempty"`
 	// Rank of the first relevant document or chunk; 0 if none was found.
 	FirstRank int32 `protobuf:"varint,4,opt,name=first_rank,json=firstRank,proto3" json:"first_rank,omitempty"`
-	// recall@k, ndcg@k, all@k and mrr, without intervals; empty if unanswerable.
+	// Those that the question counts for, without intervals.
 	Measures []*Measure `protobuf:"bytes,5,rep,name=measures,proto3" json:"measures,omitempty"`
 	// Score of the best source; absent if nothing was found.
 	TopScore  *float64 `protobuf:"fixed64,6,opt,name=top_score,json=topScore,proto3,oneof" json:"top_score,omitempty"`
 	LatencyMs float64  `protobuf:"fixed64,7,opt,name=latency_ms,json=latencyMs,proto3" json:"latency_ms,omitempty"`
-	// What is relevant and was not among the first of the largest k, at most 20: uris, spans as
-	// uri#start-end, or "answer".
+	// What is relevant and was not among the first of the largest k, or is not cited by an agent, at
+	// most 20: uris, spans as uri#start-end, or "answer".
 	Missing []string `protobuf:"bytes,8,rep,name=missing,proto3" json:"missing,omitempty"`
-	// The first sources, at most 10.
-	Hits          []*QuestionHit `protobuf:"bytes,9,rep,name=hits,proto3" json:"hits,omitempty"`
+	// The first sources, or the passages that an agent cites, at most 10.
+	Hits []*QuestionHit `protobuf:"bytes,9,rep,name=hits,proto3" json:"hits,omitempty"`
+	// Only of an agent.
+	Answer        *QuestionAnswer `protobuf:"bytes,10,opt,name=answer,proto3" json:"answer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QuestionResult) Reset() {
 	*x = QuestionResult{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[26]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1796,7 +2030,7 @@ func (x *QuestionResult) String() string {
 func (*QuestionResult) ProtoMessage() {}
 
 func (x *QuestionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[26]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1809,7 +2043,7 @@ func (x *QuestionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuestionResult.ProtoReflect.Descriptor instead.
 func (*QuestionResult) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *QuestionResult) GetQuestionId() string {
@@ -1875,6 +2109,168 @@ func (x *QuestionResult) GetHits() []*QuestionHit {
 	return nil
 }
 
+func (x *QuestionResult) GetAnswer() *QuestionAnswer {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
+// QuestionAnswer is the answer of an agent to a question of an evaluation.
+type QuestionAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 4 KiB of it.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// Why there is no answer; empty if there is one.
+	Error string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	// Whether the agent said that it does not know; absent if that could not be decided.
+	Declined *bool       `protobuf:"varint,3,opt,name=declined,proto3,oneof" json:"declined,omitempty"`
+	Usage    *AgentUsage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
+	// Absent if no judge was asked.
+	Verdict       *AnswerVerdict `protobuf:"bytes,5,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QuestionAnswer) Reset() {
+	*x = QuestionAnswer{}
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QuestionAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QuestionAnswer) ProtoMessage() {}
+
+func (x *QuestionAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QuestionAnswer.ProtoReflect.Descriptor instead.
+func (*QuestionAnswer) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *QuestionAnswer) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *QuestionAnswer) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *QuestionAnswer) GetDeclined() bool {
+	if x != nil && x.Declined != nil {
+		return *x.Declined
+	}
+	return false
+}
+
+func (x *QuestionAnswer) GetUsage() *AgentUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+func (x *QuestionAnswer) GetVerdict() *AnswerVerdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return nil
+}
+
+// AnswerVerdict is what a judge says of an answer.
+type AnswerVerdict struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why the judge's answer could not be used; empty if it could. The other fields are then empty.
+	Error string `protobuf:"bytes,1,opt,name=error,proto3" json:"error,omitempty"`
+	// Whether the answer says what the reference answers say, in [0,1]; absent without them.
+	Correctness *float64 `protobuf:"fixed64,2,opt,name=correctness,proto3,oneof" json:"correctness,omitempty"`
+	// How much of what the answer says stands in the passages that it cites, in [0,1]; absent for an
+	// answer that declines.
+	Faithfulness *float64 `protobuf:"fixed64,3,opt,name=faithfulness,proto3,oneof" json:"faithfulness,omitempty"`
+	// The judge's reason, at most 1000 bytes of it.
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnswerVerdict) Reset() {
+	*x = AnswerVerdict{}
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnswerVerdict) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnswerVerdict) ProtoMessage() {}
+
+func (x *AnswerVerdict) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnswerVerdict.ProtoReflect.Descriptor instead.
+func (*AnswerVerdict) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *AnswerVerdict) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *AnswerVerdict) GetCorrectness() float64 {
+	if x != nil && x.Correctness != nil {
+		return *x.Correctness
+	}
+	return 0
+}
+
+func (x *AnswerVerdict) GetFaithfulness() float64 {
+	if x != nil && x.Faithfulness != nil {
+		return *x.Faithfulness
+	}
+	return 0
+}
+
+func (x *AnswerVerdict) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // QuestionHit is a source that a question got.
 type QuestionHit struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1889,7 +2285,7 @@ type QuestionHit struct {
 
 func (x *QuestionHit) Reset() {
 	*x = QuestionHit{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[27]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +2297,7 @@ func (x *QuestionHit) String() string {
 func (*QuestionHit) ProtoMessage() {}
 
 func (x *QuestionHit) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[27]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +2310,7 @@ func (x *QuestionHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuestionHit.ProtoReflect.Descriptor instead.
 func (*QuestionHit) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *QuestionHit) GetUri() string {
@@ -1958,8 +2354,9 @@ type CompareEvaluationsRequest struct {
 	BaselineId string `protobuf:"bytes,1,opt,name=baseline_id,json=baselineId,proto3" json:"baseline_id,omitempty"`
 	// Required. Positive differences mean that this one has higher values.
 	CandidateId string `protobuf:"bytes,2,opt,name=candidate_id,json=candidateId,proto3" json:"candidate_id,omitempty"`
-	// The measure by which questions are sorted: recall@k, ndcg@k, all@k or mrr. Default: ndcg
-	// at the largest k that both have.
+	// The measure by which questions are sorted: recall@k, ndcg@k, all@k or mrr, by default ndcg
+	// at the largest k that both have; of agents, any but p50Ms and p99Ms, by default the first of
+	// correctness, f1, citationRecall and failed that both have.
 	Measure string `protobuf:"bytes,3,opt,name=measure,proto3" json:"measure,omitempty"`
 	// How many of the questions that changed most are returned, 1 to 1000; 0 means 20.
 	Limit         int32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
@@ -1969,7 +2366,7 @@ type CompareEvaluationsRequest struct {
 
 func (x *CompareEvaluationsRequest) Reset() {
 	*x = CompareEvaluationsRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[28]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1981,7 +2378,7 @@ func (x *CompareEvaluationsRequest) String() string {
 func (*CompareEvaluationsRequest) ProtoMessage() {}
 
 func (x *CompareEvaluationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[28]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1994,7 +2391,7 @@ func (x *CompareEvaluationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompareEvaluationsRequest.ProtoReflect.Descriptor instead.
 func (*CompareEvaluationsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CompareEvaluationsRequest) GetBaselineId() string {
@@ -2031,8 +2428,10 @@ type EvaluationComparison struct {
 	// Questions compared.
 	QuestionCount int32 `protobuf:"varint,1,opt,name=question_count,json=questionCount,proto3" json:"question_count,omitempty"`
 	// Questions that only one evaluation has, or that were changed between them.
-	LeftOutCount int32                `protobuf:"varint,2,opt,name=left_out_count,json=leftOutCount,proto3" json:"left_out_count,omitempty"`
-	Differences  []*MeasureDifference `protobuf:"bytes,3,rep,name=differences,proto3" json:"differences,omitempty"`
+	LeftOutCount int32 `protobuf:"varint,2,opt,name=left_out_count,json=leftOutCount,proto3" json:"left_out_count,omitempty"`
+	// Without those that are not comparable: judged measures of two judges, and declined questions
+	// that were recognised in two ways.
+	Differences []*MeasureDifference `protobuf:"bytes,3,rep,name=differences,proto3" json:"differences,omitempty"`
 	// The measure by which changes are sorted.
 	Measure string `protobuf:"bytes,4,opt,name=measure,proto3" json:"measure,omitempty"`
 	// The questions whose measure changed, those that changed most first.
@@ -2043,7 +2442,7 @@ type EvaluationComparison struct {
 
 func (x *EvaluationComparison) Reset() {
 	*x = EvaluationComparison{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[29]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2055,7 +2454,7 @@ func (x *EvaluationComparison) String() string {
 func (*EvaluationComparison) ProtoMessage() {}
 
 func (x *EvaluationComparison) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[29]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2068,7 +2467,7 @@ func (x *EvaluationComparison) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluationComparison.ProtoReflect.Descriptor instead.
 func (*EvaluationComparison) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *EvaluationComparison) GetQuestionCount() int32 {
@@ -2129,7 +2528,7 @@ type MeasureDifference struct {
 
 func (x *MeasureDifference) Reset() {
 	*x = MeasureDifference{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[30]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2141,7 +2540,7 @@ func (x *MeasureDifference) String() string {
 func (*MeasureDifference) ProtoMessage() {}
 
 func (x *MeasureDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[30]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2154,7 +2553,7 @@ func (x *MeasureDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MeasureDifference.ProtoReflect.Descriptor instead.
 func (*MeasureDifference) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *MeasureDifference) GetName() string {
@@ -2225,7 +2624,7 @@ type SignTest struct {
 
 func (x *SignTest) Reset() {
 	*x = SignTest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[31]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2237,7 +2636,7 @@ func (x *SignTest) String() string {
 func (*SignTest) ProtoMessage() {}
 
 func (x *SignTest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[31]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2250,7 +2649,7 @@ func (x *SignTest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignTest.ProtoReflect.Descriptor instead.
 func (*SignTest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SignTest) GetWins() int32 {
@@ -2288,7 +2687,7 @@ type QuestionChange struct {
 	Text       string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	Baseline   float64                `protobuf:"fixed64,3,opt,name=baseline,proto3" json:"baseline,omitempty"`
 	Candidate  float64                `protobuf:"fixed64,4,opt,name=candidate,proto3" json:"candidate,omitempty"`
-	// 0 if nothing relevant was found.
+	// 0 if nothing relevant was found, and for agents.
 	BaselineFirstRank  int32 `protobuf:"varint,5,opt,name=baseline_first_rank,json=baselineFirstRank,proto3" json:"baseline_first_rank,omitempty"`
 	CandidateFirstRank int32 `protobuf:"varint,6,opt,name=candidate_first_rank,json=candidateFirstRank,proto3" json:"candidate_first_rank,omitempty"`
 	unknownFields      protoimpl.UnknownFields
@@ -2297,7 +2696,7 @@ type QuestionChange struct {
 
 func (x *QuestionChange) Reset() {
 	*x = QuestionChange{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[32]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2309,7 +2708,7 @@ func (x *QuestionChange) String() string {
 func (*QuestionChange) ProtoMessage() {}
 
 func (x *QuestionChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[32]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2322,7 +2721,7 @@ func (x *QuestionChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuestionChange.ProtoReflect.Descriptor instead.
 func (*QuestionChange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *QuestionChange) GetQuestionId() string {
@@ -2371,7 +2770,7 @@ var File_ragd_v1_evaluate_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\n" +
-	"\x16ragd/v1/evaluate.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16ragd/v1/document.proto\x1a\x13ragd/v1/query.proto\"\xd1\x02\n" +
+	"\x16ragd/v1/evaluate.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/agent.proto\x1a\x16ragd/v1/document.proto\x1a\x13ragd/v1/query.proto\"\xd1\x02\n" +
 	"\vQuestionSet\x12\x19\n" +
 	"\bset_name\x18\x01 \x01(\tR\asetName\x12\x1d\n" +
 	"\n" +
@@ -2384,7 +2783,7 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\vcreate_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\"\xc4\x01\n" +
+	"updateTime\"\xf5\x01\n" +
 	"\bQuestion\x12\x1f\n" +
 	"\vquestion_id\x18\x01 \x01(\tR\n" +
 	"questionId\x12\x12\n" +
@@ -2392,7 +2791,8 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\brelevant\x18\x03 \x03(\v2\x11.ragd.v1.RelevantR\brelevant\x12\x16\n" +
 	"\x06answer\x18\x04 \x01(\tR\x06answer\x12\"\n" +
 	"\funanswerable\x18\x05 \x01(\bR\funanswerable\x12\x18\n" +
-	"\adrafted\x18\x06 \x01(\bR\adrafted\"\xa1\x01\n" +
+	"\adrafted\x18\x06 \x01(\bR\adrafted\x12/\n" +
+	"\x13alternative_answers\x18\a \x03(\tR\x12alternativeAnswers\"\xa1\x01\n" +
 	"\bRelevant\x12\x10\n" +
 	"\x03uri\x18\x01 \x01(\tR\x03uri\x12\x19\n" +
 	"\x05grade\x18\x02 \x01(\x01H\x00R\x05grade\x88\x01\x01\x12\"\n" +
@@ -2452,18 +2852,25 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\tnamespace\x18\x05 \x01(\tR\tnamespace\"q\n" +
 	"\x16DraftQuestionsResponse\x127\n" +
 	"\fquestion_set\x18\x01 \x01(\v2\x14.ragd.v1.QuestionSetR\vquestionSet\x12\x1e\n" +
-	"\x03job\x18\x02 \x01(\v2\f.ragd.v1.JobR\x03job\"\xfa\x01\n" +
+	"\x03job\x18\x02 \x01(\v2\f.ragd.v1.JobR\x03job\"\xab\x02\n" +
 	"\x16StartEvaluationRequest\x12\x19\n" +
 	"\bset_name\x18\x01 \x01(\tR\asetName\x123\n" +
 	"\x05query\x18\x02 \x01(\v2\x1b.ragd.v1.VectorQueryRequestH\x00R\x05query\x120\n" +
-	"\x05graph\x18\x03 \x01(\v2\x18.ragd.v1.GraphRagRequestH\x00R\x05graph\x12\f\n" +
+	"\x05graph\x18\x03 \x01(\v2\x18.ragd.v1.GraphRagRequestH\x00R\x05graph\x12/\n" +
+	"\x05agent\x18\a \x01(\v2\x17.ragd.v1.AnswerSettingsH\x00R\x05agent\x12\f\n" +
 	"\x01k\x18\x04 \x03(\x05R\x01k\x12 \n" +
 	"\tmin_score\x18\x05 \x01(\x01H\x01R\bminScore\x88\x01\x01\x12\x14\n" +
 	"\x05label\x18\x06 \x01(\tR\x05labelB\n" +
 	"\n" +
 	"\bsettingsB\f\n" +
 	"\n" +
-	"_min_score\"\x93\x04\n" +
+	"_min_score\"y\n" +
+	"\x0eAnswerSettings\x12\x1d\n" +
+	"\n" +
+	"agent_name\x18\x01 \x01(\tR\tagentName\x12\x1f\n" +
+	"\vjudge_model\x18\x02 \x01(\tR\n" +
+	"judgeModel\x12'\n" +
+	"\x0fdecline_pattern\x18\x03 \x01(\tR\x0edeclinePattern\"\xf0\x04\n" +
 	"\n" +
 	"Evaluation\x12#\n" +
 	"\revaluation_id\x18\x01 \x01(\tR\fevaluationId\x12\x19\n" +
@@ -2472,7 +2879,8 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"index_name\x18\x03 \x01(\tR\tindexName\x12\x14\n" +
 	"\x05label\x18\x04 \x01(\tR\x05label\x123\n" +
 	"\x05query\x18\x05 \x01(\v2\x1b.ragd.v1.VectorQueryRequestH\x00R\x05query\x120\n" +
-	"\x05graph\x18\x06 \x01(\v2\x18.ragd.v1.GraphRagRequestH\x00R\x05graph\x12\f\n" +
+	"\x05graph\x18\x06 \x01(\v2\x18.ragd.v1.GraphRagRequestH\x00R\x05graph\x12/\n" +
+	"\x05agent\x18\x0e \x01(\v2\x17.ragd.v1.AnswerSettingsH\x00R\x05agent\x12\f\n" +
 	"\x01k\x18\a \x03(\x05R\x01k\x12 \n" +
 	"\tmin_score\x18\b \x01(\x01H\x01R\bminScore\x88\x01\x01\x12%\n" +
 	"\x0equestion_count\x18\t \x01(\x05R\rquestionCount\x12-\n" +
@@ -2481,11 +2889,24 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\x03job\x18\v \x01(\v2\f.ragd.v1.JobR\x03job\x12,\n" +
 	"\bmeasures\x18\f \x03(\v2\x10.ragd.v1.MeasureR\bmeasures\x12;\n" +
 	"\vcreate_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTimeB\n" +
+	"createTime\x12*\n" +
+	"\x05usage\x18\x0f \x01(\v2\x14.ragd.v1.AnswerUsageR\x05usageB\n" +
 	"\n" +
 	"\bsettingsB\f\n" +
 	"\n" +
-	"_min_score\"Y\n" +
+	"_min_score\"\xca\x02\n" +
+	"\vAnswerUsage\x12\x14\n" +
+	"\x05steps\x18\x01 \x01(\x03R\x05steps\x12\x1d\n" +
+	"\n" +
+	"tool_calls\x18\x02 \x01(\x03R\ttoolCalls\x12!\n" +
+	"\finput_tokens\x18\x03 \x01(\x03R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\x04 \x01(\x03R\foutputTokens\x12\x12\n" +
+	"\x04cost\x18\x05 \x01(\x01R\x04cost\x12+\n" +
+	"\x11removed_citations\x18\x06 \x01(\x03R\x10removedCitations\x12\x1f\n" +
+	"\vjudge_calls\x18\a \x01(\x03R\n" +
+	"judgeCalls\x12,\n" +
+	"\x12judge_input_tokens\x18\b \x01(\x03R\x10judgeInputTokens\x12.\n" +
+	"\x13judge_output_tokens\x18\t \x01(\x03R\x11judgeOutputTokens\"Y\n" +
 	"\aMeasure\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value\x12\x10\n" +
@@ -2511,7 +2932,7 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"z\n" +
 	"\x1dListEvaluationResultsResponse\x121\n" +
 	"\aresults\x18\x01 \x03(\v2\x17.ragd.v1.QuestionResultR\aresults\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc9\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xfa\x02\n" +
 	"\x0eQuestionResult\x12\x1f\n" +
 	"\vquestion_id\x18\x01 \x01(\tR\n" +
 	"questionId\x12\x12\n" +
@@ -2524,9 +2945,25 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\n" +
 	"latency_ms\x18\a \x01(\x01R\tlatencyMs\x12\x18\n" +
 	"\amissing\x18\b \x03(\tR\amissing\x12(\n" +
-	"\x04hits\x18\t \x03(\v2\x14.ragd.v1.QuestionHitR\x04hitsB\f\n" +
+	"\x04hits\x18\t \x03(\v2\x14.ragd.v1.QuestionHitR\x04hits\x12/\n" +
+	"\x06answer\x18\n" +
+	" \x01(\v2\x17.ragd.v1.QuestionAnswerR\x06answerB\f\n" +
 	"\n" +
-	"_top_score\"\x8b\x01\n" +
+	"_top_score\"\xc5\x01\n" +
+	"\x0eQuestionAnswer\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1f\n" +
+	"\bdeclined\x18\x03 \x01(\bH\x00R\bdeclined\x88\x01\x01\x12)\n" +
+	"\x05usage\x18\x04 \x01(\v2\x13.ragd.v1.AgentUsageR\x05usage\x120\n" +
+	"\averdict\x18\x05 \x01(\v2\x16.ragd.v1.AnswerVerdictR\averdictB\v\n" +
+	"\t_declined\"\xae\x01\n" +
+	"\rAnswerVerdict\x12\x14\n" +
+	"\x05error\x18\x01 \x01(\tR\x05error\x12%\n" +
+	"\vcorrectness\x18\x02 \x01(\x01H\x00R\vcorrectness\x88\x01\x01\x12'\n" +
+	"\ffaithfulness\x18\x03 \x01(\x01H\x01R\ffaithfulness\x88\x01\x01\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reasonB\x0e\n" +
+	"\f_correctnessB\x0f\n" +
+	"\r_faithfulness\"\x8b\x01\n" +
 	"\vQuestionHit\x12\x10\n" +
 	"\x03uri\x18\x01 \x01(\tR\x03uri\x12\x1d\n" +
 	"\n" +
@@ -2599,7 +3036,7 @@ func file_ragd_v1_evaluate_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_evaluate_proto_rawDescData
 }
 
-var file_ragd_v1_evaluate_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_ragd_v1_evaluate_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_ragd_v1_evaluate_proto_goTypes = []any{
 	(*QuestionSet)(nil),                   // 0: ragd.v1.QuestionSet
 	(*Question)(nil),                      // 1: ragd.v1.Question
@@ -2618,86 +3055,97 @@ var file_ragd_v1_evaluate_proto_goTypes = []any{
 	(*DraftQuestionsRequest)(nil),         // 14: ragd.v1.DraftQuestionsRequest
 	(*DraftQuestionsResponse)(nil),        // 15: ragd.v1.DraftQuestionsResponse
 	(*StartEvaluationRequest)(nil),        // 16: ragd.v1.StartEvaluationRequest
-	(*Evaluation)(nil),                    // 17: ragd.v1.Evaluation
-	(*Measure)(nil),                       // 18: ragd.v1.Measure
-	(*GetEvaluationRequest)(nil),          // 19: ragd.v1.GetEvaluationRequest
-	(*ListEvaluationsRequest)(nil),        // 20: ragd.v1.ListEvaluationsRequest
-	(*ListEvaluationsResponse)(nil),       // 21: ragd.v1.ListEvaluationsResponse
-	(*DeleteEvaluationRequest)(nil),       // 22: ragd.v1.DeleteEvaluationRequest
-	(*DeleteEvaluationResponse)(nil),      // 23: ragd.v1.DeleteEvaluationResponse
-	(*ListEvaluationResultsRequest)(nil),  // 24: ragd.v1.ListEvaluationResultsRequest
-	(*ListEvaluationResultsResponse)(nil), // 25: ragd.v1.ListEvaluationResultsResponse
-	(*QuestionResult)(nil),                // 26: ragd.v1.QuestionResult
-	(*QuestionHit)(nil),                   // 27: ragd.v1.QuestionHit
-	(*CompareEvaluationsRequest)(nil),     // 28: ragd.v1.CompareEvaluationsRequest
-	(*EvaluationComparison)(nil),          // 29: ragd.v1.EvaluationComparison
-	(*MeasureDifference)(nil),             // 30: ragd.v1.MeasureDifference
-	(*SignTest)(nil),                      // 31: ragd.v1.SignTest
-	(*QuestionChange)(nil),                // 32: ragd.v1.QuestionChange
-	(*timestamppb.Timestamp)(nil),         // 33: google.protobuf.Timestamp
-	(*Job)(nil),                           // 34: ragd.v1.Job
-	(*VectorQueryRequest)(nil),            // 35: ragd.v1.VectorQueryRequest
-	(*GraphRagRequest)(nil),               // 36: ragd.v1.GraphRagRequest
+	(*AnswerSettings)(nil),                // 17: ragd.v1.AnswerSettings
+	(*Evaluation)(nil),                    // 18: ragd.v1.Evaluation
+	(*AnswerUsage)(nil),                   // 19: ragd.v1.AnswerUsage
+	(*Measure)(nil),                       // 20: ragd.v1.Measure
+	(*GetEvaluationRequest)(nil),          // 21: ragd.v1.GetEvaluationRequest
+	(*ListEvaluationsRequest)(nil),        // 22: ragd.v1.ListEvaluationsRequest
+	(*ListEvaluationsResponse)(nil),       // 23: ragd.v1.ListEvaluationsResponse
+	(*DeleteEvaluationRequest)(nil),       // 24: ragd.v1.DeleteEvaluationRequest
+	(*DeleteEvaluationResponse)(nil),      // 25: ragd.v1.DeleteEvaluationResponse
+	(*ListEvaluationResultsRequest)(nil),  // 26: ragd.v1.ListEvaluationResultsRequest
+	(*ListEvaluationResultsResponse)(nil), // 27: ragd.v1.ListEvaluationResultsResponse
+	(*QuestionResult)(nil),                // 28: ragd.v1.QuestionResult
+	(*QuestionAnswer)(nil),                // 29: ragd.v1.QuestionAnswer
+	(*AnswerVerdict)(nil),                 // 30: ragd.v1.AnswerVerdict
+	(*QuestionHit)(nil),                   // 31: ragd.v1.QuestionHit
+	(*CompareEvaluationsRequest)(nil),     // 32: ragd.v1.CompareEvaluationsRequest
+	(*EvaluationComparison)(nil),          // 33: ragd.v1.EvaluationComparison
+	(*MeasureDifference)(nil),             // 34: ragd.v1.MeasureDifference
+	(*SignTest)(nil),                      // 35: ragd.v1.SignTest
+	(*QuestionChange)(nil),                // 36: ragd.v1.QuestionChange
+	(*timestamppb.Timestamp)(nil),         // 37: google.protobuf.Timestamp
+	(*Job)(nil),                           // 38: ragd.v1.Job
+	(*VectorQueryRequest)(nil),            // 39: ragd.v1.VectorQueryRequest
+	(*GraphRagRequest)(nil),               // 40: ragd.v1.GraphRagRequest
+	(*AgentUsage)(nil),                    // 41: ragd.v1.AgentUsage
 }
 var file_ragd_v1_evaluate_proto_depIdxs = []int32{
-	33, // 0: ragd.v1.QuestionSet.create_time:type_name -> google.protobuf.Timestamp
-	33, // 1: ragd.v1.QuestionSet.update_time:type_name -> google.protobuf.Timestamp
+	37, // 0: ragd.v1.QuestionSet.create_time:type_name -> google.protobuf.Timestamp
+	37, // 1: ragd.v1.QuestionSet.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 2: ragd.v1.Question.relevant:type_name -> ragd.v1.Relevant
 	1,  // 3: ragd.v1.CreateQuestionSetRequest.questions:type_name -> ragd.v1.Question
 	0,  // 4: ragd.v1.ListQuestionSetsResponse.question_sets:type_name -> ragd.v1.QuestionSet
 	1,  // 5: ragd.v1.PutQuestionsRequest.questions:type_name -> ragd.v1.Question
 	1,  // 6: ragd.v1.ListQuestionsResponse.questions:type_name -> ragd.v1.Question
 	0,  // 7: ragd.v1.DraftQuestionsResponse.question_set:type_name -> ragd.v1.QuestionSet
-	34, // 8: ragd.v1.DraftQuestionsResponse.job:type_name -> ragd.v1.Job
-	35, // 9: ragd.v1.StartEvaluationRequest.query:type_name -> ragd.v1.VectorQueryRequest
-	36, // 10: ragd.v1.StartEvaluationRequest.graph:type_name -> ragd.v1.GraphRagRequest
-	35, // 11: ragd.v1.Evaluation.query:type_name -> ragd.v1.VectorQueryRequest
-	36, // 12: ragd.v1.Evaluation.graph:type_name -> ragd.v1.GraphRagRequest
-	34, // 13: ragd.v1.Evaluation.job:type_name -> ragd.v1.Job
-	18, // 14: ragd.v1.Evaluation.measures:type_name -> ragd.v1.Measure
-	33, // 15: ragd.v1.Evaluation.create_time:type_name -> google.protobuf.Timestamp
-	17, // 16: ragd.v1.ListEvaluationsResponse.evaluations:type_name -> ragd.v1.Evaluation
-	26, // 17: ragd.v1.ListEvaluationResultsResponse.results:type_name -> ragd.v1.QuestionResult
-	18, // 18: ragd.v1.QuestionResult.measures:type_name -> ragd.v1.Measure
-	27, // 19: ragd.v1.QuestionResult.hits:type_name -> ragd.v1.QuestionHit
-	30, // 20: ragd.v1.EvaluationComparison.differences:type_name -> ragd.v1.MeasureDifference
-	32, // 21: ragd.v1.EvaluationComparison.changes:type_name -> ragd.v1.QuestionChange
-	31, // 22: ragd.v1.MeasureDifference.sign_test:type_name -> ragd.v1.SignTest
-	3,  // 23: ragd.v1.EvaluateService.CreateQuestionSet:input_type -> ragd.v1.CreateQuestionSetRequest
-	4,  // 24: ragd.v1.EvaluateService.GetQuestionSet:input_type -> ragd.v1.GetQuestionSetRequest
-	5,  // 25: ragd.v1.EvaluateService.ListQuestionSets:input_type -> ragd.v1.ListQuestionSetsRequest
-	7,  // 26: ragd.v1.EvaluateService.UpdateQuestionSet:input_type -> ragd.v1.UpdateQuestionSetRequest
-	8,  // 27: ragd.v1.EvaluateService.DeleteQuestionSet:input_type -> ragd.v1.DeleteQuestionSetRequest
-	10, // 28: ragd.v1.EvaluateService.PutQuestions:input_type -> ragd.v1.PutQuestionsRequest
-	11, // 29: ragd.v1.EvaluateService.ListQuestions:input_type -> ragd.v1.ListQuestionsRequest
-	13, // 30: ragd.v1.EvaluateService.DeleteQuestions:input_type -> ragd.v1.DeleteQuestionsRequest
-	14, // 31: ragd.v1.EvaluateService.DraftQuestions:input_type -> ragd.v1.DraftQuestionsRequest
-	16, // 32: ragd.v1.EvaluateService.StartEvaluation:input_type -> ragd.v1.StartEvaluationRequest
-	19, // 33: ragd.v1.EvaluateService.GetEvaluation:input_type -> ragd.v1.GetEvaluationRequest
-	20, // 34: ragd.v1.EvaluateService.ListEvaluations:input_type -> ragd.v1.ListEvaluationsRequest
-	22, // 35: ragd.v1.EvaluateService.DeleteEvaluation:input_type -> ragd.v1.DeleteEvaluationRequest
-	24, // 36: ragd.v1.EvaluateService.ListEvaluationResults:input_type -> ragd.v1.ListEvaluationResultsRequest
-	28, // 37: ragd.v1.EvaluateService.CompareEvaluations:input_type -> ragd.v1.CompareEvaluationsRequest
-	0,  // 38: ragd.v1.EvaluateService.CreateQuestionSet:output_type -> ragd.v1.QuestionSet
-	0,  // 39: ragd.v1.EvaluateService.GetQuestionSet:output_type -> ragd.v1.QuestionSet
-	6,  // 40: ragd.v1.EvaluateService.ListQuestionSets:output_type -> ragd.v1.ListQuestionSetsResponse
-	0,  // 41: ragd.v1.EvaluateService.UpdateQuestionSet:output_type -> ragd.v1.QuestionSet
-	9,  // 42: ragd.v1.EvaluateService.DeleteQuestionSet:output_type -> ragd.v1.DeleteQuestionSetResponse
-	0,  // 43: ragd.v1.EvaluateService.PutQuestions:output_type -> ragd.v1.QuestionSet
-	12, // 44: ragd.v1.EvaluateService.ListQuestions:output_type -> ragd.v1.ListQuestionsResponse
-	0,  // 45: ragd.v1.EvaluateService.DeleteQuestions:output_type -> ragd.v1.QuestionSet
-	15, // 46: ragd.v1.EvaluateService.DraftQuestions:output_type -> ragd.v1.DraftQuestionsResponse
-	17, // 47: ragd.v1.EvaluateService.StartEvaluation:output_type -> ragd.v1.Evaluation
-	17, // 48: ragd.v1.EvaluateService.GetEvaluation:output_type -> ragd.v1.Evaluation
-	21, // 49: ragd.v1.EvaluateService.ListEvaluations:output_type -> ragd.v1.ListEvaluationsResponse
-	23, // 50: ragd.v1.EvaluateService.DeleteEvaluation:output_type -> ragd.v1.DeleteEvaluationResponse
-	25, // 51: ragd.v1.EvaluateService.ListEvaluationResults:output_type -> ragd.v1.ListEvaluationResultsResponse
-	29, // 52: ragd.v1.EvaluateService.CompareEvaluations:output_type -> ragd.v1.EvaluationComparison
-	38, // [38:53] is the sub-list for method output_type
-	23, // [23:38] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	38, // 8: ragd.v1.DraftQuestionsResponse.job:type_name -> ragd.v1.Job
+	39, // 9: ragd.v1.StartEvaluationRequest.query:type_name -> ragd.v1.VectorQueryRequest
+	40, // 10: ragd.v1.StartEvaluationRequest.graph:type_name -> ragd.v1.GraphRagRequest
+	17, // 11: ragd.v1.StartEvaluationRequest.agent:type_name -> ragd.v1.AnswerSettings
+	39, // 12: ragd.v1.Evaluation.query:type_name -> ragd.v1.VectorQueryRequest
+	40, // 13: ragd.v1.Evaluation.graph:type_name -> ragd.v1.GraphRagRequest
+	17, // 14: ragd.v1.Evaluation.agent:type_name -> ragd.v1.AnswerSettings
+	38, // 15: ragd.v1.Evaluation.job:type_name -> ragd.v1.Job
+	20, // 16: ragd.v1.Evaluation.measures:type_name -> ragd.v1.Measure
+	37, // 17: ragd.v1.Evaluation.create_time:type_name -> google.protobuf.Timestamp
+	19, // 18: ragd.v1.Evaluation.usage:type_name -> ragd.v1.AnswerUsage
+	18, // 19: ragd.v1.ListEvaluationsResponse.evaluations:type_name -> ragd.v1.Evaluation
+	28, // 20: ragd.v1.ListEvaluationResultsResponse.results:type_name -> ragd.v1.QuestionResult
+	20, // 21: ragd.v1.QuestionResult.measures:type_name -> ragd.v1.Measure
+	31, // 22: ragd.v1.QuestionResult.hits:type_name -> ragd.v1.QuestionHit
+	29, // 23: ragd.v1.QuestionResult.answer:type_name -> ragd.v1.QuestionAnswer
+	41, // 24: ragd.v1.QuestionAnswer.usage:type_name -> ragd.v1.AgentUsage
+	30, // 25: ragd.v1.QuestionAnswer.verdict:type_name -> ragd.v1.AnswerVerdict
+	34, // 26: ragd.v1.EvaluationComparison.differences:type_name -> ragd.v1.MeasureDifference
+	36, // 27: ragd.v1.EvaluationComparison.changes:type_name -> ragd.v1.QuestionChange
+	35, // 28: ragd.v1.MeasureDifference.sign_test:type_name -> ragd.v1.SignTest
+	3,  // 29: ragd.v1.EvaluateService.CreateQuestionSet:input_type -> ragd.v1.CreateQuestionSetRequest
+	4,  // 30: ragd.v1.EvaluateService.GetQuestionSet:input_type -> ragd.v1.GetQuestionSetRequest
+	5,  // 31: ragd.v1.EvaluateService.ListQuestionSets:input_type -> ragd.v1.ListQuestionSetsRequest
+	7,  // 32: ragd.v1.EvaluateService.UpdateQuestionSet:input_type -> ragd.v1.UpdateQuestionSetRequest
+	8,  // 33: ragd.v1.EvaluateService.DeleteQuestionSet:input_type -> ragd.v1.DeleteQuestionSetRequest
+	10, // 34: ragd.v1.EvaluateService.PutQuestions:input_type -> ragd.v1.PutQuestionsRequest
+	11, // 35: ragd.v1.EvaluateService.ListQuestions:input_type -> ragd.v1.ListQuestionsRequest
+	13, // 36: ragd.v1.EvaluateService.DeleteQuestions:input_type -> ragd.v1.DeleteQuestionsRequest
+	14, // 37: ragd.v1.EvaluateService.DraftQuestions:input_type -> ragd.v1.DraftQuestionsRequest
+	16, // 38: ragd.v1.EvaluateService.StartEvaluation:input_type -> ragd.v1.StartEvaluationRequest
+	21, // 39: ragd.v1.EvaluateService.GetEvaluation:input_type -> ragd.v1.GetEvaluationRequest
+	22, // 40: ragd.v1.EvaluateService.ListEvaluations:input_type -> ragd.v1.ListEvaluationsRequest
+	24, // 41: ragd.v1.EvaluateService.DeleteEvaluation:input_type -> ragd.v1.DeleteEvaluationRequest
+	26, // 42: ragd.v1.EvaluateService.ListEvaluationResults:input_type -> ragd.v1.ListEvaluationResultsRequest
+	32, // 43: ragd.v1.EvaluateService.CompareEvaluations:input_type -> ragd.v1.CompareEvaluationsRequest
+	0,  // 44: ragd.v1.EvaluateService.CreateQuestionSet:output_type -> ragd.v1.QuestionSet
+	0,  // 45: ragd.v1.EvaluateService.GetQuestionSet:output_type -> ragd.v1.QuestionSet
+	6,  // 46: ragd.v1.EvaluateService.ListQuestionSets:output_type -> ragd.v1.ListQuestionSetsResponse
+	0,  // 47: ragd.v1.EvaluateService.UpdateQuestionSet:output_type -> ragd.v1.QuestionSet
+	9,  // 48: ragd.v1.EvaluateService.DeleteQuestionSet:output_type -> ragd.v1.DeleteQuestionSetResponse
+	0,  // 49: ragd.v1.EvaluateService.PutQuestions:output_type -> ragd.v1.QuestionSet
+	12, // 50: ragd.v1.EvaluateService.ListQuestions:output_type -> ragd.v1.ListQuestionsResponse
+	0,  // 51: ragd.v1.EvaluateService.DeleteQuestions:output_type -> ragd.v1.QuestionSet
+	15, // 52: ragd.v1.EvaluateService.DraftQuestions:output_type -> ragd.v1.DraftQuestionsResponse
+	18, // 53: ragd.v1.EvaluateService.StartEvaluation:output_type -> ragd.v1.Evaluation
+	18, // 54: ragd.v1.EvaluateService.GetEvaluation:output_type -> ragd.v1.Evaluation
+	23, // 55: ragd.v1.EvaluateService.ListEvaluations:output_type -> ragd.v1.ListEvaluationsResponse
+	25, // 56: ragd.v1.EvaluateService.DeleteEvaluation:output_type -> ragd.v1.DeleteEvaluationResponse
+	27, // 57: ragd.v1.EvaluateService.ListEvaluationResults:output_type -> ragd.v1.ListEvaluationResultsResponse
+	33, // 58: ragd.v1.EvaluateService.CompareEvaluations:output_type -> ragd.v1.EvaluationComparison
+	44, // [44:59] is the sub-list for method output_type
+	29, // [29:44] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_evaluate_proto_init() }
@@ -2705,6 +3153,7 @@ func file_ragd_v1_evaluate_proto_init() {
 	if File_ragd_v1_evaluate_proto != nil {
 		return
 	}
+	file_ragd_v1_agent_proto_init()
 	file_ragd_v1_document_proto_init()
 	file_ragd_v1_query_proto_init()
 	file_ragd_v1_evaluate_proto_msgTypes[2].OneofWrappers = []any{}
@@ -2713,19 +3162,23 @@ func file_ragd_v1_evaluate_proto_init() {
 	file_ragd_v1_evaluate_proto_msgTypes[16].OneofWrappers = []any{
 		(*StartEvaluationRequest_Query)(nil),
 		(*StartEvaluationRequest_Graph)(nil),
+		(*StartEvaluationRequest_Agent)(nil),
 	}
-	file_ragd_v1_evaluate_proto_msgTypes[17].OneofWrappers = []any{
+	file_ragd_v1_evaluate_proto_msgTypes[18].OneofWrappers = []any{
 		(*Evaluation_Query)(nil),
 		(*Evaluation_Graph)(nil),
+		(*Evaluation_Agent)(nil),
 	}
-	file_ragd_v1_evaluate_proto_msgTypes[26].OneofWrappers = []any{}
+	file_ragd_v1_evaluate_proto_msgTypes[28].OneofWrappers = []any{}
+	file_ragd_v1_evaluate_proto_msgTypes[29].OneofWrappers = []any{}
+	file_ragd_v1_evaluate_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_evaluate_proto_rawDesc), len(file_ragd_v1_evaluate_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   33,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -110,10 +110,13 @@ type EvaluateServiceClient interface {
 	// relevant span. Errors: NOT_FOUND; FAILED_PRECONDITION while another draft of the set is
 	// under way; INVALID_ARGUMENT for a model that cannot be used.
 	DraftQuestions(context.Context, *v1.DraftQuestionsRequest) (*v1.DraftQuestionsResponse, error)
-	// StartEvaluation starts a job that asks every question of a set with the settings of a
-	// query and measures the answers. It asks the first question at once, so that settings
-	// that cannot be used are rejected. Of the request context only the filter applies.
-	// Errors: those of the query; NOT_FOUND; FAILED_PRECONDITION for a set without questions.
+	// StartEvaluation starts a job that asks every question of a set and measures what comes back.
+	// With the settings of a query it asks the first question at once, so that settings that cannot
+	// be used are rejected, and of the request context only the filter applies. An agent is asked
+	// with the caller's rights to read, bounds and request context, without values of secret keys; a
+	// question that fails does not end the job. Errors: those of the query; NOT_FOUND, also for an
+	// agent that the caller may not ask; INVALID_ARGUMENT for a model that cannot be used;
+	// FAILED_PRECONDITION for a set without questions.
 	StartEvaluation(context.Context, *v1.StartEvaluationRequest) (*v1.Evaluation, error)
 	// GetEvaluation returns an evaluation with its job and, once that has succeeded, its
 	// measures. Errors: NOT_FOUND.
@@ -127,8 +130,8 @@ type EvaluateServiceClient interface {
 	ListEvaluationResults(context.Context, *v1.ListEvaluationResultsRequest) (*v1.ListEvaluationResultsResponse, error)
 	// CompareEvaluations compares two evaluations question by question. Questions that only
 	// one of them has, or that were changed between them, are left out. Errors: NOT_FOUND;
-	// FAILED_PRECONDITION for one that has not succeeded, whose results are no longer kept, or
-	// that have no question or no k in common.
+	// FAILED_PRECONDITION for one that has not succeeded, whose results are no longer kept, for two
+	// that have no question or no k in common, and for one of an index and one of an agent.
 	CompareEvaluations(context.Context, *v1.CompareEvaluationsRequest) (*v1.EvaluationComparison, error)
 }
 
@@ -427,10 +430,13 @@ type EvaluateServiceHandler interface {
 	// relevant span. Errors: NOT_FOUND; FAILED_PRECONDITION while another draft of the set is
 	// under way; INVALID_ARGUMENT for a model that cannot be used.
 	DraftQuestions(context.Context, *v1.DraftQuestionsRequest) (*v1.DraftQuestionsResponse, error)
-	// StartEvaluation starts a job that asks every question of a set with the settings of a
-	// query and measures the answers. It asks the first question at once, so that settings
-	// that cannot be used are rejected. Of the request context only the filter applies.
-	// Errors: those of the query; NOT_FOUND; FAILED_PRECONDITION for a set without questions.
+	// StartEvaluation starts a job that asks every question of a set and measures what comes back.
+	// With the settings of a query it asks the first question at once, so that settings that cannot
+	// be used are rejected, and of the request context only the filter applies. An agent is asked
+	// with the caller's rights to read, bounds and request context, without values of secret keys; a
+	// question that fails does not end the job. Errors: those of the query; NOT_FOUND, also for an
+	// agent that the caller may not ask; INVALID_ARGUMENT for a model that cannot be used;
+	// FAILED_PRECONDITION for a set without questions.
 	StartEvaluation(context.Context, *v1.StartEvaluationRequest) (*v1.Evaluation, error)
 	// GetEvaluation returns an evaluation with its job and, once that has succeeded, its
 	// measures. Errors: NOT_FOUND.
@@ -444,8 +450,8 @@ type EvaluateServiceHandler interface {
 	ListEvaluationResults(context.Context, *v1.ListEvaluationResultsRequest) (*v1.ListEvaluationResultsResponse, error)
 	// CompareEvaluations compares two evaluations question by question. Questions that only
 	// one of them has, or that were changed between them, are left out. Errors: NOT_FOUND;
-	// FAILED_PRECONDITION for one that has not succeeded, whose results are no longer kept, or
-	// that have no question or no k in common.
+	// FAILED_PRECONDITION for one that has not succeeded, whose results are no longer kept, for two
+	// that have no question or no k in common, and for one of an index and one of an agent.
 	CompareEvaluations(context.Context, *v1.CompareEvaluationsRequest) (*v1.EvaluationComparison, error)
 }
 

@@ -423,9 +423,11 @@ CREATE TABLE ragd_shared.evaluations (
     index_name text NOT NULL,
     access text NOT NULL,
     settings jsonb NOT NULL,
+    delegation jsonb,
     question_count integer NOT NULL,
     job_id uuid NOT NULL,
     estimates jsonb,
+    usage jsonb DEFAULT '{}'::jsonb NOT NULL,
     unanswerable integer DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
