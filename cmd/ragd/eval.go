@@ -29,10 +29,11 @@ import (
 func (p *program) evalCommand() *cobra.Command {
 	cmd := p.clientFlags(&cobra.Command{
 		Use:   "eval",
-		Short: "Measure retrieval with questions whose answers are known",
-		Long: `Measure retrieval with questions whose answers are known: the commands below keep
-question sets in the service, run them there and compare runs. With --queries instead
-of a command, this one asks the questions of a file at once and keeps nothing.
+		Short: "Measure retrieval and answers with questions whose answers are known",
+		Long: `Measure retrieval and answers with questions whose answers are known: the commands
+below keep question sets in the service, run them there and compare runs. With --queries
+instead of a command, this one asks the questions of a file at once and keeps nothing.
+With --answers it asks an agent the questions of a set; see further below.
 
 Ask questions whose relevant documents are known and print how well they were
 found, for each search mode:
@@ -60,12 +61,32 @@ document that the index does not have is an error that names the line, unless
 first.
 
 The service keeps embeddings of questions, so a mode that runs second finds them
-made.`,
+made.
+
+With --answers the service asks an agent every question of a set. The run is kept like
+those of "ragd eval run": "ragd eval runs" lists it, "ragd eval show" shows its
+questions, "ragd eval compare" compares two.
+
+  exactMatch, f1        the answer against the reference answers of the question, as SQuAD
+                        compares short answers
+  citationPrecision     share of the cited passages that are relevant
+  citationRecall        share of what is relevant that is cited
+  declinedAnswerable,   share of the answerable and of the unanswerable questions for which
+  declinedUnanswerable  the agent said that it does not know
+  correctness           how far the answer says what the reference answers say, and
+  faithfulness          how far the cited passages say what the answer does: by --judge
+  failed, judgeFailed   share of the questions without an answer, and of the answers
+                        without a verdict that can be used
+  tokens, cost          of the agent for a question
+
+The agent has the rights of your key to read.`,
 		Example: `  ragd eval --index handbook --queries examples/questions.jsonl --per-question
   ragd eval --index squad --corpus corpus.jsonl.gz --queries queries.jsonl.gz --qrels qrels.tsv.gz
   ragd eval --index squad --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode hybrid --k 1,5,20 --json
   ragd eval --index wiki --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode keyword --graph
-  ragd eval --index wiki --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode hybrid --rerank lexical`,
+  ragd eval --index wiki --queries queries.jsonl.gz --qrels qrels.tsv.gz --mode hybrid --rerank lexical
+  ragd eval --answers --agent lawyer --set contracts
+  ragd eval --answers --agent lawyer --set contracts --judge openai/gpt-5 --label "shorter instructions"`,
 		Args: arguments(),
 	})
 	flags := cmd.Flags()
@@ -80,7 +101,11 @@ made.`,
 	reranker := rerankerFlag(flags, "measure each mode reranked too")
 	ks := flags.IntSlice("k", []int{5, 10}, "how many documents are looked at")
 	concurrency := flags.Int("concurrency", 4, "queries, or uploads, at once")
+	answers := evalAnswersFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if answers.wanted(cmd) {
+			return p.evalAnswers(cmd, answers)
+		}
 		e := evaluation{concurrency: *concurrency, ks: *ks, perQuestion: *perQuestion}
 		var err error
 		if e.modes, err = searchModes(*mode); err != nil {
@@ -99,7 +124,7 @@ made.`,
 		}
 		switch {
 		case *queries == "":
-			return usagef("--queries is missing")
+			return usagef("--queries or --answers is missing")
 		case *concurrency < 1 || len(*ks) == 0 || slices.Min(*ks) < 1:
 			return usagef("--k and --concurrency must be at least 1")
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/schollz/progressbar/v3"
@@ -47,6 +48,7 @@ func (p *program) evalRun() *cobra.Command {
 		Short: "Run a question set with the settings of a query",
 		Long: `Have the service ask every question of a set and measure the answers. The run and its
 results are kept: "ragd eval runs" lists them, "ragd eval compare" compares two.
+"ragd eval --answers" asks an agent instead.
 
 --settings takes any fields of a query, as JSON: of VectorQueryRequest, or of
 GraphRagRequest with --graph. To compare two embedding models, make a second index
@@ -80,21 +82,26 @@ with the same documents and name it with --index.`,
 		if err := evalSettings(req, *graph, fields, settings(), reranker()); err != nil {
 			return err
 		}
-		started, err := c.evaluate.StartEvaluation(ctx, req)
-		if err != nil {
-			return err
-		}
-		if !*noWait {
-			if err := p.awaitJob(ctx, c, started.GetJob(), "asking"); err != nil {
-				return err
-			}
-			if started, err = c.evaluate.GetEvaluation(ctx, &ragdv1.GetEvaluationRequest{EvaluationId: started.GetEvaluationId()}); err != nil {
-				return err
-			}
-		}
-		return p.out.Show(started, showEvaluation(started))
+		return p.startEvaluation(ctx, c, req, *noWait)
 	})
 	return cmd
+}
+
+// startEvaluation starts a run, waits for its end unless noWait, and shows it.
+func (p *program) startEvaluation(ctx context.Context, c *client, req *ragdv1.StartEvaluationRequest, noWait bool) error {
+	started, err := c.evaluate.StartEvaluation(ctx, req)
+	if err != nil {
+		return err
+	}
+	if !noWait {
+		if err := p.awaitJob(ctx, c, started.GetJob(), "asking"); err != nil {
+			return err
+		}
+		if started, err = c.evaluate.GetEvaluation(ctx, &ragdv1.GetEvaluationRequest{EvaluationId: started.GetEvaluationId()}); err != nil {
+			return err
+		}
+	}
+	return p.out.Show(started, showEvaluation(started))
 }
 
 // evalSettings sets the query of an evaluation from fields that flags gave and others, which
@@ -134,6 +141,9 @@ func setReranker(into **ragdv1.Reranker, given *ragdv1.Reranker) {
 
 // settingsText describes the query of an evaluation in one line.
 func settingsText(e *ragdv1.Evaluation) string {
+	if a := e.GetAgent(); a != nil {
+		return answerSettingsText(a)
+	}
 	kind, query := "query", proto.Message(e.GetQuery())
 	if g := e.GetGraph(); g != nil {
 		kind, query = "graph", g
@@ -163,6 +173,9 @@ func showEvaluation(e *ragdv1.Evaluation) func(io.Writer) {
 			output.Field(w, "progress", jobProgress(e.GetJob()))
 			output.Field(w, "error", e.GetJob().GetError())
 		}
+		if u := e.GetUsage(); u != nil {
+			output.Field(w, "used", answerUsageText(u))
+		}
 		output.Field(w, "created", output.Stamp(e.GetCreateTime()))
 		if len(e.GetMeasures()) > 0 {
 			fmt.Fprintln(w, "\nMEASURE\tVALUE\t95% INTERVAL")
@@ -182,8 +195,11 @@ func questionsText(e *ragdv1.Evaluation) string {
 
 // measureText returns a value with as many digits as it deserves: a time is in ms.
 func measureText(name string, value float64) string {
-	if strings.HasSuffix(name, "Ms") {
+	switch {
+	case strings.HasSuffix(name, "Ms"), name == "tokens":
 		return fmt.Sprintf("%.1f", value)
+	case name == "cost":
+		return fmt.Sprintf("%.4g", value)
 	}
 	return fmt.Sprintf("%.3f", value)
 }
@@ -208,19 +224,29 @@ func (p *program) evalRuns() *cobra.Command {
 			return page.GetEvaluations(), page.GetNextPageToken(), err
 		})
 		return output.List(p.out, "runs", runs, "RUN SET INDEX STATUS MEASURES LABEL SETTINGS CREATED", func(e *ragdv1.Evaluation) []any {
-			var best []string
-			for _, m := range e.GetMeasures() {
-				if m.GetName() == "mrr" || strings.HasSuffix(m.GetName(), fmt.Sprintf("@%d", e.GetK()[0])) && !strings.HasPrefix(m.GetName(), "all") {
-					best = append(best, m.GetName()+" "+measureText(m.GetName(), m.GetValue()))
-				}
-			}
 			return []any{
-				e.GetEvaluationId(), e.GetSetName(), e.GetIndexName(), e.GetJob().GetStatus(), strings.Join(best, ", "), e.GetLabel(),
+				e.GetEvaluationId(), e.GetSetName(), e.GetIndexName(), e.GetJob().GetStatus(), mainMeasures(e), e.GetLabel(),
 				settingsText(e), output.Stamp(e.GetCreateTime()),
 			}
 		})
 	})
 	return cmd
+}
+
+// mainMeasures returns the measures that a list of runs shows.
+func mainMeasures(e *ragdv1.Evaluation) string {
+	names := []string{"correctness", "f1", "citationRecall", "failed"}
+	if e.GetAgent() == nil {
+		k := e.GetK()[0]
+		names = []string{fmt.Sprintf("recall@%d", k), fmt.Sprintf("ndcg@%d", k), "mrr"}
+	}
+	var all []string
+	for _, m := range e.GetMeasures() {
+		if slices.Contains(names, m.GetName()) {
+			all = append(all, m.GetName()+" "+measureText(m.GetName(), m.GetValue()))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 func (p *program) evalShow() *cobra.Command {
@@ -245,6 +271,9 @@ func (p *program) evalShow() *cobra.Command {
 			page, err := c.evaluate.ListEvaluationResults(ctx, &ragdv1.ListEvaluationResultsRequest{EvaluationId: args[0], PageSize: size, PageToken: token})
 			return page.GetResults(), page.GetNextPageToken(), err
 		})
+		if run.GetAgent() != nil {
+			return output.List(p.out, "results", results, answerColumns, answerRow)
+		}
 		most := run.GetK()[len(run.GetK())-1]
 		recall := fmt.Sprintf("recall@%d", most)
 		return output.List(p.out, "results", results, "QUESTION FIRST "+strings.ToUpper(recall)+" TOP MS TEXT MISSING", func(r *ragdv1.QuestionResult) []any {
@@ -294,7 +323,7 @@ sign test on them. Below come the questions that changed most.`,
   ragd eval compare 4711 4712 --measure recall@5 --limit 50`,
 		Args: arguments("BASELINE", "CANDIDATE"),
 	}
-	by := cmd.Flags().String("measure", "", "what the questions are sorted by: recall@k, ndcg@k, all@k or mrr (default ndcg at the largest k)")
+	by := cmd.Flags().String("measure", "", "what the questions are sorted by: recall@k, ndcg@k, all@k or mrr (default ndcg at the largest k); of answers any but the times (default correctness, else f1)")
 	limit := cmd.Flags().Int32("limit", 0, "questions to print (default 20)")
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
 		compared, err := c.evaluate.CompareEvaluations(ctx, &ragdv1.CompareEvaluationsRequest{BaselineId: args[0], CandidateId: args[1], Measure: *by, Limit: *limit})
@@ -326,13 +355,27 @@ func (p *program) printComparison(c *ragdv1.EvaluationComparison) error {
 		}
 		fmt.Fprintln(w)
 	}
-	if len(c.GetChanges()) > 0 {
-		fmt.Fprintf(w, "\nQUESTION\tFIRST\t%s\tTEXT\n", strings.ToUpper(c.GetMeasure()))
-	}
-	for _, q := range c.GetChanges() {
-		fmt.Fprintf(w, "%s\t%s\t%.2f -> %.2f\t%s\n", output.OneLine(q.GetQuestionId()), ranks(q), q.GetBaseline(), q.GetCandidate(), output.OneLine(q.GetText()))
+	name := c.GetMeasure()
+	ranked := name == "mrr" || strings.Contains(name, "@") // answers have no ranks
+	for i, q := range c.GetChanges() {
+		header, first := "", ""
+		if ranked {
+			header, first = "\tFIRST", "\t"+ranks(q)
+		}
+		if i == 0 {
+			fmt.Fprintf(w, "\nQUESTION%s\t%s\tTEXT\n", header, strings.ToUpper(name))
+		}
+		fmt.Fprintf(w, "%s%s\t%s -> %s\t%s\n", output.OneLine(q.GetQuestionId()), first, changeText(name, q.GetBaseline()), changeText(name, q.GetCandidate()), output.OneLine(q.GetText()))
 	}
 	return w.Flush()
+}
+
+// changeText returns the value of one question.
+func changeText(name string, value float64) string {
+	if name == "tokens" || name == "cost" {
+		return measureText(name, value)
+	}
+	return fmt.Sprintf("%.2f", value)
 }
 
 // signed returns a difference with its sign.

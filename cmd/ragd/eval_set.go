@@ -106,13 +106,13 @@ func (p *program) evalSetShow() *cobra.Command {
 
 // relevantText says what answers a question.
 func relevantText(q *ragdv1.Question) string {
-	switch {
-	case q.GetUnanswerable():
+	if q.GetUnanswerable() {
 		return "nothing"
-	case q.GetAnswer() != "":
-		return fmt.Sprintf("%q", q.GetAnswer())
 	}
 	var all []string
+	if q.GetAnswer() != "" {
+		all = append(all, fmt.Sprintf("%q", q.GetAnswer()))
+	}
 	for _, r := range q.GetRelevant() {
 		text := r.GetUri()
 		if r.StartByte != nil {
@@ -211,7 +211,7 @@ func (p *program) putQuestions(ctx context.Context, c *client, set string, quest
 		req := &ragdv1.PutQuestionsRequest{SetName: set}
 		for size := 0; len(questions) > 0 && len(req.Questions) < questionsPerCall && size < bytesPerCall; questions = questions[1:] {
 			q := questionOf(questions[0])
-			size += len(q.GetText()) + 100*len(q.GetRelevant())
+			size += len(q.GetText()) + 100*len(q.GetRelevant()) + len(q.GetAnswer()) + len(strings.Join(q.GetAlternativeAnswers(), ""))
 			req.Questions = append(req.Questions, q)
 		}
 		var err error
@@ -224,7 +224,7 @@ func (p *program) putQuestions(ctx context.Context, c *client, set string, quest
 
 // questionOf converts a question of a file.
 func questionOf(q evaluate.Question) *ragdv1.Question {
-	out := &ragdv1.Question{QuestionId: q.ID, Text: q.Text, Answer: q.Answer, Unanswerable: q.Unanswerable, Drafted: q.Drafted}
+	out := &ragdv1.Question{QuestionId: q.ID, Text: q.Text, Answer: q.Answer, AlternativeAnswers: q.AlternativeAnswers, Unanswerable: q.Unanswerable, Drafted: q.Drafted}
 	for _, r := range q.Relevant {
 		relevant := &ragdv1.Relevant{Uri: r.URI}
 		if r.Grade != 1 {
@@ -241,7 +241,7 @@ func questionOf(q evaluate.Question) *ragdv1.Question {
 
 // fileQuestion converts a question for a file.
 func fileQuestion(q *ragdv1.Question) evaluate.Question {
-	out := evaluate.Question{ID: q.GetQuestionId(), Text: q.GetText(), Answer: q.GetAnswer(), Unanswerable: q.GetUnanswerable(), Drafted: q.GetDrafted()}
+	out := evaluate.Question{ID: q.GetQuestionId(), Text: q.GetText(), Answer: q.GetAnswer(), AlternativeAnswers: q.GetAlternativeAnswers(), Unanswerable: q.GetUnanswerable(), Drafted: q.GetDrafted()}
 	for _, r := range q.GetRelevant() {
 		relevant := evaluate.Relevant{URI: r.GetUri(), Grade: 1}
 		if r.Grade != nil {
