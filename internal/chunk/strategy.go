@@ -149,7 +149,7 @@ var mediaTypes = map[string]kind{
 var extensions = map[string]kind{
 	".html": {HTML, ""}, ".htm": {HTML, ""}, ".xhtml": {HTML, ""},
 	".md": {Markdown, ""}, ".markdown": {Markdown, ""}, ".mdown": {Markdown, ""}, ".mkd": {Markdown, ""}, ".mdx": {Markdown, ""},
-	".json": {JSON, ""}, ".geojson": {JSON, ""}, ".jsonld": {JSON, ""}, ".webmanifest": {JSON, ""}, ".ipynb": {JSON, ""},
+	".json": {JSON, ""}, ".geojson": {JSON, ""}, ".jsonld": {JSON, ""}, ".webmanifest": {JSON, ""}, ".ipynb": {Markdown, ""},
 	".tex": {LaTeX, ""}, ".latex": {LaTeX, ""}, ".ltx": {LaTeX, ""},
 	".rst": {Recursive, "rst"},
 	".c":   {Recursive, "c"}, ".h": {Recursive, "c"},

@@ -16,8 +16,8 @@ import (
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// Members yields the files of a zip, tar or gzipped tar archive in the order of the
-// archive. It skips folders, links, hidden files and __MACOSX. A member that cannot be
+// Members yields the files of a zip, tar or gzipped tar archive or the messages of a mailbox
+// in their order. It skips folders, links, hidden files and __MACOSX. A member that cannot be
 // read is yielded with its FileName and an error; an archive that cannot be read any
 // further ends the sequence with an error and no FileName.
 func Members(src Source) iter.Seq2[Source, error] { return members(src, newBudget()) }
@@ -32,6 +32,8 @@ func members(src Source, b *budget) iter.Seq2[Source, error] {
 			zipMembers(src.Content, b, yield)
 		case format == Tar:
 			tarMembers(src.Content, b, yield)
+		case format == Mailbox:
+			mailboxMembers(src.Content, b, yield)
 		default:
 			yield(Source{}, fault.Field("content", "is a %s file, not an archive", format.Name()))
 		}
@@ -182,9 +184,17 @@ func (p *parser) member(ctx context.Context, src Source) error {
 	}
 	p.doc.ContentType = joinedType
 	name := textlimit.OneLine(path.Clean(strings.ReplaceAll(src.FileName, `\`, "/")), maxProperty)
-	return p.text.span(Span{Kind: Member, Name: name}, func() error {
-		p.text.block("# " + name)
-		p.text.write("\n\n")
+	p.append(Span{Kind: Member, Name: name}, "# "+name, inner)
+	return nil
+}
+
+// append appends the text of a file within this one under a heading, with its spans.
+func (p *parser) append(as Span, heading string, inner Document) {
+	_ = p.text.span(as, func() error {
+		p.text.block(heading)
+		if p.text.Len() > 0 {
+			p.text.write("\n\n")
+		}
 		start := p.text.Len()
 		p.text.write(inner.Text)
 		if p.text.full {

@@ -2,9 +2,7 @@ package parse
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
-	"io"
 	"strings"
 	"unicode"
 )
@@ -15,42 +13,32 @@ func (p *parser) csv(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := csv.NewReader(strings.NewReader(text))
-	r.Comma = delimiter(text)
-	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord, r.TrimLeadingSpace = -1, true, true, true
-	var t table
-	for number := 0; ; number++ {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			t.finish(&p.text)
-			return nil
-		}
-		if err != nil {
-			return broken(p.format, err)
-		}
-		if number%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		line, _ := r.FieldPos(0)
+	d := dialectOf(text, strings.HasSuffix(strings.ToLower(p.src.FileName), ".tsv") || strings.HasPrefix(p.src.ContentType, "text/tab-separated-values"))
+	err = p.records(ctx, d, text)
+	if errors.Is(err, errQuote) {
+		// A quote that is never closed is a character like any other, such as that of inches.
+		d.quote, p.text = noQuote, textBuilder{}
+		d.describe(text)
+		err = p.records(ctx, d, text)
+	}
+	return err
+}
+
+// records writes a line for each record of a table.
+func (p *parser) records(ctx context.Context, d dialect, text string) error {
+	t := table{begun: !d.hasNames}
+	err := d.records(ctx, text, func(line int, row []string) bool {
+		named := t.begun
 		start := p.text.Len()
 		t.row(&p.text, row)
 		p.text.numbered(start, Span{Kind: Line, Number: line})
-		if p.text.full {
-			return nil
+		if t.begun && !named {
+			p.property("columns", d.columns(t.columns))
 		}
-	}
-}
-
-// delimiter returns the character that separates most fields of the first line.
-func delimiter(text string) rune {
-	line, _, _ := strings.Cut(text, "\n")
-	best, most := ',', 0
-	for _, r := range ",;\t|" {
-		if n := strings.Count(line, string(r)); n > most {
-			best, most = r, n
-		}
-	}
-	return best
+		return !p.text.full
+	})
+	t.finish(&p.text)
+	return err
 }
 
 // table writes the rows of a table as lines of "column: value; column: value", so that

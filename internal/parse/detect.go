@@ -33,8 +33,8 @@ func Detect(src Source) (Format, error) {
 		return "", unsupported("binary data of no known format", "send text, Markdown, HTML, PDF, an Office document, an email or an archive of these")
 	}
 	switch {
-	case known && declared == Email:
-		return Email, nil
+	case known && (declared == Email || declared == Mailbox):
+		return Email, nil // a mailbox has a signature
 	case known && !declared.IsText() && len(bytes.TrimSpace(src.Content)) == 0:
 		return "", noText(declared, nil)
 	case known && !declared.IsText():
@@ -61,6 +61,8 @@ func bySignature(src Source) (Format, error) {
 		return Tar, nil
 	case bytes.HasPrefix(content, []byte("\x1f\x8b")):
 		return gzipFormat(content)
+	case isMailbox(content):
+		return Mailbox, nil
 	case bytes.HasPrefix(content, []byte(`{\rtf`)):
 		return "", unsupported("an RTF file", "save it as DOCX")
 	case bytes.HasPrefix(content, []byte("7z\xbc\xaf\x27\x1c")), bytes.HasPrefix(content, []byte("Rar!\x1a\x07")),
@@ -175,6 +177,9 @@ func oldOffice(src Source) error {
 // maxJSONLook is the greatest size in bytes of a text that is checked for undeclared JSON.
 const maxJSONLook = 1 << 20
 
+// firstSubtitle matches the start of an SRT file.
+var firstSubtitle = regexp.MustCompile(`^\d+\s*\n\d{1,5}:\d\d:\d\d,\d{1,3} --> `)
+
 // byLook returns the format of a text without a declared type or a known name.
 func byLook(content []byte) Format {
 	trimmed := bytes.TrimSpace(bytes.TrimPrefix(content, []byte("\xef\xbb\xbf")))
@@ -183,9 +188,14 @@ func byLook(content []byte) Format {
 		return HTML
 	case looksLikeEmail(trimmed):
 		return Email
+	case bytes.HasPrefix(trimmed, []byte("WEBVTT")), firstSubtitle.Match(trimmed[:min(len(trimmed), 256)]):
+		return Subtitles
 	case bytes.Contains(trimmed[:min(len(trimmed), 8<<10)], []byte(`\documentclass`)):
 		return LaTeX
 	case len(trimmed) > 1 && len(trimmed) <= maxJSONLook && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed):
+		if bytes.Contains(trimmed, []byte(`"nbformat"`)) && bytes.Contains(trimmed, []byte(`"cell_type"`)) {
+			return Notebook
+		}
 		return JSON
 	}
 	return Text

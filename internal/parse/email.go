@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/emersion/go-message"
 	_ "github.com/emersion/go-message/charset" // messages in other encodings than UTF-8
@@ -18,13 +19,15 @@ import (
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
-// maxParts bounds the parts of a message.
-const maxParts = 500
+const (
+	maxParts  = 500     // of a message
+	maxHeader = 1 << 20 // bytes
+)
 
 // email reads a message: subject, sender, recipients and body, and as members the
 // attachments that can be read.
 func (p *parser) email(ctx context.Context) error {
-	entity, err := message.ReadWithOptions(bytes.NewReader(p.src.Content), &message.ReadOptions{MaxHeaderBytes: 1 << 20})
+	entity, err := message.ReadWithOptions(bytes.NewReader(p.src.Content), &message.ReadOptions{MaxHeaderBytes: maxHeader})
 	if err != nil && !message.IsUnknownCharset(err) {
 		return broken(p.format, err)
 	}
@@ -52,6 +55,9 @@ func (p *parser) email(ctx context.Context) error {
 	body, err := m.body()
 	if err != nil {
 		return broken(p.format, err)
+	}
+	if p.answersKnown() {
+		body = withoutQuotation(body)
 	}
 	p.text.block(body)
 	return p.attachments(ctx, m.attached)
@@ -120,6 +126,16 @@ func messageIDs(field string) (ids []string) {
 	return ids
 }
 
+// answersKnown reports whether the message answers one whose text is known.
+func (p *parser) answersKnown() bool {
+	id := p.doc.Properties["inReplyTo"]
+	if n := len(p.doc.References); id == "" && n > 0 {
+		id = p.doc.References[n-1]
+	}
+	_, found := slices.BinarySearch(p.answered, strings.ReplaceAll(id, "/", "_"))
+	return found && id != ""
+}
+
 func (p *parser) attachments(ctx context.Context, attached []Source) error {
 	for _, a := range attached {
 		var err error
@@ -185,9 +201,21 @@ func (m *messageReader) part(part *message.Entity, err error, b *budget) error {
 	case mediaType == "text/html":
 		m.rich = append(m.rich, string(content))
 	default:
-		m.plain = append(m.plain, strings.ReplaceAll(string(content), "\r\n", "\n"))
+		m.plain = append(m.plain, strings.ReplaceAll(decodedText(content), "\r\n", "\n"))
 	}
 	return nil
+}
+
+// decodedText returns a text in an encoding that the message does not tell.
+func decodedText(content []byte) string {
+	if !utf8.Valid(content) {
+		if known, _ := encodingOf(content); known != nil {
+			if decoded, err := known.NewDecoder().Bytes(content); err == nil {
+				content = decoded
+			}
+		}
+	}
+	return string(content)
 }
 
 // body returns the text of the message, the plain part if there is one.

@@ -22,6 +22,9 @@ const (
 	XLSX      Format = "xlsx"
 	EPUB      Format = "epub"
 	Email     Format = "email"
+	Mailbox   Format = "mbox"
+	Notebook  Format = "notebook"
+	Subtitles Format = "subtitles"
 	Zip       Format = "zip"
 	Tar       Format = "tar"
 )
@@ -37,7 +40,7 @@ var formats = []struct {
 	{Text, "text", "text/plain application/octet-stream", ".txt .text .log"},
 	{Markdown, "Markdown", "text/markdown text/x-markdown", ".md .markdown .mdown .mkd .mdx"},
 	{HTML, "HTML", "text/html application/xhtml+xml", ".html .htm .xhtml"},
-	{JSON, "JSON", "application/json text/json", ".json .geojson .jsonld .webmanifest .ipynb"},
+	{JSON, "JSON", "application/json text/json", ".json .geojson .jsonld .webmanifest"},
 	{JSONLines, "JSON Lines", "application/jsonl application/x-ndjson application/ndjson application/x-jsonlines", ".jsonl .ndjson"},
 	{CSV, "CSV", "text/csv text/tab-separated-values application/csv", ".csv .tsv"},
 	{LaTeX, "LaTeX", "application/x-latex application/x-tex text/x-tex text/x-latex", ".tex .latex .ltx"},
@@ -49,6 +52,9 @@ var formats = []struct {
 	{XLSX, "XLSX", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".xlsx .xlsm .xltx"},
 	{EPUB, "EPUB", "application/epub+zip", ".epub"},
 	{Email, "email", "message/rfc822", ".eml"},
+	{Mailbox, "mailbox", "application/mbox", ".mbox"},
+	{Notebook, "notebook", "application/x-ipynb+json", ".ipynb"},
+	{Subtitles, "subtitle", "application/x-subrip text/vtt text/srt", ".srt .vtt"},
 	{Zip, "zip", "application/zip application/x-zip-compressed", ".zip"},
 	{Tar, "tar", "application/x-tar application/gzip application/x-gzip application/x-gtar", ".tar .tgz .tar.gz"},
 }
@@ -87,9 +93,9 @@ func (f Format) MediaType() string {
 // format, or "" if that is the source itself.
 func (f Format) TextType() string {
 	switch {
-	case f == CSV || f == JSONLines:
+	case f == CSV || f == JSONLines || f == Subtitles:
 		return "text/plain"
-	case f == HTML || !f.IsText():
+	case f == HTML || f == Notebook || !f.IsText():
 		return markdownType
 	}
 	return ""
@@ -99,14 +105,14 @@ func (f Format) TextType() string {
 // Parse.
 func (f Format) IsText() bool {
 	switch f {
-	case PDF, DOCX, PPTX, XLSX, EPUB, Email, Zip, Tar:
+	case PDF, DOCX, PPTX, XLSX, EPUB, Email, Mailbox, Zip, Tar:
 		return false
 	}
 	return true
 }
 
 // IsContainer reports whether files of the format hold other files: see Members.
-func (f Format) IsContainer() bool { return f == Zip || f == Tar }
+func (f Format) IsContainer() bool { return f == Zip || f == Tar || f == Mailbox }
 
 // FormatOf returns the format of a media type, or "" for one that is used for any file,
 // such as text/plain and application/octet-stream.

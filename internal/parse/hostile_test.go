@@ -64,6 +64,10 @@ var hostile = map[string]string{
 	"note.rtf":             "content: is an RTF file, which cannot be read: save it as DOCX",
 	"no-body.eml":          "content: is a",
 	"encrypted.eml":        "content: is an encrypted email file",
+	"broken.ipynb":         "content: is a broken notebook file",
+	"deep.ipynb":           "content: is a broken notebook file",
+	"no-cells.ipynb":       "content: is a notebook file without text",
+	"no-times.srt":         "content: is a broken subtitle file",
 	"many-parts.eml":       "content: is an email file that is too large inside",
 }
 

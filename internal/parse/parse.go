@@ -64,7 +64,8 @@ type Document struct {
 	// Start. Spans of one kind do not overlap.
 	Spans []Span
 	// Properties are the metadata of the file: author, subject, keywords, created
-	// (RFC 3339), language; hiddenSlides, their numbers; frontMatterError, why something that looks like front matter
+	// (RFC 3339), language; programmingLanguage; columns of a table; hiddenSlides, their
+	// numbers; frontMatterError, why something that looks like front matter
 	// belongs to the text; for a message from, to, cc, date, messageId and inReplyTo,
 	// ids without their brackets. Nil if there are none.
 	Properties map[string]string
@@ -145,6 +146,9 @@ type parser struct {
 	budget  *budget
 	nesting int // how many levels of members may still follow
 
+	// answered are the ids, ascending, of messages whose quotations are left out.
+	answered []string
+
 	doc  Document
 	text textBuilder
 }
@@ -169,6 +173,12 @@ func (p *parser) parse(ctx context.Context) error {
 		return p.epub(ctx)
 	case Email:
 		return p.email(ctx)
+	case Mailbox:
+		return p.mailbox(ctx)
+	case Notebook:
+		return p.notebook(ctx)
+	case Subtitles:
+		return p.subtitles()
 	case Zip, Tar:
 		return p.archive(ctx)
 	case Markdown:

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"mime"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -70,6 +72,52 @@ func NotUTF8() error {
 	return fault.Field("content", "is not UTF-8 text, and its encoding is not certain: convert it, for example with `iconv -f WINDOWS-1251 -t UTF-8`")
 }
 
+// unescaped returns JSON in which characters outside of ASCII are not written as escapes, in
+// which no search would find them.
+func unescaped(text string) string {
+	if !strings.Contains(text, `\u`) {
+		return text
+	}
+	var out strings.Builder
+	for at := 0; at < len(text); {
+		if text[at] != '\\' || at+1 == len(text) {
+			out.WriteByte(text[at])
+			at++
+			continue
+		}
+		r, size := escapedRune(text[at:])
+		if r < utf8.RuneSelf || r == utf8.RuneError {
+			out.WriteString(text[at:min(at+2, len(text))])
+			at += 2
+			continue
+		}
+		out.WriteRune(r)
+		at += size
+	}
+	return out.String()
+}
+
+// escapedRune returns the character that the escape at the start of a text stands for, and
+// the bytes of the escape. It returns 0 for any other text.
+func escapedRune(text string) (r rune, size int) {
+	const one = len(`\u0000`)
+	unit := func(text string) rune {
+		if len(text) < one || text[1] != 'u' || text[0] != '\\' {
+			return 0
+		}
+		n, err := strconv.ParseUint(text[2:one], 16, 16)
+		if err != nil {
+			return 0
+		}
+		return rune(n)
+	}
+	r = unit(text)
+	if utf16.IsSurrogate(r) {
+		return utf16.DecodeRune(r, unit(text[one:])), 2 * one
+	}
+	return r, one
+}
+
 // jsonLines writes the lines that are not empty.
 func (p *parser) jsonLines() error {
 	text, err := p.utf8()
@@ -90,7 +138,7 @@ func (p *parser) jsonLines() error {
 		if start > 0 {
 			p.text.write("\n")
 		}
-		p.text.write(line)
+		p.text.write(unescaped(line))
 		p.text.numbered(start, Span{Kind: Line, Number: number})
 		if p.text.full {
 			return nil

@@ -55,9 +55,9 @@ func New(config Config) *Pool {
 	return &Pool{config: config, slots: limit.New[string](int64(config.Processes), int64(config.PerTenant))}
 }
 
-// maxOwnHTML is the size in bytes up to which an HTML page is read in this process. Its
-// tree takes about forty times as much memory.
-const maxOwnHTML = 1 << 20
+// maxOwnTree is the size in bytes up to which an HTML page or a notebook is read in this
+// process. The tree of a page takes about forty times as much memory.
+const maxOwnTree = 1 << 20
 
 // Parse reads a file of a tenant as parse.Parse does. It waits for a child; tenants that
 // wait take turns. Further errors: Invalid if the file crashes its child or takes too much
@@ -67,7 +67,7 @@ func (p *Pool) Parse(ctx context.Context, tenant string, src parse.Source) (pars
 	if err != nil {
 		return parse.Document{}, err
 	}
-	if format.IsText() && (format != parse.HTML || len(src.Content) <= maxOwnHTML) {
+	if format.IsText() && (format != parse.HTML && format != parse.Notebook || len(src.Content) <= maxOwnTree) {
 		return parse.Parse(ctx, src)
 	}
 	if err := p.slots.Acquire(ctx, tenant); err != nil {

@@ -159,15 +159,21 @@ func TestFilesTakesWhatTheServiceCanRead(t *testing.T) {
 			members = append(members, "skipped "+filepath.Base(skip.Location))
 		case err != nil:
 			t.Fatal(err)
-		case strings.HasPrefix(doc.URI, "archive."):
+		case strings.HasPrefix(doc.URI, "archive."), strings.HasPrefix(doc.URI, "harbour.mbox/"):
 			members = append(members, doc.URI)
 		default:
 			formats = append(formats, doc.URI)
 		}
 	}
-	wantFormats := []string{
-		"berths.csv", "berths.xlsx", "gate.go", "gate.json", "handbook.pdf", "intro.pptx", "message.eml", "notes.jsonl",
-		"notes.txt", "plan.docx", "reply.eml", "tales.epub", "tides.html", "tides.md", "tides.tex", "utf16.txt",
+	var wantFormats []string
+	files, err := filepath.Glob(filepath.Join(samples, "*.*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if name := filepath.Base(file); !strings.HasPrefix(name, "archive.") && name != "harbour.mbox" {
+			wantFormats = append(wantFormats, name)
+		}
 	}
 	if diff := cmp.Diff(wantFormats, formats); diff != "" {
 		t.Error(diff)
@@ -176,6 +182,7 @@ func TestFilesTakesWhatTheServiceCanRead(t *testing.T) {
 		"archive.tar/docs/tides.md", "archive.tar/docs/notes.txt",
 		"archive.tar.gz/docs/tides.md", "archive.tar.gz/docs/notes.txt",
 		"archive.zip/docs/tides.md", "archive.zip/docs/handbook.pdf", "skipped archive.zip:logo.png",
+		"harbour.mbox/1@example.org.eml", "harbour.mbox/2@example.org.eml", "harbour.mbox/3@example.org.eml", "harbour.mbox/4@example.org.eml",
 	}
 	if diff := cmp.Diff(wantMembers, members); diff != "" {
 		t.Error(diff)
