@@ -27,6 +27,7 @@ build: ## build bin/ragd
 # In CI (the variable CI is set) a missing database fails the tests; elsewhere they are skipped.
 .PHONY: test
 test: deps ## run all tests against a real PostgreSQL, with the race detector
+	hack/test-tools.sh
 	go test -race -timeout 20m ./...
 
 .PHONY: test-containers

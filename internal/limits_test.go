@@ -200,6 +200,8 @@ var documentedLimits = []struct {
 	{"limits", "parts of a message", "parse.maxParts parse.maxHeader/bytes"},
 	{"limits", "what a cell of a notebook printed", "parse.maxOutput/bytes"},
 	{"limits", "lines of a quoted field", "parse.maxQuotedLines"},
+	{"limits", "scanned page", "parse/pdftext.minPicturePixels parse/pdftext.maxPictures"},
+	{"limits", "<a id=\"character-recognition\"></a>", "parse/ocr.pictureTimeout parse/ocr.maxTextBytes/bytes parse/pdftext.maxPictureBytes/bytes"},
 	{"limits", "sheets of a workbook", "parse.maxSheets"},
 	{"limits", "`uri`, `namespace`", "ingest.maxURIBytes"},
 	{"limits", "`title`", "ingest.maxTitleBytes"},

@@ -78,11 +78,13 @@ func (p *program) documentList() *cobra.Command {
 		Short: "List documents in the order in which they were made",
 		Example: `  ragd document list --index handbook
   ragd document list --prefix handbook/
+  ragd document list --status needs_ocr
   ragd document list --filter '{"team": "legal"}' --json | jq -r .uri`,
 		Args: arguments(),
 	}
 	name := indexFlag(cmd)
 	namespace := cmd.Flags().String("namespace", "", "only documents of this namespace (default of all)")
+	status := cmd.Flags().String("status", "", "only documents in this state")
 	filter := filterFlags(cmd.Flags(), "only documents whose metadata match")
 	limit := limitFlag(cmd.Flags())
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
@@ -92,7 +94,7 @@ func (p *program) documentList() *cobra.Command {
 		}
 		documents := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Document, string, error) {
 			page, err := c.documents.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{
-				IndexName: index, Namespace: *namespace, Filter: filter(), PageSize: size, PageToken: token,
+				IndexName: index, Namespace: *namespace, Status: *status, Filter: filter(), PageSize: size, PageToken: token,
 			})
 			return page.GetDocuments(), page.GetNextPageToken(), err
 		})

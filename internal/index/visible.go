@@ -31,7 +31,7 @@ func visibleCounts(ctx context.Context, h *tenant.Handle, i Index, visible filte
 	}, `
 		SELECT count(*) FILTER (WHERE d.status = 'ready') AS ready,
 			count(*) FILTER (WHERE d.status IN ('pending', 'processing')) AS pending,
-			count(*) FILTER (WHERE d.status = 'failed') AS failed
+			count(*) FILTER (WHERE d.status IN ('failed', 'needs_ocr')) AS failed
 		FROM tenant.documents AS d WHERE d.index_id = $1 AND `+visible.SQL("d.metadata", args), args.Values()...)
 	return c, b.Run(ctx)
 }

@@ -48,7 +48,11 @@ const (
 	DocumentProcessing = "processing"
 	DocumentReady      = "ready"
 	DocumentFailed     = "failed"
+	DocumentNeedsOCR   = "needs_ocr" // scanned pages, of which nothing could be read
+	DocumentDeleting   = "deleting"
 )
+
+var documentStates = []string{DocumentPending, DocumentProcessing, DocumentReady, DocumentFailed, DocumentNeedsOCR, DocumentDeleting}
 
 // Chunk is a stored piece of a document.
 type Chunk struct {

@@ -74,7 +74,7 @@ type revivedDocument struct {
 func reviveDocument(ctx context.Context, tx *tenant.Tx, failed job.Job) (revivedDocument, error) {
 	found, err := tenant.Select[revivedDocument](ctx, tx, `
 		UPDATE tenant.documents AS d SET status = 'pending', error = '', version = d.version + 1, job_id = $3, updated_at = now()
-		WHERE d.document_id = $1 AND d.job_id = $2 AND d.status = 'failed'
+		WHERE d.document_id = $1 AND d.job_id = $2 AND d.status IN ('failed', 'needs_ocr')
 		RETURNING d.index_id, `+documentColumns, *failed.DocumentID, failed.JobID, uuid.Must(uuid.NewV7()).String())
 	if err != nil {
 		return revivedDocument{}, err

@@ -90,8 +90,15 @@ func (f file) parse(ctx context.Context, id tenant.ID, read ParseFunc) (parse.Do
 		text := string(f.Content)
 		return parse.Document{Format: format, ContentType: f.ContentType, Text: text, Spans: []parse.Span{parse.Lines(text)}}, nil
 	}
-	return read(ctx, id, f.Source)
+	parsed, err := read(ctx, id, f.Source)
+	if err == nil && parsed.Text == "" {
+		err = errNeedsOCR
+	}
+	return parsed, err
 }
+
+// errNeedsOCR is the error for a document of which nothing could be read but pictures of pages.
+var errNeedsOCR = fault.Field("content", "consists of scanned pages: an operator can let the service recognize characters with the setting ocr; or run character recognition over it and upload the result")
 
 // Metadata keys for values read from the file.
 const (

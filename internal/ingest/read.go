@@ -207,7 +207,7 @@ func textOf(ctx context.Context, q tenant.Queryer, indexID int64, ref Ref, visib
 
 // notRead returns the error for a document without text.
 func notRead(d Document) error {
-	if d.Status == DocumentFailed {
+	if d.Status == DocumentFailed || d.Status == DocumentNeedsOCR {
 		return fault.New(fault.Precondition, "the document could not be read: %s", d.Error)
 	}
 	return fault.New(fault.Precondition, "the document has no text to read yet: it is %s", d.Status)

@@ -4,17 +4,21 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/extract"
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Service stores, lists and deletes the documents of the calling tenant. Safe for
@@ -90,6 +94,7 @@ func (s *Service) Document(ctx context.Context, indexName string, ref Ref) (d Do
 type Listing struct {
 	IndexName string
 	Namespace string        // all namespaces if empty
+	Status    string        // all states if empty
 	Filter    filter.Filter // over their metadata
 	PageSize  int32
 	PageToken string
@@ -112,6 +117,9 @@ func (t target) documents(ctx context.Context, l Listing) ([]Document, string, e
 			return nil, "", err
 		}
 	}
+	if l.Status != "" && !slices.Contains(documentStates, l.Status) {
+		return nil, "", fault.Field("status", "unknown status %q; known are %s", textlimit.Shorten(l.Status, 100), strings.Join(documentStates, ", "))
+	}
 	asked, err := t.request.Resolve(l.Filter)
 	if err != nil {
 		return nil, "", err
@@ -119,7 +127,7 @@ func (t target) documents(ctx context.Context, l Listing) ([]Document, string, e
 	l.Filter = filter.And(t.visible, asked)
 	first := documentPosition{DocumentID: uuid.Nil.String()}
 	position := func(d Document) documentPosition { return documentPosition{d.CreatedAt, d.DocumentID} }
-	tokens := tenant.Pages(ctx, "documents", strconv.FormatInt(t.index.ID, 10), l.Namespace, l.Filter.String())
+	tokens := tenant.Pages(ctx, "documents", strconv.FormatInt(t.index.ID, 10), l.Namespace, l.Status, l.Filter.String())
 	return pagination.List(tokens, l.PageSize, l.PageToken, first, position, func(after documentPosition, most int) ([]Document, error) {
 		return documents(ctx, t.handle, t.index.ID, l, after, most)
 	})

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/ragdhq/ragd/internal/backlog"
@@ -92,7 +93,7 @@ func show(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 		WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id FOR NO KEY UPDATE OF d`, documents)
 	b.Exec(`
 		UPDATE tenant.documents AS d SET status = 'processing', updated_at = now()
-		WHERE d.document_id = ANY($1::uuid[]) AND d.status IN ('pending', 'failed')
+		WHERE d.document_id = ANY($1::uuid[]) AND d.status IN ('pending', 'failed', 'needs_ocr')
 			AND d.version = ($2::int[])[array_position($1::uuid[], d.document_id)]`, documents, versions)
 	job.BeginAll(b, jobs, attempts)
 	return b.Run(ctx)
@@ -230,7 +231,10 @@ func recordFailure(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, t 
 	if !fault.Permanent(t.err) && h.Disk() != nil {
 		last = false // it waits for space, however long that takes
 	}
-	if last {
+	switch {
+	case last && errors.Is(t.err, errNeedsOCR):
+		status = DocumentNeedsOCR
+	case last:
 		status = DocumentFailed
 	}
 	reason := fault.Public(t.err)

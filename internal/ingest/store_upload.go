@@ -140,7 +140,7 @@ func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index,
 		CROSS JOIN LATERAL (
 			SELECT * FROM tenant.documents AS d
 			WHERE d.index_id = $1 AND d.namespace = given.namespace AND d.uri = given.uri AND d.content_hash = given.content_hash
-				AND d.status <> 'failed' AND `+visible.SQL("d.metadata", args)+`
+				AND d.status NOT IN ('failed', 'needs_ocr') AND `+visible.SQL("d.metadata", args)+`
 			OFFSET 0
 		) AS d`, args.Values()...)
 	if err != nil || len(found) == 0 {
@@ -194,7 +194,7 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 			chunking = excluded.chunking, content_hash = excluded.content_hash, content_sha256 = excluded.content_sha256, byte_size = excluded.byte_size,
 			text_bytes = CASE WHEN d.text_stored AND d.metadata = excluded.metadata THEN d.text_bytes END, -- others may see the new version than saw the old one
 			job_id = excluded.job_id, fingerprint = excluded.fingerprint, extract = excluded.extract, version = d.version + 1, status = 'pending', error = '', updated_at = now()
-		WHERE (d.content_hash <> excluded.content_hash OR d.status = 'failed') AND `+visible.SQL("d.metadata", args)+`
+		WHERE (d.content_hash <> excluded.content_hash OR d.status IN ('failed', 'needs_ocr')) AND `+visible.SQL("d.metadata", args)+`
 		RETURNING d.document_id::text, d.namespace, d.uri, d.version, d.chunk_count, d.created_at, d.updated_at`, args.Values()...)
 	if err != nil || len(rows) == 0 {
 		return nil, err

@@ -140,7 +140,7 @@ func compare(ctx context.Context, q tenant.Queryer, indexID int64, source Source
 			SELECT uri, known.document_id, known.version, CASE
 				WHEN known.document_id IS NULL THEN 'new'
 				WHEN given.fingerprint IS NULL THEN 'gone'
-				WHEN known.status = 'failed' OR given.fingerprint = '' OR given.fingerprint <> known.fingerprint THEN 'changed'
+				WHEN known.status IN ('failed', 'needs_ocr') OR given.fingerprint = '' OR given.fingerprint <> known.fingerprint THEN 'changed'
 				ELSE 'unchanged' END AS change
 			FROM unnest($3::text[], $4::text[]) AS given (uri, fingerprint) FULL JOIN known USING (uri)
 		)

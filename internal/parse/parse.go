@@ -41,7 +41,12 @@ type Source struct {
 	ContentType string
 	// FileName is a name, path or URL, "" if there is none.
 	FileName string
+	// Recognize reads the text in a picture of a page; nil leaves such pages unread.
+	Recognize Recognizer
 }
+
+// Recognizer returns the text in a picture, which may be "". Its error ends Parse.
+type Recognizer func(ctx context.Context, picture []byte, mediaType string) (string, error)
 
 // Document is the text of a file and its metadata.
 type Document struct {
@@ -52,7 +57,8 @@ type Document struct {
 	ContentType string
 	// Title is the title in the document's metadata, or its first heading, or "".
 	Title string
-	// Text is valid UTF-8 without null characters and never blank.
+	// Text is valid UTF-8 without null characters. It is never blank, but "" if the file consists
+	// of Scanned pages.
 	Text string
 	// Body is the position in Text where the text begins that is searched: after the front
 	// matter of a Markdown file, else 0.
@@ -72,6 +78,8 @@ type Document struct {
 	// References are the ids of the messages above a message in its thread, the oldest
 	// first.
 	References []string
+	// Scanned are the numbers of pages that are pictures and could not be read, in order.
+	Scanned []int
 	// Skipped are the members of an archive and the attachments of a message that
 	// could not be read, with the reason. Nil if there are none.
 	Skipped []string
@@ -208,6 +216,9 @@ func (p *parser) finish() (Document, error) {
 	}
 	d.Text = cmp.Or(d.Text, p.text.String())
 	d.Spans = append(d.Spans, p.text.spans...)
+	if strings.TrimSpace(d.Text) == "" && len(d.Scanned) > 0 {
+		return Document{Format: d.Format, ContentType: d.ContentType, Scanned: d.Scanned}, nil
+	}
 	if strings.TrimSpace(d.Text) == "" {
 		return Document{}, noText(p.format, d.Skipped)
 	}

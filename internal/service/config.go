@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/event/journal"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/parse/ocr"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -105,6 +106,8 @@ type Config struct {
 	// (see package subprocess). Default: files are read in this process, where a
 	// hostile file can exhaust its memory.
 	ParseCommand []string
+	// OCR reads the scanned pages of files; nil leaves them unread. It needs ParseCommand.
+	OCR *ocr.Config
 	// Pool, if set, is used for all statements instead of DatabaseURL. Close leaves it
 	// open. Its statements are not traced.
 	Pool *pgxpool.Pool

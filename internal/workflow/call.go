@@ -131,7 +131,7 @@ func (s *Service) callTool(ctx context.Context, step Step, arguments json.RawMes
 // uploadError returns an error for a document whose ingest has failed.
 func uploadError(out map[string]any) error {
 	document, _ := out["document"].(map[string]any)
-	if document["status"] != "failed" {
+	if status := document["status"]; status != "failed" && status != "needs_ocr" {
 		return nil
 	}
 	return fault.New(fault.Precondition, "the document could not be made searchable: %s", fmt.Sprint(document["error"]))

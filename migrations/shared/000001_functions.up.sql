@@ -78,8 +78,8 @@ BEGIN
 			coalesce(sum(a.chunk_count) FILTER (WHERE a.status = 'ready' AND b.status <> 'ready'), 0) AS written,
 			sum((a.status = 'ready')::int - (b.status = 'ready')::int) AS ready,
 			sum((a.status IN ('pending', 'processing'))::int - (b.status IN ('pending', 'processing'))::int) AS pending,
-			sum((a.status = 'failed')::int - (b.status = 'failed')::int) AS failed,
-			array_agg(a.document_id) FILTER (WHERE a.status IN ('ready', 'failed') AND a.status <> b.status) AS ended
+			sum((a.status IN ('failed', 'needs_ocr'))::int - (b.status IN ('failed', 'needs_ocr'))::int) AS failed,
+			array_agg(a.document_id) FILTER (WHERE a.status IN ('ready', 'failed', 'needs_ocr') AND a.status <> b.status) AS ended
 		FROM after AS a JOIN before AS b USING (document_id)
 		WHERE (a.status, a.chunk_count) <> (b.status, b.chunk_count)
 		GROUP BY a.index_id ORDER BY a.index_id) AS n;
@@ -92,7 +92,7 @@ BEGIN
 	PERFORM ragd_shared.count_documents(TG_TABLE_SCHEMA, n.index_id, n.chunks, 0, n.ready, n.pending, n.failed, n.deleted) FROM (
 		SELECT b.index_id, -sum(b.chunk_count) AS chunks, -count(*) FILTER (WHERE b.status = 'ready') AS ready,
 			-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
-			-count(*) FILTER (WHERE b.status = 'failed') AS failed, array_agg(b.document_id) AS deleted
+			-count(*) FILTER (WHERE b.status IN ('failed', 'needs_ocr')) AS failed, array_agg(b.document_id) AS deleted
 		FROM before AS b GROUP BY b.index_id ORDER BY b.index_id) AS n;
 	RETURN NULL;
 END

@@ -113,7 +113,7 @@ BEGIN
 	IF ragd_shared.event_wanted('document') THEN
 		EXECUTE format('
 			INSERT INTO ragd_shared.events (type, index_name, document_id, job_id, data)
-			SELECT ''document.'' || d.status, i.index_name, d.document_id, d.job_id, ragd_shared.document_data(to_jsonb(d), i.index_name)
+			SELECT CASE d.status WHEN ''needs_ocr'' THEN ''document.failed'' ELSE ''document.'' || d.status END, i.index_name, d.document_id, d.job_id, ragd_shared.document_data(to_jsonb(d), i.index_name)
 			FROM %1$I.documents AS d JOIN %1$I.indexes AS i USING (index_id) WHERE d.document_id = ANY($1)', schema) USING documents;
 	END IF;
 END

@@ -85,7 +85,7 @@ CREATE TABLE documents (
 	content_sha256 bytea NOT NULL, -- of the uploaded bytes
 	fingerprint  text COLLATE "C" NOT NULL DEFAULT '', -- of the content, as the uploader computes it
 	version      int NOT NULL,
-	status       text NOT NULL CHECK (status IN ('pending', 'processing', 'ready', 'failed', 'deleting')),
+	status       text NOT NULL CHECK (status IN ('pending', 'processing', 'ready', 'failed', 'needs_ocr', 'deleting')),
 	error        text NOT NULL DEFAULT '',
 	chunk_count  int NOT NULL DEFAULT 0,
 	byte_size    bigint NOT NULL,

@@ -38,7 +38,8 @@ type Document struct {
 	// From 1; incremented by each upload of other content to this uri, and when its job is
 	// cancelled or retried.
 	Version int32 `protobuf:"varint,8,opt,name=version,proto3" json:"version,omitempty"`
-	// pending, processing, ready, failed or deleting.
+	// pending, processing, ready, failed, needs_ocr or deleting. needs_ocr: the document consists of
+	// scanned pages, and the service does not recognize characters, or found none.
 	Status string `protobuf:"bytes,9,opt,name=status,proto3" json:"status,omitempty"`
 	// Why the last version failed; an earlier version may still be searchable.
 	Error string `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
@@ -1370,7 +1371,9 @@ type ListDocumentsRequest struct {
 	// The next_page_token of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Lists only this namespace. Default: all.
-	Namespace     string `protobuf:"bytes,5,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Namespace string `protobuf:"bytes,5,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Lists only documents in this state. Default: all.
+	Status        string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1436,6 +1439,13 @@ func (x *ListDocumentsRequest) GetPageToken() string {
 func (x *ListDocumentsRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListDocumentsRequest) GetStatus() string {
+	if x != nil {
+		return x.Status
 	}
 	return ""
 }
@@ -2712,7 +2722,7 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\n" +
 	"start_byte\x18\x04 \x01(\rR\tstartByte\x12\x19\n" +
 	"\bend_byte\x18\x05 \x01(\rR\aendByte\x12\x1b\n" +
-	"\tbyte_size\x18\x06 \x01(\rR\bbyteSize\"\xc0\x01\n" +
+	"\tbyte_size\x18\x06 \x01(\rR\bbyteSize\"\xd8\x01\n" +
 	"\x14ListDocumentsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12/\n" +
@@ -2720,7 +2730,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x1c\n" +
-	"\tnamespace\x18\x05 \x01(\tR\tnamespace\"p\n" +
+	"\tnamespace\x18\x05 \x01(\tR\tnamespace\x12\x16\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\"p\n" +
 	"\x15ListDocumentsResponse\x12/\n" +
 	"\tdocuments\x18\x01 \x03(\v2\x11.ragd.v1.DocumentR\tdocuments\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x87\x01\n" +

@@ -209,7 +209,7 @@ type Index struct {
 	DocumentCount int32 `protobuf:"varint,9,opt,name=document_count,json=documentCount,proto3" json:"document_count,omitempty"`
 	// Documents that wait or are in work.
 	PendingDocumentCount int32 `protobuf:"varint,10,opt,name=pending_document_count,json=pendingDocumentCount,proto3" json:"pending_document_count,omitempty"`
-	// Documents whose processing failed.
+	// Documents whose processing failed, or that need character recognition.
 	FailedDocumentCount int32 `protobuf:"varint,11,opt,name=failed_document_count,json=failedDocumentCount,proto3" json:"failed_document_count,omitempty"`
 	// ready, or building while the Postgres index is being built.
 	Status     string                 `protobuf:"bytes,12,opt,name=status,proto3" json:"status,omitempty"`

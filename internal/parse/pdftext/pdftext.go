@@ -1,6 +1,6 @@
 // Package pdftext reads the text layer of PDF files. It interprets the content streams
 // of the pages, joins the text by its position to lines, and joins lines to paragraphs
-// and headings. It does no character recognition in images.
+// and headings. A Recognizer reads the pictures of pages without text.
 //
 // The package pdfcpu reads the file itself: cross references and their repair, object
 // streams, filters, decryption. Read sets its limits.
@@ -11,6 +11,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/pdfcpu/pdfcpu/pkg/api"
@@ -42,6 +44,9 @@ type File struct {
 	// Pages are the texts of the pages in order, as Markdown: paragraphs separated by
 	// blank lines, headings marked by #. A page without text is "".
 	Pages []string
+	// Recognized are the numbers of pages whose text was read from pictures, Scanned those of
+	// further pages without text that have large pictures. In order.
+	Recognized, Scanned []int
 	// Unreadable is the number of characters that the fonts of the file do not map to
 	// text.
 	Unreadable int
@@ -51,8 +56,8 @@ type File struct {
 var withoutFolder = sync.OnceFunc(api.DisableConfigDir)
 
 // Read reads a PDF file. A broken page is left out. It returns an error if no page can
-// be read.
-func Read(ctx context.Context, content []byte) (File, error) {
+// be read. Pictures of pages without text are read by recognize, unless it is nil.
+func Read(ctx context.Context, content []byte, recognize Recognizer) (File, error) {
 	withoutFolder()
 	conf := model.NewDefaultConfiguration()
 	conf.ValidationMode = model.ValidationRelaxed
@@ -75,12 +80,15 @@ func Read(ctx context.Context, content []byte) (File, error) {
 	case pdf.PageCount > MaxPages:
 		return File{}, ErrTooLarge
 	}
-	r := &reader{pdf: pdf, fonts: map[string]*font{}}
+	r := &reader{pdf: pdf, fonts: map[string]*font{}, recognize: recognize, recognized: map[int]string{}}
 	pages, err := r.pages(ctx)
 	if err != nil {
 		return File{}, err
 	}
-	f := File{Pages: r.layout(pages), Unreadable: r.unreadable}
+	f := File{Pages: r.layout(pages), Scanned: r.scanned, Recognized: slices.Sorted(maps.Keys(r.recognized)), Unreadable: r.unreadable}
+	for number, text := range r.recognized {
+		f.Pages[number-1] = text
+	}
 	f.describe(pdf)
 	return f, nil
 }
@@ -92,6 +100,9 @@ type reader struct {
 	interpreted int              // bytes of content
 	textBytes   int
 	unreadable  int
+	recognize   Recognizer
+	recognized  map[int]string // by page
+	scanned     []int
 }
 
 func (r *reader) pages(ctx context.Context) ([][]line, error) {
@@ -102,7 +113,12 @@ func (r *reader) pages(ctx context.Context) ([][]line, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		lines, err := r.page(number)
+		lines, pictures, err := r.page(number)
+		if err == nil && len(lines) == 0 && len(pictures) > 0 {
+			if err := r.scan(ctx, number, pictures); err != nil {
+				return nil, err
+			}
+		}
 		switch {
 		case errors.Is(err, ErrTooLarge) || errors.Is(err, filter.ErrDecodeLimitExceeded):
 			return nil, ErrTooLarge
@@ -119,17 +135,18 @@ func (r *reader) pages(ctx context.Context) ([][]line, error) {
 	return pages, nil
 }
 
-func (r *reader) page(number int) ([]line, error) {
+// page returns the lines of a page, and of one without lines its pictures.
+func (r *reader) page(number int) ([]line, []*types.StreamDict, error) {
 	dict, _, inherited, err := r.pdf.PageDict(number, false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if dict == nil {
-		return nil, errors.New("is not there")
+		return nil, nil, errors.New("is not there")
 	}
 	content, err := r.content(dict["Contents"])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	resources := r.dict(dict["Resources"])
 	if resources == nil && inherited != nil {
@@ -137,7 +154,11 @@ func (r *reader) page(number int) ([]line, error) {
 	}
 	in := &interpreter{reader: r}
 	err = in.run(content, resources, identity, 0)
-	return in.lines.finish(), err
+	lines := in.lines.finish()
+	if len(lines) > 0 {
+		return lines, nil, err
+	}
+	return nil, r.pictures(resources, 0), err
 }
 
 // content returns the content stream of a page, joined if it consists of several

@@ -104,7 +104,7 @@ func TestReadAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Read(t.Context(), content)
+	f, err := Read(t.Context(), content, nil)
 	if err != nil || len(f.Pages) != 2 || f.Title != "Harbour handbook" || f.Unreadable != 0 {
 		t.Fatalf("file %+v, %v", f, err)
 	}
@@ -119,7 +119,7 @@ func TestAnEncryptedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(t.Context(), content); !errors.Is(err, ErrEncrypted) {
+	if _, err := Read(t.Context(), content, nil); !errors.Is(err, ErrEncrypted) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -153,7 +153,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 	b.SetBytes(int64(len(content)))
 	for b.Loop() {
-		if _, err := Read(b.Context(), content); err != nil {
+		if _, err := Read(b.Context(), content, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

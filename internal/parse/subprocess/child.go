@@ -15,6 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/parse/ocr"
 )
 
 // child is a process that reads files.
@@ -53,12 +54,14 @@ type request struct {
 	Source  parse.Source
 	Timeout time.Duration
 	Memory  uint64
+	OCR     *ocr.Config // nil leaves scanned pages unread
 }
 
 // answer is the result of a child: a document, or the fields of an error.
 type answer struct {
 	Document parse.Document
 	Failed   bool
+	Late     bool        // it took too long
 	Error    fault.Error // without its cause
 	Cause    string
 }
@@ -94,8 +97,12 @@ func (c *child) parse(ctx context.Context, src parse.Source, config Config) (par
 	stop := context.AfterFunc(limited, func() { _ = c.cmd.Process.Kill() })
 	defer stop()
 	var a answer
-	sent := c.encoder.Encode(request{src, config.Timeout, config.Memory})
+	sent := c.encoder.Encode(request{src, config.Timeout, config.Memory, config.OCR})
+	late := fault.Field("content", "takes more than %v to be read: split it, or save it in a simpler form", config.Timeout)
 	if sent == nil && c.decoder.Decode(&a) == nil {
+		if a.Late {
+			return parse.Document{}, late
+		}
 		return a.Document, a.err()
 	}
 	_ = c.input.Close()
@@ -104,7 +111,7 @@ func (c *child) parse(ctx context.Context, src parse.Source, config Config) (par
 	case ctx.Err() != nil:
 		return parse.Document{}, &endedError{reason: ctx.Err()}
 	case limited.Err() != nil:
-		return parse.Document{}, &endedError{reason: fault.Field("content", "takes more than %v to be read: split it, or save it in a simpler form", config.Timeout)}
+		return parse.Document{}, &endedError{reason: late}
 	}
 	return parse.Document{}, &endedError{reason: c.postMortem(waited, config), unheard: sent != nil}
 }

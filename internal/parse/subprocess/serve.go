@@ -12,6 +12,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/parse/ocr"
 )
 
 // maxStack bounds the stack of each goroutine of a child, in bytes. Deeper recursion is
@@ -65,11 +66,14 @@ func serve(r request, read func(context.Context, parse.Source) (parse.Document, 
 	defer time.AfterFunc(r.Timeout+grace, func() { os.Exit(1) }).Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
 	defer cancel()
+	if r.OCR != nil {
+		r.Source.Recognize = ocr.New(*r.OCR).Read
+	}
 	document, err := read(ctx, r.Source)
 	if err == nil {
 		return answer{Document: document}
 	}
-	a := answer{Failed: true}
+	a := answer{Failed: true, Late: ctx.Err() != nil}
 	var known *fault.Error
 	if !errors.As(err, &known) {
 		a.Cause = err.Error()

@@ -25,6 +25,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/parse/ocr"
 )
 
 // Config are the settings of a Pool. Command is required.
@@ -34,12 +35,14 @@ type Config struct {
 	PerTenant int           // of these, the children of one tenant; default: half
 	Timeout   time.Duration // of one file; default 2 minutes
 	Memory    uint64        // of one child, in bytes; default 1 GiB
+	OCR       *ocr.Config   // reads scanned pages; nil leaves them unread
 }
 
 // Pool reads files in child processes. Safe for concurrent use.
 type Pool struct {
 	config Config
 	slots  *limit.Limiter[string] // by tenant; one for each file that is being read
+	scans  *limit.Limiter[string] // by tenant; one for each file whose scanned pages are being read
 
 	mu     sync.Mutex
 	idle   []*child
@@ -52,7 +55,11 @@ func New(config Config) *Pool {
 	config.PerTenant = cmp.Or(config.PerTenant, (config.Processes+1)/2)
 	config.Timeout = cmp.Or(config.Timeout, 2*time.Minute)
 	config.Memory = cmp.Or(config.Memory, 1<<30)
-	return &Pool{config: config, slots: limit.New[string](int64(config.Processes), int64(config.PerTenant))}
+	slots := func(all, perTenant int) *limit.Limiter[string] {
+		return limit.New[string](int64(all), int64(perTenant))
+	}
+	scans := max(1, config.Processes/2) // so that files with text do not wait for scanned ones
+	return &Pool{config: config, slots: slots(config.Processes, config.PerTenant), scans: slots(scans, (scans+1)/2)}
 }
 
 // maxOwnTree is the size in bytes up to which an HTML page or a notebook is read in this
@@ -70,21 +77,37 @@ func (p *Pool) Parse(ctx context.Context, tenant string, src parse.Source) (pars
 	if format.IsText() && (format != parse.HTML && format != parse.Notebook || len(src.Content) <= maxOwnTree) {
 		return parse.Parse(ctx, src)
 	}
-	if err := p.slots.Acquire(ctx, tenant); err != nil {
+	config := p.config
+	config.OCR = nil
+	d, err := p.readIn(ctx, p.slots, tenant, src, config)
+	if err != nil || len(d.Scanned) == 0 || p.config.OCR == nil {
+		return d, err
+	}
+	config.OCR, config.Timeout = p.config.OCR, p.config.OCR.Timeout
+	scanned, err := p.readIn(ctx, p.scans, tenant, src, config)
+	if fault.KindOf(err) == fault.Invalid && d.Text != "" {
+		return d, nil // it takes too long, or too much memory: what has text is searchable all the same
+	}
+	return scanned, err
+}
+
+// readIn reads a file when the tenant has one of the slots.
+func (p *Pool) readIn(ctx context.Context, slots *limit.Limiter[string], tenant string, src parse.Source, config Config) (parse.Document, error) {
+	if err := slots.Acquire(ctx, tenant); err != nil {
 		return parse.Document{}, err
 	}
-	defer p.slots.Release(tenant, 1)
-	return p.read(ctx, src)
+	defer slots.Release(tenant, 1)
+	return p.read(ctx, src, config)
 }
 
 // read sends a file to a child. A child that ended between two files is replaced once.
-func (p *Pool) read(ctx context.Context, src parse.Source) (parse.Document, error) {
+func (p *Pool) read(ctx context.Context, src parse.Source, config Config) (parse.Document, error) {
 	for {
 		c, used, err := p.take()
 		if err != nil {
 			return parse.Document{}, fault.Wrap(fault.Unavailable, err, "the reader of files cannot be started")
 		}
-		d, err := c.parse(ctx, src, p.config)
+		d, err := c.parse(ctx, src, config)
 		var ended *endedError
 		if !errors.As(err, &ended) {
 			p.give(c)

@@ -11,8 +11,10 @@ import zlib
 from email.message import EmailMessage
 
 import docx
+import img2pdf
 import openpyxl
 import pptx
+import pypdfium2
 from ebooklib import epub
 from pypdf import PdfReader, PdfWriter
 from reportlab.lib.pagesizes import A5
@@ -63,6 +65,23 @@ def make_pdf():
         Paragraph("Fees are due on arrival.", styles["BodyText"]),
     ])
     return out.getvalue()
+
+
+def make_scan(pdf):
+    """Two pages that are pictures, by the filters DCTDecode and CCITTFaxDecode, and one with text."""
+    first, second = [page.render(scale=150 / 72, grayscale=True).to_pil() for page in pypdfium2.PdfDocument(pdf)]
+    jpeg, fax, out = io.BytesIO(), io.BytesIO(), PdfWriter()
+    first.save(jpeg, "JPEG", quality=50)
+    second.convert("1").save(fax, "TIFF", compression="group4")
+    for page in (jpeg, fax):
+        out.append(io.BytesIO(img2pdf.convert(page.getvalue(), layout_fun=img2pdf.get_fixed_dpi_layout_fun((150, 150)))))
+    out.append(io.BytesIO(pdf), pages=(1, 2))
+    scan, pictures = io.BytesIO(), PdfWriter()
+    out.write(scan)
+    pictures.append(scan, pages=(0, 2))
+    only = io.BytesIO()
+    pictures.write(only)
+    return scan.getvalue(), only.getvalue()
 
 
 def make_docx():
@@ -201,6 +220,8 @@ GO = "package main\n\n// main opens the gate.\nfunc main() {}\n"
 def make_files():
     pdf, document = make_pdf(), make_docx()
     write("files", "handbook.pdf", pdf)
+    for name, data in zip(("scanned-and-text.pdf", "scanned.pdf"), make_scan(pdf)):
+        write("scans", name, data)
     write("files", "plan.docx", document)
     write("files", "intro.pptx", make_pptx())
     write("files", "berths.xlsx", make_xlsx())
