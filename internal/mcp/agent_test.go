@@ -124,8 +124,14 @@ func TestAgentsHaveTheRightsOfTheirCallers(t *testing.T) {
 	s, ai, acme := asking(t)
 	makeAgent(t, acme, "lawyer", map[string]any{})
 	makeAgent(t, acme, "narrow", map[string]any{"indexes": []any{"other"}})
-	makeAgent(t, acme, "writer", map[string]any{"tools": []any{"delete_index"}, "mayWrite": []any{"delete_index"}})
-	makeAgent(t, acme, "circle", map[string]any{"tools": []any{"ask_circle"}})
+	makeAgent(t, acme, "writer", map[string]any{"tools": []any{"delete_document"}, "mayWrite": []any{"delete_document"}})
+	makeAgent(t, acme, "round", map[string]any{})
+	makeAgent(t, acme, "circle", map[string]any{"tools": []any{"ask_round"}})
+	if _, err := acme.UpdateAgent(t.Context(), &ragdv1.UpdateAgentRequest{AgentName: "round", Definition: servicetest.Object(t, map[string]any{
+		"description": "x", "model": "openai/m", "tools": []any{"ask_circle"},
+	})}); err != nil {
+		t.Fatal(err)
+	}
 	guest := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": "b"})}))
 	reader := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}}))
 	for _, tc := range []struct {

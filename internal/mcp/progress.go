@@ -39,6 +39,10 @@ func (p *progress) report() func(context.Context, toolset.Progress) {
 		return nil
 	}
 	return func(ctx context.Context, now toolset.Progress) {
+		if shift := mcphttp.Shift(ctx, now.Done); shift > 0 {
+			now.Done += shift
+			now.Total = 0 // it is not known of all rounds together
+		}
 		params := map[string]any{"progressToken": p.token, "progress": now.Done, "message": now.Message}
 		if now.Total > 0 {
 			params["total"] = now.Total

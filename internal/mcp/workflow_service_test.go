@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +64,7 @@ func TestAWorkflowIsATool(t *testing.T) {
 				t.Errorf("%v %s", result, text)
 			}
 			time.Sleep(20 * time.Millisecond) // the client may deliver notifications after the answer
-			if got := heard.Of(era); len(got) < 2 || !slices.IsSorted(got) {
+			if got := heard.Of(era); len(got) < 2 || !grows(got) {
 				t.Errorf("heard %v, want both steps", got)
 			}
 			if result, text := mcptest.Call(t, c, "run_greet", map[string]any{}, nil); !result.IsError || !strings.Contains(text, "name") {
@@ -102,6 +101,16 @@ func offers(tools map[string][]string, name string) bool {
 	return ok
 }
 
+// grows reports whether each value is above the one before, as the protocol requires of progress.
+func grows(values []float64) bool {
+	for i := 1; i < len(values); i++ {
+		if values[i] <= values[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
 // yes approves.
 type yes struct{}
 
@@ -123,7 +132,13 @@ func TestAWorkflowAsksTheUser(t *testing.T) {
 	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
 			asking := append([]client.ClientOption{client.WithElicitationHandler(yes{})}, options...)
-			result, text := mcptest.Call(t, mcptest.Connect(t, s.URL+mcphttp.Path, asking, bearer(c)), "run_publish", map[string]any{"what": era}, nil)
+			asked := mcptest.Connect(t, s.URL+mcphttp.Path, asking, bearer(c))
+			heard := mcptest.WatchProgress(asked)
+			result, text := mcptest.Call(t, asked, "run_publish", map[string]any{"what": era}, map[string]any{"progressToken": era})
+			time.Sleep(20 * time.Millisecond) // the client may deliver notifications after the answer
+			if got := heard.Of(era); len(got) < 2 || era == "legacy" && !grows(got) {
+				t.Errorf("heard %v", got)
+			}
 			if result.IsError || !strings.Contains(text, `"published":true`) || !strings.Contains(text, era) {
 				t.Errorf("asked: %s", text)
 			}

@@ -46,7 +46,7 @@ func withProgress(ctx context.Context, report func(context.Context, Progress)) c
 func withStages(ctx context.Context) context.Context {
 	p := progressOf(ctx)
 	if !p.wanted() {
-		return ctx
+		return query.WithStages(ctx, nil) // not those of the call that makes this one
 	}
 	return query.WithStages(ctx, func(s query.Stage) {
 		p.done++

@@ -175,9 +175,7 @@ func (t runTools) await(ctx context.Context, id string, c toolset.Call) (toolset
 	defer cancel()
 	done := 0.0
 	r, err := t.service.Watch(limited, id, func(s StepRun) error {
-		if s.Status != Running {
-			done++
-		}
+		done++
 		if c.Progress != nil {
 			c.Progress(ctx, toolset.Progress{Done: done, Message: "Step " + s.Path + " " + verb(s.Status) + "."})
 		}

@@ -38,6 +38,9 @@ type response struct {
 	notified  bool    // the stream began with Notify, and not by the library
 	ended     bool    // nothing more is sent
 	stream    *stream // nil unless streaming with resume
+
+	progress *float64 // the last value; nil before the first
+	shift    float64  // what was added to it
 }
 
 type responseKey struct{}
@@ -53,6 +56,24 @@ func Notify(ctx context.Context, method string, params any) bool {
 	}
 	message, err := json.Marshal(map[string]any{"jsonrpc": mcpgo.JSONRPC_VERSION, "method": method, "params": params})
 	return err == nil && r.notify(message)
+}
+
+// Shift returns what to add to a value of progress of the request of ctx, so that it is above the
+// last one, as the protocol requires: a call that asks its user something is made again, and begins to
+// count anew.
+func Shift(ctx context.Context, done float64) float64 {
+	r, ok := ctx.Value(responseKey{}).(*response)
+	if !ok {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.progress != nil && done+r.shift <= *r.progress {
+		r.shift = *r.progress + 1 - done
+	}
+	done += r.shift
+	r.progress = &done
+	return r.shift
 }
 
 func (r *response) notify(message []byte) bool {
