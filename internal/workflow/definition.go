@@ -1,14 +1,11 @@
 package workflow
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/schema"
-	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Definition is what a version of a workflow consists of.
@@ -111,6 +108,11 @@ type Source struct {
 	Schema             json.RawMessage `json:"schema,omitempty"` // that the value must fit
 }
 
+// JSONForm tells authors what a source looks like.
+func (Source) JSONForm() string {
+	return `a source: {"value": ...}, {"step": "ID", "path": "..."}, {"initData": true, "path": "..."}, {"requestContextPath": "..."} or {"expression": "..."}`
+}
+
 // Names are one name or several; in JSON a text or a list of texts.
 type Names []string
 
@@ -123,7 +125,7 @@ func (n *Names) UnmarshalJSON(raw []byte) error {
 	}
 	var several []string
 	if err := json.Unmarshal(raw, &several); err != nil {
-		return errors.New("step must be the id of a step or a list of ids")
+		return errors.New("must be the id of a step or a list of ids")
 	}
 	*n = several
 	return nil
@@ -137,24 +139,13 @@ func (n Names) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(n))
 }
 
-// Parse reads a definition. Errors: Invalid, for what is no definition or has unknown fields.
+// Parse reads a definition. Errors: Invalid, naming the field, for what is no definition or has
+// unknown fields.
 func Parse(raw []byte) (Definition, error) {
 	const field = "definition"
 	var d Definition
 	if len(raw) > maxDefinitionBytes {
 		return d, fault.Field(field, "must be at most %d bytes of JSON, got %d", maxDefinitionBytes, len(raw))
 	}
-	if _, err := schema.Decode(raw); err != nil {
-		return d, fault.Field(field, "%s", err)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&d); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
-			return d, fault.Field(field+"."+wrong.Field, "cannot be a %s", wrong.Value)
-		}
-		return d, fault.Field(field, "%s", textlimit.OneLine(strings.TrimPrefix(err.Error(), "json: "), 200))
-	}
-	return d, nil
+	return d, schema.Into(field, raw, &d)
 }
