@@ -7,9 +7,8 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -95,7 +94,7 @@ type Rules struct {
 // claims and key.
 type Rule[T any] struct {
 	When  string `json:"when"`
-	Value T      `json:"value"`
+	Value *T     `json:"value"` // nil in none that is stored
 }
 
 // Limits of definitions.
@@ -128,26 +127,15 @@ var (
 // variables are those of conditions.
 var variables = []string{"context", "tenant", "subject", "server", "claims", "key"}
 
-// Parse reads a definition. Errors: Invalid, for what is no definition or has unknown fields.
+// Parse reads a definition. Errors: Invalid, naming the field, for what is no definition or has
+// unknown fields.
 func Parse(raw []byte) (Definition, error) {
 	const field = "definition"
 	var d Definition
 	if len(raw) > maxDefinitionBytes {
 		return d, fault.Field(field, "must be at most %d bytes of JSON, got %d", maxDefinitionBytes, len(raw))
 	}
-	if _, err := schema.Decode(raw); err != nil {
-		return d, fault.Field(field, "%s", err)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&d); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
-			return d, fault.Field(field+"."+wrong.Field, "cannot be a %s", wrong.Value)
-		}
-		return d, fault.Field(field, "%s", textlimit.OneLine(strings.TrimPrefix(err.Error(), "json: "), 200))
-	}
-	return d, nil
+	return d, schema.Into(field, raw, &d)
 }
 
 // check checks an agent without looking at what it names. Errors: Invalid, naming the field.
@@ -207,7 +195,9 @@ func (a *Agent) checkNames() error {
 	}
 	offered := slices.Clone(a.Tools)
 	for _, rule := range a.Rules.Tools {
-		offered = append(offered, rule.Value...)
+		if rule.Value != nil {
+			offered = append(offered, *rule.Value...)
+		}
 	}
 	for _, name := range a.MayWrite {
 		if !slices.Contains(offered, name) {
@@ -274,8 +264,14 @@ func (a *Agent) checkOutput() error {
 	if a.OutputSchema == nil {
 		return nil
 	}
-	_, err := schema.Compile("outputSchema", a.OutputSchema)
-	return err
+	if _, err := schema.Compile("outputSchema", a.OutputSchema); err != nil {
+		return err
+	}
+	var root struct{ Type any }
+	if err := json.Unmarshal(a.OutputSchema, &root); err != nil || root.Type != "object" {
+		return fault.Field("outputSchema", `must be the schema of an object: {"type": "object", ...}`)
+	}
+	return nil
 }
 
 func (a *Agent) checkRules(env *expression.Environment) error {
@@ -298,24 +294,22 @@ func checkRules[T any](env *expression.Environment, field string, rules []Rule[T
 	if len(rules) > maxRules {
 		return fault.Field(field, "must be at most %d, got %d", maxRules, len(rules))
 	}
-	for _, rule := range rules {
-		if _, err := env.CompileCondition(field+".when", rule.When); err != nil {
+	for i, rule := range rules {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		if rule.When == "" {
+			return fault.Field(at+".when", `is missing: it is a condition such as context.tier == "pro"`)
+		}
+		if _, err := env.CompileCondition(at+".when", rule.When); err != nil {
 			return err
 		}
-		if err := check(field+".value", rule.Value); err != nil {
+		if rule.Value == nil {
+			return fault.Field(at+".value", "is missing: the rule needs what holds if its condition is true")
+		}
+		if err := check(at+".value", *rule.Value); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// models returns the names of all models that the agent may use.
-func (a *Agent) models() []string {
-	models := []string{a.Model}
-	for _, rule := range a.Rules.Model {
-		models = append(models, rule.Value)
-	}
-	return models
 }
 
 // cost returns what tokens cost.

@@ -3,8 +3,10 @@ package agent
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/ragdhq/ragd/internal/expression"
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/template"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -19,9 +21,10 @@ type chosen struct {
 	tools        []string // nil for the default ones
 }
 
-// choose applies the rules and fills in the instructions. Errors: Invalid for a condition that
+// choose applies the rules and fills in the instructions. Errors: Precondition for a condition that
 // cannot be evaluated, and instructions that become too long.
 func (s *Service) choose(ctx context.Context, a Agent) (c chosen, err error) {
+	defer func() { err = unfit(a, err) }()
 	values := valuesOf(ctx)
 	if c.instructions, err = first(ctx, s.env, "rules.instructions", a.Rules.Instructions, values, a.Instructions); err != nil {
 		return c, err
@@ -40,10 +43,19 @@ func (s *Service) choose(ctx context.Context, a Agent) (c chosen, err error) {
 	return c, err
 }
 
+// unfit returns the error of a definition that does not work for a request: what is Invalid in it is
+// no mistake of who asks.
+func unfit(a Agent, err error) error {
+	if fault.KindOf(err) != fault.Invalid {
+		return err
+	}
+	return fault.Wrap(fault.Precondition, err, "agent %q does not work: %s", a.Name, fault.Public(err))
+}
+
 // first returns the value of the first rule that applies.
 func first[T any](ctx context.Context, env *expression.Environment, field string, rules []Rule[T], values map[string]any, otherwise T) (T, error) {
-	for _, rule := range rules {
-		compiled, err := env.CompileCondition(field+".when", rule.When)
+	for i, rule := range rules {
+		compiled, err := env.CompileCondition(fmt.Sprintf("%s[%d].when", field, i), rule.When)
 		if err != nil {
 			return otherwise, err
 		}
@@ -51,8 +63,8 @@ func first[T any](ctx context.Context, env *expression.Environment, field string
 		if err != nil {
 			return otherwise, err
 		}
-		if applies {
-			return rule.Value, nil
+		if applies && rule.Value != nil {
+			return *rule.Value, nil
 		}
 	}
 	return otherwise, nil

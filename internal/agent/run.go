@@ -193,7 +193,7 @@ func (r *run) answer(ctx context.Context) (Answer, error) {
 		}
 	}
 	inside := r.within(ctx, caller)
-	r.offer(inside)
+	r.offer(r.unbound(inside))
 	if err := r.begin(ctx, caller); err != nil {
 		return Answer{}, err
 	}
@@ -219,6 +219,18 @@ func (r *run) within(ctx context.Context, caller *tenant.Request) context.Contex
 	return remote.WithIdempotencyKey(tenant.NewContext(ctx, &changed), "")
 }
 
+// unbound returns the context in which tools are looked up: what a tool calls in turn, which tells
+// whether it may change something, need not be among the agent's tools.
+func (r *run) unbound(inside context.Context) context.Context {
+	caller, ok := tenant.FromContext(inside)
+	if !ok {
+		return inside
+	}
+	changed := *caller
+	changed.Bounds.Tools = nil
+	return tenant.NewContext(inside, &changed)
+}
+
 // defaultTools are offered by an agent that names none.
 var defaultTools = []string{"vector_query", "graph_rag", "list_indexes", "describe_index", "list_documents", "get_document", "list_topics", "fetch"}
 
@@ -234,8 +246,7 @@ func (r *run) names() []string {
 func (r *run) offer(ctx context.Context) {
 	r.tools = map[string]toolset.Definition{}
 	for _, d := range r.service.Tools().List(ctx, toolset.View{}) {
-		changes := d.Annotations.ReadOnlyHint == nil || !*d.Annotations.ReadOnlyHint
-		if !slices.Contains(r.names(), d.Name) || changes && !slices.Contains(r.agent.MayWrite, d.Name) {
+		if !slices.Contains(r.names(), d.Name) || !d.ReadOnly() && !slices.Contains(r.agent.MayWrite, d.Name) {
 			continue
 		}
 		r.tools[d.Name] = d
@@ -351,14 +362,15 @@ func (r *run) turn(ctx context.Context, caller *tenant.Request, c *citer) (llm.R
 			return llm.Reply{}, fmt.Errorf("read the output schema: %w", err)
 		}
 		chat.Schema = &llm.Schema{Name: "answer", JSON: shape}
-		return r.service.Models.Chat(ctx, chat)
+		reply, err := r.service.Models.Chat(ctx, chat)
+		return reply, unfit(r.agent, err)
 	}
 	if r.question.OnEvent != nil {
 		chat.OnText = func(piece string) error { return r.pass(c.add(piece)) }
 	}
 	reply, err := r.service.Models.Chat(ctx, chat)
 	if err != nil {
-		return reply, err
+		return reply, unfit(r.agent, err)
 	}
 	if r.question.OnEvent == nil {
 		c.add(reply.Text)

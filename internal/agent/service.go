@@ -3,7 +3,9 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 
 	"github.com/ragdhq/ragd/internal/expression"
@@ -11,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/llm"
 	"github.com/ragdhq/ragd/internal/nearest"
 	"github.com/ragdhq/ragd/internal/pagination"
+	"github.com/ragdhq/ragd/internal/template"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/toolset"
 )
@@ -62,12 +65,102 @@ func (s *Service) complete(ctx context.Context, r *tenant.Request, a Agent, defi
 	if err := a.check(s.env); err != nil {
 		return a, err
 	}
-	for _, model := range a.models() {
-		if err := s.Models.Check(ctx, string(r.Tenant), model); err != nil {
+	for _, check := range []func(context.Context, *tenant.Request, Agent) error{s.checkModels, s.checkContext, s.checkTools} {
+		if err := check(ctx, r, a); err != nil {
 			return a, fault.Under("definition", err)
 		}
 	}
 	return a, s.DB.Handle(r.Tenant).Admit(ctx, int64(len(definition)))
+}
+
+// checkModels checks that the models can be called.
+func (s *Service) checkModels(ctx context.Context, r *tenant.Request, a Agent) error {
+	if err := s.Models.Check(ctx, string(r.Tenant), a.Model); err != nil {
+		return err
+	}
+	for i, rule := range a.Rules.Model {
+		if err := s.Models.Check(ctx, string(r.Tenant), *rule.Value); err != nil {
+			return fault.Rename("model", fmt.Sprintf("rules.model[%d].value", i), err)
+		}
+	}
+	return nil
+}
+
+// checkContext checks that the keys of the request context that instructions and conditions name
+// are known or declared.
+func (s *Service) checkContext(_ context.Context, r *tenant.Request, a Agent) error {
+	if err := checkPaths(r, "instructions", a.Instructions); err != nil {
+		return err
+	}
+	for i, rule := range a.Rules.Instructions {
+		if err := checkPaths(r, fmt.Sprintf("rules.instructions[%d].value", i), *rule.Value); err != nil {
+			return err
+		}
+	}
+	for _, check := range []error{
+		checkKeys(s.env, r, "rules.instructions", a.Rules.Instructions), checkKeys(s.env, r, "rules.model", a.Rules.Model), checkKeys(s.env, r, "rules.tools", a.Rules.Tools),
+	} {
+		if check != nil {
+			return check
+		}
+	}
+	return nil
+}
+
+// checkPaths checks the paths of a template.
+func checkPaths(r *tenant.Request, field, text string) error {
+	parsed, err := template.Parse(field, text)
+	if err != nil {
+		return err
+	}
+	for _, path := range parsed.Paths() {
+		if err := r.CheckShown(field, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkKeys checks the keys of the request context that conditions name.
+func checkKeys[T any](env *expression.Environment, r *tenant.Request, field string, rules []Rule[T]) error {
+	for i, rule := range rules {
+		at := fmt.Sprintf("%s[%d].when", field, i)
+		when, err := env.CompileCondition(at, rule.When)
+		if err != nil {
+			return err
+		}
+		for _, name := range when.Named("context") {
+			if err := r.CheckShown(at, "context."+name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkTools checks that the tools exist, and that each would be offered to the model.
+func (s *Service) checkTools(ctx context.Context, _ *tenant.Request, a Agent) error {
+	lists := map[string][]string{"tools": a.Tools}
+	for i, rule := range a.Rules.Tools {
+		lists[fmt.Sprintf("rules.tools[%d].value", i)] = *rule.Value
+	}
+	for _, field := range slices.Sorted(maps.Keys(lists)) {
+		for _, name := range lists[field] {
+			if name == ToolPrefix+a.Name {
+				return fault.Field(field, "has %q: an agent cannot ask itself", name)
+			}
+			d, err := s.Tools().Find(ctx, toolset.View{}, name)
+			switch {
+			case fault.KindOf(err) == fault.NotFound:
+				return fault.Field(field, "%s", fault.Public(err))
+			case err != nil:
+				return err
+			case !d.ReadOnly() && !slices.Contains(a.MayWrite, name):
+				return fault.Field("mayWrite", "lacks %q of %s, which may change something: name it here too, or the model is not offered it", name, field)
+			}
+		}
+	}
+	return nil
 }
 
 // Get returns an agent. Errors: NotFound, also for one that the caller may not use.

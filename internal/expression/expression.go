@@ -68,7 +68,8 @@ func New(variables ...string) (*Environment, error) {
 type Expression struct {
 	field   string
 	program cel.Program
-	used    map[string][]string // members of variables that are named in the text
+	used    map[string][]string // members of variables that the text selects
+	asked   map[string][]string // further members, which the text asks for with has or .?
 }
 
 // Uses reports whether the text names a variable.
@@ -80,6 +81,11 @@ func (x *Expression) Uses(variable string) bool {
 // Members returns the names that the text selects from a variable, as steps.a and steps["b"] do,
 // except those that it asks for with has or .?
 func (x *Expression) Members(variable string) []string { return x.used[variable] }
+
+// Named returns the names of Members, and those that the text asks for with has or .?
+func (x *Expression) Named(variable string) []string {
+	return slices.Concat(x.used[variable], x.asked[variable])
+}
 
 // Compile returns the expression in a text. Errors: Invalid, naming the field.
 func (e *Environment) Compile(field, text string) (*Expression, error) {
@@ -94,7 +100,7 @@ func (e *Environment) CompileCondition(field, text string) (*Expression, error) 
 
 func (e *Environment) compile(field, text string, condition bool) (*Expression, error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, fault.Field(field, "must be an expression")
+		return nil, fault.Field(field, "is missing: it must be an expression")
 	}
 	if len(text) > MaxBytes {
 		return nil, fault.Field(field, "must be at most %d bytes, got %d", MaxBytes, len(text))
@@ -117,13 +123,16 @@ func (e *Environment) compile(field, text string, condition bool) (*Expression, 
 	if err != nil {
 		return nil, fault.Field(field, "is no valid expression: %s", textlimit.OneLine(err.Error(), maxReasonBytes))
 	}
-	return &Expression{field, program, used(checked, e.variables)}, nil
+	x := &Expression{field: field, program: program}
+	x.used, x.asked = members(checked, e.variables)
+	return x, nil
 }
 
-// used returns the variables that an expression names, with the members that it selects.
-func used(checked *cel.Ast, variables []string) map[string][]string {
-	members := map[string][]string{}
-	note := func(of ast.Expr, name string) {
+// members returns the variables that an expression names, with the members that it selects, and the
+// further members that it asks for.
+func members(checked *cel.Ast, variables []string) (selected, asked map[string][]string) {
+	selected, asked = map[string][]string{}, map[string][]string{}
+	note := func(members map[string][]string, of ast.Expr, name string) {
 		if of.Kind() == ast.IdentKind && slices.Contains(variables, of.AsIdent()) {
 			members[of.AsIdent()] = append(members[of.AsIdent()], name)
 		}
@@ -131,24 +140,27 @@ func used(checked *cel.Ast, variables []string) map[string][]string {
 	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.IdentKind:
-			if name := e.AsIdent(); slices.Contains(variables, name) && members[name] == nil {
-				members[name] = []string{}
+			if name := e.AsIdent(); slices.Contains(variables, name) && selected[name] == nil {
+				selected[name] = []string{}
 			}
 		case ast.SelectKind:
-			if s := e.AsSelect(); !s.IsTestOnly() {
-				note(s.Operand(), s.FieldName())
+			if s := e.AsSelect(); s.IsTestOnly() {
+				note(asked, s.Operand(), s.FieldName())
+			} else {
+				note(selected, s.Operand(), s.FieldName())
 			}
 		case ast.CallKind:
 			call := e.AsCall()
-			if call.FunctionName() != operators.Index || call.Args()[1].Kind() != ast.LiteralKind {
+			to := map[string]map[string][]string{operators.Index: selected, operators.OptIndex: asked, operators.OptSelect: asked}[call.FunctionName()]
+			if to == nil || call.Args()[1].Kind() != ast.LiteralKind {
 				return
 			}
 			if name, ok := call.Args()[1].AsLiteral().(types.String); ok {
-				note(call.Args()[0], string(name))
+				note(to, call.Args()[0], string(name))
 			}
 		}
 	}))
-	return members
+	return selected, asked
 }
 
 // textKeys reports whether the keys of all objects are texts as written. An object whose key has any

@@ -96,7 +96,7 @@ func TestBadExpressionsNameTheFieldAndWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	variables := decoded(t, values)
 	for text, want := range map[string]string{
-		``:                                "must be an expression",
+		``:                                "is missing: it must be an expression",
 		`input.`:                          "is no valid expression",
 		`steps.a`:                         "the variables are input, context",
 		`input.missing`:                   "write has(a.b)",

@@ -80,8 +80,8 @@ func TestAnAgentIsATool(t *testing.T) {
 			if result.IsError || said["text"] != "Five coins [1]." || len(citations) != 1 || !strings.Contains(text, "[1] Law") {
 				t.Errorf("%v %s", result.StructuredContent, text)
 			}
-			if got := heard.Of(era); len(got) == 0 {
-				t.Error("no progress")
+			if got := heard.Of(era); len(got) == 0 || !grows(got) {
+				t.Errorf("progress %v", got)
 			}
 			if result, text := mcptest.Call(t, c, "ask_lawyer", map[string]any{}, nil); !result.IsError || !strings.Contains(text, "message") {
 				t.Errorf("without a message: %s", text)
@@ -143,14 +143,17 @@ func TestAgentsHaveTheRightsOfTheirCallers(t *testing.T) {
 		{"a mandatory filter", "lawyer", guest, searching, "Law b", "five coins"},
 		{"a filter of the model", "lawyer", guest, called("vector_query", `{"indexName": "laws", "queryText": "cat", "filter": {"team": "a"}}`), `"tool"`, "five coins"},
 		{"the agent's indexes", "narrow", acme, searching, "error", "five coins"},
-		{"a tool that writes for a key that reads", "writer", reader, called("delete_index", `{"indexName": "laws"}`), "error", "deleted"},
-		{"an agent that asks itself", "circle", acme, called("ask_circle", `{"message": "again"}`), "circle", ""},
+		{"a tool that writes for a key that reads", "writer", reader, called("delete_document", `{"indexName": "laws", "uri": "a"}`), "there is no tool", "deleted"},
+		{"agents that ask each other", "circle", acme, called("", `{"message": "again"}`), "circle", ""},
 	} {
 		var read string
 		ai.Turn = func(c modelserver.Chat) modelserver.Turn {
 			if results := c.Results(); len(results) > 0 {
 				read += strings.Join(results, "\n")
 				return modelserver.Turn{Text: "done"}
+			}
+			if tc.turn.Calls[0].Name == "" {
+				return called(c.Tools[0], tc.turn.Calls[0].Arguments)
 			}
 			return tc.turn
 		}
@@ -228,7 +231,8 @@ func TestAgentsAndWorkflowsUseEachOther(t *testing.T) {
 	makeWorkflow(t, acme, "verse", `{"description": "Makes a verse.", "inputSchema": {"type": "object", "properties": {"about": {"type": "string"}}, "required": ["about"]},
 		"steps": [{"id": "write", "kind": "agent", "agent": "poet", "input": {"prompt": {"expression": "'A verse about ' + initData.about"}}},
 			{"id": "done", "kind": "map", "input": {"verse": {"step": "write", "path": "text"}}}]}`)
-	makeAgent(t, acme, "editor", map[string]any{"tools": []any{"run_verse"}, "mayWrite": []any{"run_verse"}})
+	// The workflow changes nothing, so that the agent may run it without mayWrite.
+	makeAgent(t, acme, "editor", map[string]any{"tools": []any{"run_verse"}})
 	ai.Turn = func(c modelserver.Chat) modelserver.Turn {
 		switch results := c.Results(); {
 		case len(results) > 0:

@@ -208,3 +208,65 @@ func TestAgentsByTierAndLanguage(t *testing.T) {
 		}
 	}
 }
+
+// A definition that cannot work is refused, with the field and what to do.
+func TestDefinitionsOfAgentsAreChecked(t *testing.T) {
+	t.Parallel()
+	s, ai, acme, _ := agents(t)
+	createAgent(t, acme, "known", lawyer)
+	for _, workflow := range []struct{ name, steps string }{
+		{"reads", `[{"id": "a", "kind": "query", "input": {"queryText": {"value": "x"}}}, {"id": "b", "kind": "workflow", "workflow": "adds", "input": {}}]`},
+		{"writes", `[{"id": "a", "kind": "workflow", "workflow": "files", "input": {}}]`},
+	} {
+		inner := map[string]string{"reads": "adds", "writes": "files"}[workflow.name]
+		step := map[string]string{"adds": `[{"id": "a", "kind": "agent", "agent": "known", "input": {"prompt": {"value": "x"}}}]`, "files": `[{"id": "a", "kind": "upload", "input": {"text": {"value": "x"}, "indexName": {"value": "laws"}}}]`}[inner]
+		for _, w := range [][2]string{{inner, step}, {workflow.name, workflow.steps}} {
+			if _, err := acme.CreateWorkflow(t.Context(), &ragdv1.CreateWorkflowRequest{WorkflowName: w[0], Definition: object(t, `{"description": "x", "steps": `+w[1]+`}`)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, tc := range []struct{ members, want string }{
+		{`"tools": ["vektor_query"]`, `definition.tools: tool "vektor_query" not found; did you mean vector_query?`},
+		{`"tools": ["ask_new"]`, `definition.tools: has "ask_new": an agent cannot ask itself`},
+		{`"tools": ["vector_query", "upload_document"]`, `definition.mayWrite: lacks "upload_document" of tools, which may change something`},
+		{`"tools": ["run_writes"]`, `definition.mayWrite: lacks "run_writes" of tools`},
+		{`"rules": {"tools": [{"when": "true", "value": ["fly"]}]}`, `definition.rules.tools[0].value: tool "fly" not found`},
+		{`"rules": {"tools": [{"when": "true"}]}`, `definition.rules.tools[0].value: is missing`},
+		{`"rules": {"model": [{"value": "openai/m"}]}`, `definition.rules.model[0].when: is missing`},
+		{`"rules": {"model": [{"when": "true", "value": "openai/m"}, {"when": "true", "value": "fly/m"}]}`, `definition.rules.model[1].value: there is no endpoint "fly"`},
+		{`"rules": {"model": [{"when": "context.?tire.orValue(1) == 1", "value": "openai/m"}]}`, `definition.rules.model[0].when: refers to context.tire, which is not declared`},
+		{`"instructions": "Speak {{context.langauge}}."`, `definition.instructions: refers to context.langauge, which is not declared`},
+		{`"outputSchema": {"type": "string"}`, `definition.outputSchema: must be the schema of an object`},
+		{`"sampling": {"temprature": 1}`, `definition.sampling.temprature: is not known here; did you mean temperature?`},
+		{`"limits": {"steps": "8"}`, `definition.limits.steps: must be a whole number, got "8"`},
+		{`"tools": "vector_query"`, `definition.tools: must be a list of strings, got "vector_query"`},
+		{`"tools": ["ask_known", "run_reads", "upload_document"], "mayWrite": ["upload_document"]`, ``},
+	} {
+		definition := object(t, `{"description": "x", "model": "openai/m", `+tc.members+`}`)
+		_, err := acme.CreateAgent(t.Context(), &ragdv1.CreateAgentRequest{AgentName: "new", Definition: definition})
+		if tc.want == "" && err != nil || tc.want != "" && (connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s: %v", tc.members, err)
+		}
+	}
+	var offered []string
+	ai.Turn = func(c modelserver.Chat) modelserver.Turn {
+		offered = c.Tools
+		return modelserver.Turn{Text: "ok"}
+	}
+	if _, err := askAgent(t.Context(), acme, "new", "hi"); err != nil || len(offered) != 3 {
+		t.Errorf("%v, offered %v", err, offered)
+	}
+	// A rule that cannot be evaluated is a mistake of the agent, not of who asks.
+	if _, err := acme.DeclareContextKey(t.Context(), &ragdv1.DeclareContextKeyRequest{Key: &ragdv1.ContextKey{Name: "tier", Source: "caller"}}); err != nil {
+		t.Fatal(err)
+	}
+	createAgent(t, acme, "strict", `{"description": "x", "model": "openai/m", "rules": {"model": [{"when": "context.tier == 'pro'", "value": "openai/l"}]}}`)
+	_, err := askAgent(t.Context(), acme, "strict", "hi")
+	if connect.CodeOf(err) != connect.CodeFailedPrecondition || !strings.Contains(err.Error(), `agent "strict"`) || !strings.Contains(err.Error(), "rules.model[0].when") {
+		t.Errorf("a missing value: %v", err)
+	}
+	if _, err := askAgent(t.Context(), s.Client(acme.Secret, "Ragd-Context", `{"tier": "pro"}`), "strict", "hi"); err != nil {
+		t.Error(err)
+	}
+}

@@ -444,12 +444,19 @@ func TestARunKeepsNoSecrets(t *testing.T) {
 	s := workflowService(t)
 	c := s.Tenant(t, "acme")
 	ctx := t.Context()
-	for _, key := range []*ragdv1.ContextKey{{Name: "token", Secret: true}, {Name: "city"}, {Name: "trace", Secret: true, Source: "header", From: "X-Trace"}} {
+	declare := func(key *ragdv1.ContextKey) {
 		if _, err := c.DeclareContextKey(ctx, &ragdv1.DeclareContextKeyRequest{Key: key}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	workflowOf(t, c, "show", `{"description": "Shows.", "steps": [{"id": "a", "kind": "map", "inputFrom": {"expression": "context"}}, {"id": "b", "kind": "map", "input": {"all": {"step": "a"}, "token": {"requestContextPath": "token"}}}]}`)
+	for _, key := range []*ragdv1.ContextKey{{Name: "token"}, {Name: "city"}, {Name: "trace", Secret: true, Source: "header", From: "X-Trace"}} {
+		declare(key)
+	}
+	const show = `{"description": "Shows.", "steps": [{"id": "a", "kind": "map", "inputFrom": {"expression": "context"}}, {"id": "b", "kind": "map", "input": {"all": {"step": "a"}, "token": {"requestContextPath": "token"}}}]}`
+	workflowOf(t, c, "show", show)
+	declare(&ragdv1.ContextKey{Name: "token", Secret: true}) // a workflow that names it already is refused no more
+	_, err := c.CreateWorkflow(ctx, &ragdv1.CreateWorkflowRequest{WorkflowName: "later", Definition: settings(t, show)})
+	servicetest.WantCode(t, "a step that takes a secret", err, connect.CodeInvalidArgument)
 	caller := s.Client(c.Secret, "Ragd-Context", `{"token": "s3cret-1", "city": "Kiel"}`, "X-Trace", "s3cret-2")
 	wantOutput(t, runOf(t, caller, "show", `{}`), `{"all": {"city": "Kiel"}}`)
 	var kept string
@@ -502,30 +509,35 @@ func TestADefinitionThatCannotRunIsRefused(t *testing.T) {
 	workflowOf(t, c, "inner", `{"description": "x", "inputSchema": {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}, "steps": [{"id": "a", "kind": "map", "input": {}}]}`)
 	input := `"inputSchema": {"type": "object", "properties": {"q": {"type": "string"}}}`
 	for want, definition := range map[string]string{
-		"definition.description":                 `{"steps": [{"id": "a", "kind": "map", "input": {}}]}`,
-		"definition.steps":                       `{"description": "x", "steps": []}`,
-		"definition":                             `{"description": "x", "steps": [{"id": "a", "kind": "map", "inputs": {}}]}`,
-		"definition.steps[0].kind":               `{"description": "x", "steps": [{"id": "a", "kind": "mapp"}]}`,
-		"definition.steps[0].id":                 `{"description": "x", "steps": [{"id": "1 a", "kind": "map", "input": {}}]}`,
-		"definition.steps[1].id":                 `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {}}, {"id": "a", "kind": "map", "input": {}}]}`,
-		"definition.steps[0].tool":               `{"description": "x", "steps": [{"id": "a", "kind": "tool", "tool": "pots", "input": {}}]}`,
-		"definition.steps[0].workflow":           `{"description": "x", "steps": [{"id": "a", "kind": "workflow", "workflow": "iner", "input": {}}]}`,
-		"definition.steps[0].input.text":         `{"description": "x", "steps": [{"id": "a", "kind": "tool", "tool": "post", "input": {"text": {"value": 5}}}]}`,
-		"definition.steps[0].input.n":            `{"description": "x", "steps": [{"id": "a", "kind": "workflow", "workflow": "inner", "input": {}}]}`,
-		"definition.steps[0].input.x.path":       `{"description": "x", ` + input + `, "steps": [{"id": "a", "kind": "map", "input": {"x": {"initData": true, "path": "p"}}}]}`,
-		"definition.steps[0].input.x.step":       `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {"x": {"step": "b"}}}, {"id": "b", "kind": "map", "input": {}}]}`,
-		"definition.steps[0].input.x":            `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {"x": {"step": "b", "value": 1}}}]}`,
-		"definition.steps[0].input.x.expression": `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {"x": {"expression": "steps.b"}}}]}`,
-		"definition.steps[0].branches[0].when":   `{"description": "x", "steps": [{"id": "a", "kind": "branch", "branches": [{"when": "1 + 1", "steps": [{"id": "b", "kind": "map", "input": {}}]}]}]}`,
-		"definition.steps[0].items":              `{"description": "x", "steps": [{"id": "a", "kind": "foreach", "items": {"value": "x"}, "steps": [{"id": "b", "kind": "map", "input": {}}]}]}`,
-		"definition.steps[1].input.x.path":       `{"description": "x", "steps": [{"id": "a", "kind": "tool", "tool": "post", "input": {}}, {"id": "b", "kind": "map", "input": {"x": {"step": "a", "path": "nothing"}}}]}`,
-		"definition.steps[0].retry":              `{"description": "x", "steps": [{"id": "a", "kind": "tool", "tool": "post", "input": {}, "retry": {"attempts": 99}}]}`,
-		"definition.steps[0].timeoutSeconds":     `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {}, "timeoutSeconds": 1e9}]}`,
-		"definition.steps[0].settings.url":       `{"description": "x", "steps": [{"id": "a", "kind": "http", "settings": {"method": "GET", "url": "ftp://x"}, "input": {}}]}`,
-		"definition.inputSchema":                 `{"description": "x", "inputSchema": {"type": "string"}, "steps": [{"id": "a", "kind": "map", "input": {}}]}`,
-		"definition.output.n":                    `{"description": "x", "outputSchema": {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}, "steps": [{"id": "a", "kind": "map", "input": {}}]}`,
-		"definition.steps[0].schema":             `{"description": "x", "steps": [{"id": "a", "kind": "wait", "message": "?", "schema": {"type": "nothing"}}]}`,
-		"definition.steps[0].branches[1].id":     `{"description": "x", "steps": [{"id": "a", "kind": "parallel", "branches": [{"id": "l", "steps": [{"id": "b", "kind": "map", "input": {}}]}, {"id": "l", "steps": [{"id": "c", "kind": "map", "input": {}}]}]}]}`,
+		"definition.description":                         `{"steps": [{"id": "a", "kind": "map", "input": {}}]}`,
+		"definition.steps":                               `{"description": "x", "steps": []}`,
+		"definition.steps[0].inputs":                     `{"description": "x", "steps": [{"id": "a", "kind": "map", "inputs": {}}]}`,
+		"definition.steps[0].retry.attempt":              `{"description": "x", "steps": [{"id": "a", "kind": "tool", "tool": "post", "input": {}, "retry": {"attempt": 3}}]}`,
+		"definition.steps[0].input.q":                    `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {"q": "text"}}]}`,
+		"definition.steps[0].input.x.requestContextPath": `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {"x": {"requestContextPath": "teir"}}}]}`,
+		"definition.steps[0].input.y.expression":         `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {"y": {"expression": "context.?teir.orValue(1)"}}}]}`,
+		"definition.steps[0].agent":                      `{"description": "x", "steps": [{"id": "a", "kind": "agent", "agent": "nobody", "input": {"prompt": {"value": "x"}}}]}`,
+		"definition.steps[0].kind":                       `{"description": "x", "steps": [{"id": "a", "kind": "mapp"}]}`,
+		"definition.steps[0].id":                         `{"description": "x", "steps": [{"id": "1 a", "kind": "map", "input": {}}]}`,
+		"definition.steps[1].id":                         `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {}}, {"id": "a", "kind": "map", "input": {}}]}`,
+		"definition.steps[0].tool":                       `{"description": "x", "steps": [{"id": "a", "kind": "tool", "tool": "pots", "input": {}}]}`,
+		"definition.steps[0].workflow":                   `{"description": "x", "steps": [{"id": "a", "kind": "workflow", "workflow": "iner", "input": {}}]}`,
+		"definition.steps[0].input.text":                 `{"description": "x", "steps": [{"id": "a", "kind": "tool", "tool": "post", "input": {"text": {"value": 5}}}]}`,
+		"definition.steps[0].input.n":                    `{"description": "x", "steps": [{"id": "a", "kind": "workflow", "workflow": "inner", "input": {}}]}`,
+		"definition.steps[0].input.x.path":               `{"description": "x", ` + input + `, "steps": [{"id": "a", "kind": "map", "input": {"x": {"initData": true, "path": "p"}}}]}`,
+		"definition.steps[0].input.x.step":               `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {"x": {"step": "b"}}}, {"id": "b", "kind": "map", "input": {}}]}`,
+		"definition.steps[0].input.x":                    `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {"x": {"step": "b", "value": 1}}}]}`,
+		"definition.steps[0].input.x.expression":         `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {"x": {"expression": "steps.b"}}}]}`,
+		"definition.steps[0].branches[0].when":           `{"description": "x", "steps": [{"id": "a", "kind": "branch", "branches": [{"when": "1 + 1", "steps": [{"id": "b", "kind": "map", "input": {}}]}]}]}`,
+		"definition.steps[0].items":                      `{"description": "x", "steps": [{"id": "a", "kind": "foreach", "items": {"value": "x"}, "steps": [{"id": "b", "kind": "map", "input": {}}]}]}`,
+		"definition.steps[1].input.x.path":               `{"description": "x", "steps": [{"id": "a", "kind": "tool", "tool": "post", "input": {}}, {"id": "b", "kind": "map", "input": {"x": {"step": "a", "path": "nothing"}}}]}`,
+		"definition.steps[0].retry":                      `{"description": "x", "steps": [{"id": "a", "kind": "tool", "tool": "post", "input": {}, "retry": {"attempts": 99}}]}`,
+		"definition.steps[0].timeoutSeconds":             `{"description": "x", "steps": [{"id": "a", "kind": "map", "input": {}, "timeoutSeconds": 1e9}]}`,
+		"definition.steps[0].settings.url":               `{"description": "x", "steps": [{"id": "a", "kind": "http", "settings": {"method": "GET", "url": "ftp://x"}, "input": {}}]}`,
+		"definition.inputSchema":                         `{"description": "x", "inputSchema": {"type": "string"}, "steps": [{"id": "a", "kind": "map", "input": {}}]}`,
+		"definition.output.n":                            `{"description": "x", "outputSchema": {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}, "steps": [{"id": "a", "kind": "map", "input": {}}]}`,
+		"definition.steps[0].schema":                     `{"description": "x", "steps": [{"id": "a", "kind": "wait", "message": "?", "schema": {"type": "nothing"}}]}`,
+		"definition.steps[0].branches[1].id":             `{"description": "x", "steps": [{"id": "a", "kind": "parallel", "branches": [{"id": "l", "steps": [{"id": "b", "kind": "map", "input": {}}]}, {"id": "l", "steps": [{"id": "c", "kind": "map", "input": {}}]}]}]}`,
 	} {
 		_, err := c.CreateWorkflow(t.Context(), &ragdv1.CreateWorkflowRequest{WorkflowName: "bad", Definition: settings(t, definition)})
 		servicetest.WantCode(t, want, err, connect.CodeInvalidArgument)

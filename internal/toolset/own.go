@@ -65,8 +65,28 @@ func (o *ownTools) load(ctx context.Context) (map[string]*tool, error) {
 			return nil, err
 		}
 	}
+	o.settle(found)
 	o.put(ctx, found, asked)
 	return found, nil
+}
+
+// settle marks the provided tools that change nothing because the tools that they call do not. Tools
+// that call each other in a circle are not marked.
+func (o *ownTools) settle(found map[string]*tool) {
+	harmless := func(name string) bool {
+		t := cmp.Or(o.builtin[name], found[name])
+		return t != nil && t.definition.ReadOnly()
+	}
+	for again := true; again; {
+		again = false
+		for _, t := range found {
+			d := &t.definition
+			if d.Provided && d.Calls != nil && d.Annotations.ReadOnlyHint == nil && !slices.ContainsFunc(d.Calls, func(name string) bool { return !harmless(name) }) {
+				yes := true
+				d.Annotations.ReadOnlyHint, again = &yes, true
+			}
+		}
+	}
 }
 
 // provide adds the tools of a source to those that are found.

@@ -80,6 +80,9 @@ type Definition struct {
 	Builtin bool
 	// Provided is true for a tool of a Source.
 	Provided bool
+	// Calls are the names of the tools that a tool of a Source calls. If they are given and
+	// Annotations.ReadOnlyHint is not, the tool changes nothing if none of them does.
+	Calls []string `json:"-"`
 	// Timeout ends a call of a tool of a Source. 0 means that of the Set.
 	Timeout      time.Duration `json:"-"`
 	Annotations  Annotations
@@ -104,6 +107,11 @@ type Annotations struct {
 // scope write.
 func (d Definition) Writes() bool {
 	return d.Builtin && d.Annotations.ReadOnlyHint != nil && !*d.Annotations.ReadOnlyHint
+}
+
+// ReadOnly reports whether the tool is known to change nothing.
+func (d Definition) ReadOnly() bool {
+	return d.Annotations.ReadOnlyHint != nil && *d.Annotations.ReadOnlyHint
 }
 
 // Call is one call of a tool.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/expression"
@@ -74,10 +75,14 @@ type source struct {
 // NotFound or Invalid for what a step cannot call.
 type schemas func(field string, s Step) (in, out shape, err error)
 
+// shown returns an error for a path of the request context at which steps can never find a value.
+type shown func(field, path string) error
+
 // compiler turns a definition into a plan and checks it.
 type compiler struct {
 	env     *expression.Environment
 	schemas schemas
+	shown   shown
 	ids     map[string]bool
 	count   int
 }
@@ -92,9 +97,9 @@ type visible struct {
 	depth    int
 }
 
-// compile returns the plan of a definition. Errors: Invalid, naming the field; those of find.
-func compile(env *expression.Environment, d Definition, find schemas) (*plan, error) {
-	c := &compiler{env: env, schemas: find, ids: map[string]bool{}}
+// compile returns the plan of a definition. Errors: Invalid, naming the field; those of find and show.
+func compile(env *expression.Environment, d Definition, find schemas, show shown) (*plan, error) {
+	c := &compiler{env: env, schemas: find, shown: show, ids: map[string]bool{}}
 	p := &plan{}
 	var err error
 	if len(d.InputSchema) > 0 {
@@ -214,7 +219,7 @@ func (n *node) check(field string) error {
 			kinds = append(kinds, string(kind))
 		}
 		slices.Sort(kinds)
-		return fault.Field(field+".kind", "%q is unknown: it is one of %v%s", textlimit.Shorten(string(n.Kind), 50), kinds, nearest.Hint(string(n.Kind), kinds))
+		return fault.Field(field+".kind", "%q is unknown: it is one of %s%s", textlimit.Shorten(string(n.Kind), 50), strings.Join(kinds, ", "), nearest.Hint(string(n.Kind), kinds))
 	}
 	for name, has := range n.fields() {
 		switch {
@@ -449,6 +454,8 @@ func (c *compiler) sourceShape(field string, s *source, at visible) (known shape
 		return known, nil
 	case s.InitData:
 		return at.input.at(field+".path", s.Path)
+	case s.RequestContextPath != "":
+		return nil, c.shown(field+".requestContextPath", varContext+"."+s.RequestContextPath)
 	case s.Value != nil:
 		if s.value, err = schema.Decode(s.Value); err != nil {
 			return nil, fault.Field(field+".value", "%s", err)
@@ -473,6 +480,11 @@ func (c *compiler) expression(field, text string, at visible, condition bool) (*
 	for _, id := range x.Members(varSteps) {
 		if _, ok := at.steps[id]; !ok {
 			return nil, fault.Field(field, "no step %q runs before this one%s", textlimit.Shorten(id, 64), nearest.Hint(id, slices.Collect(maps.Keys(at.steps))))
+		}
+	}
+	for _, name := range x.Named(varContext) {
+		if err := c.shown(field, varContext+"."+name); err != nil {
+			return nil, err
 		}
 	}
 	for _, name := range x.Members(varInput) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ragdhq/ragd/internal/agent"
 	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/expression"
 	"github.com/ragdhq/ragd/internal/fault"
@@ -69,7 +70,7 @@ func (s *Service) planOf(w Workflow) (*plan, error) {
 	if p, ok := s.plans.Get(key); ok {
 		return p, nil
 	}
-	p, err := compile(s.env, w.Definition, func(string, Step) (shape, shape, error) { return nil, nil, nil })
+	p, err := compile(s.env, w.Definition, func(string, Step) (shape, shape, error) { return nil, nil, nil }, func(string, string) error { return nil })
 	if err == nil {
 		s.plans.Put(key, p)
 	}
@@ -84,7 +85,7 @@ func (s *Service) Create(ctx context.Context, name string, definition []byte) (W
 	if err != nil {
 		return Workflow{}, err
 	}
-	return s.store(ctx, s.DB.Handle(r.Tenant), Workflow{Name: name}, definition)
+	return s.store(ctx, r, Workflow{Name: name}, definition)
 }
 
 // Update stores a definition as the next version of a workflow, unless it is the same. Errors: as
@@ -99,11 +100,12 @@ func (s *Service) Update(ctx context.Context, name string, definition []byte) (W
 	if err != nil || !ok {
 		return Workflow{}, s.orNotFound(ctx, h, r, name, err)
 	}
-	return s.store(ctx, h, old, definition)
+	return s.store(ctx, r, old, definition)
 }
 
 // store checks a definition and stores it as the version after that of w.
-func (s *Service) store(ctx context.Context, h *tenant.Handle, w Workflow, definition []byte) (Workflow, error) {
+func (s *Service) store(ctx context.Context, r *tenant.Request, w Workflow, definition []byte) (Workflow, error) {
+	h := s.DB.Handle(r.Tenant)
 	old, err := json.Marshal(w.Definition)
 	if err != nil {
 		return Workflow{}, err
@@ -114,7 +116,7 @@ func (s *Service) store(ctx context.Context, h *tenant.Handle, w Workflow, defin
 	if err := w.check(); err != nil {
 		return Workflow{}, err
 	}
-	if _, err := compile(s.env, w.Definition, s.callable(ctx, h)); err != nil {
+	if _, err := compile(s.env, w.Definition, s.callable(ctx, h), r.CheckShown); err != nil {
 		return Workflow{}, err
 	}
 	if err := checkCycles(ctx, h, w); err != nil {
@@ -156,7 +158,11 @@ func (s *Service) callable(ctx context.Context, h *tenant.Handle) schemas {
 		name := toolOf(step)
 		d, err := s.Tools().Find(ctx, toolset.View{}, name)
 		if fault.KindOf(err) == fault.NotFound {
-			return nil, nil, fault.Field(field+"."+string(step.Kind), "%s", fault.Public(err))
+			said := fault.Public(err)
+			if step.Kind == Agent { // it is known to authors by its own name
+				said = strings.ReplaceAll(strings.Replace(said, "tool", "agent", 1), agent.ToolPrefix, "")
+			}
+			return nil, nil, fault.Field(field+"."+string(step.Kind), "%s", said)
 		}
 		if err != nil {
 			return nil, nil, err

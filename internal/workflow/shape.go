@@ -135,13 +135,20 @@ func fit(field string, from, to shape, depth int) error {
 }
 
 func fitObject(field string, from, to shape, depth int) error {
+	if err := fitMembers(field, from, to, depth); err != nil {
+		return err
+	}
 	required, _ := to["required"].([]any)
 	for _, r := range required {
 		name, _ := r.(string)
 		if _, ok := from.member(name); !ok {
-			return fault.Field(field+"."+name, "is missing, but required: %s", from.describe())
+			return fault.Field(field+"."+name, "is missing, but required: in the input %s", from.describe())
 		}
 	}
+	return nil
+}
+
+func fitMembers(field string, from, to shape, depth int) error {
 	properties, _ := from["properties"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		mine, _ := properties[name].(map[string]any)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -65,6 +66,7 @@ func (t runTools) Tools(ctx context.Context) ([]toolset.Definition, error) {
 		if len(d.InputSchema) == 0 {
 			d.InputSchema = anyInput
 		}
+		d.Calls = append([]string{}, callsOf(w.Steps)...)
 		if !mayWait(w.Steps) { // what a run that waits returns is not its result
 			d.OutputSchema = w.OutputSchema
 		}
@@ -79,6 +81,28 @@ func mayWait(steps []Step) bool {
 		return s.Kind == Wait || s.Kind == Nested || mayWait(s.Otherwise) || mayWait(s.Steps) || mayWait(s.OnError) ||
 			slices.ContainsFunc(s.Branches, func(b Branch) bool { return mayWait(b.Steps) })
 	})
+}
+
+// callsOf returns the names of the tools that steps call, "" for a request that may change something.
+func callsOf(steps []Step) []string {
+	var found []string
+	for _, s := range steps {
+		switch name := toolOf(s); {
+		case name != "":
+			found = append(found, name)
+		case s.Kind == Nested:
+			found = append(found, ToolPrefix+s.Workflow)
+		case s.Kind == HTTP && s.Settings["method"] != http.MethodGet:
+			found = append(found, "")
+		}
+		for _, inner := range [][]Step{s.Otherwise, s.Steps, s.OnError} {
+			found = append(found, callsOf(inner)...)
+		}
+		for _, b := range s.Branches {
+			found = append(found, callsOf(b.Steps)...)
+		}
+	}
+	return found
 }
 
 // Run implements toolset.Source. When the caller leaves, the run that it started is cancelled.
