@@ -139,11 +139,31 @@ func zipFormat(src Source) (Format, error) {
 			return PPTX, nil
 		case strings.HasPrefix(member.Name, "xl/workbook"):
 			return XLSX, nil
+		case member.Name == "mimetype":
+			if format := openDocument(member); format != "" {
+				return format, nil
+			}
 		case member.Name == "META-INF/container.xml":
 			return EPUB, nil
 		}
 	}
 	return Zip, nil
+}
+
+// openDocument returns the format that the first part of an OpenDocument file says, "" for
+// another file.
+func openDocument(member *zip.File) Format {
+	r, err := member.Open()
+	if err != nil {
+		return ""
+	}
+	defer r.Close()
+	said, _ := io.ReadAll(io.LimitReader(r, 128)) // less than that is another file
+	format, _ := FormatOf(string(said))
+	if format == ODT || format == ODS || format == ODP {
+		return format
+	}
+	return ""
 }
 
 func gzipFormat(content []byte) (Format, error) {

@@ -20,6 +20,9 @@ const (
 	DOCX      Format = "docx"
 	PPTX      Format = "pptx"
 	XLSX      Format = "xlsx"
+	ODT       Format = "odt"
+	ODS       Format = "ods"
+	ODP       Format = "odp"
 	EPUB      Format = "epub"
 	Email     Format = "email"
 	Mailbox   Format = "mbox"
@@ -50,6 +53,9 @@ var formats = []struct {
 	{DOCX, "DOCX", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".docx .docm .dotx"},
 	{PPTX, "PPTX", "application/vnd.openxmlformats-officedocument.presentationml.presentation", ".pptx .pptm .ppsx"},
 	{XLSX, "XLSX", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".xlsx .xlsm .xltx"},
+	{ODT, "ODT", "application/vnd.oasis.opendocument.text application/vnd.oasis.opendocument.text-template", ".odt .ott"},
+	{ODS, "ODS", "application/vnd.oasis.opendocument.spreadsheet application/vnd.oasis.opendocument.spreadsheet-template", ".ods .ots"},
+	{ODP, "ODP", "application/vnd.oasis.opendocument.presentation application/vnd.oasis.opendocument.presentation-template", ".odp .otp"},
 	{EPUB, "EPUB", "application/epub+zip", ".epub"},
 	{Email, "email", "message/rfc822", ".eml"},
 	{Mailbox, "mailbox", "application/mbox", ".mbox"},
@@ -72,7 +78,7 @@ func (f Format) Name() string {
 // aName returns Name with its article.
 func (f Format) aName() string {
 	switch f {
-	case HTML, XLSX, EPUB, Email:
+	case HTML, XLSX, ODT, ODS, ODP, EPUB, Email:
 		return "an " + f.Name()
 	}
 	return "a " + f.Name()
@@ -105,7 +111,7 @@ func (f Format) TextType() string {
 // Parse.
 func (f Format) IsText() bool {
 	switch f {
-	case PDF, DOCX, PPTX, XLSX, EPUB, Email, Mailbox, Zip, Tar:
+	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, Email, Mailbox, Zip, Tar:
 		return false
 	}
 	return true

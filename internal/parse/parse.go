@@ -71,8 +71,8 @@ type Document struct {
 	Spans []Span
 	// Properties are the metadata of the file: author, subject, keywords, created
 	// (RFC 3339), language; programmingLanguage; columns of a table; hiddenSlides, their
-	// numbers; frontMatterError, why something that looks like front matter
-	// belongs to the text; for a message from, to, cc, date, messageId and inReplyTo,
+	// numbers, and hiddenSheets, their names; frontMatterError, why something that looks like
+	// front matter belongs to the text; for a message from, to, cc, date, messageId and inReplyTo,
 	// ids without their brackets. Nil if there are none.
 	Properties map[string]string
 	// References are the ids of the messages above a message in its thread, the oldest
@@ -177,6 +177,8 @@ func (p *parser) parse(ctx context.Context) error {
 		return p.pptx(ctx)
 	case XLSX:
 		return p.xlsx(ctx)
+	case ODT, ODS, ODP:
+		return p.odf(ctx)
 	case EPUB:
 		return p.epub(ctx)
 	case Email:

@@ -97,25 +97,14 @@ func (p *pack) failure(err error) error {
 	return nil
 }
 
-// spend deducts the unpacked size of all parts from the budget, for a library that
-// unpacks them itself.
-func (p *pack) spend() error {
-	for _, f := range p.files {
-		if err := p.failure(p.budget.skim(f)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// skim unpacks a member and discards it.
-func (b *budget) skim(f *zip.File) error {
+// skim unpacks a member into w and keeps nothing.
+func (b *budget) skim(f *zip.File, w io.Writer) error {
 	r, err := f.Open()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	n, err := io.Copy(io.Discard, io.LimitReader(r, b.left+1))
+	n, err := io.Copy(w, io.LimitReader(r, b.left+1))
 	if b.left -= n; b.left < 0 {
 		return errBudget
 	}

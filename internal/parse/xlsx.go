@@ -3,7 +3,10 @@ package parse
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/xuri/excelize/v2"
 
@@ -13,10 +16,15 @@ import (
 const (
 	maxCells  = 20_000_000 // of a workbook; rows may be wide and almost empty
 	maxSheets = 5_000      // of a workbook
+	maxMerged = 100_000    // merged cells of a sheet that are heeded
+	// maxSheetTail bounds what is kept of a sheet after its rows, in bytes.
+	maxSheetTail = 8 << 20
 )
 
-// xlsx reads a workbook: each sheet under its name, a line for each row. A formula is
-// its last result; numbers and dates are formatted as in the workbook.
+// xlsx reads a workbook: each sheet under its name, a line for each row, then the texts and
+// charts on the sheet. A formula is its last result; numbers and dates are formatted as in the
+// workbook, dates in the format of the reader's country as 2026-01-02. Hidden sheets are read,
+// and the property hiddenSheets names them; those that only a program can show are not.
 func (p *parser) xlsx(ctx context.Context) error {
 	from, err := p.openPack()
 	if err != nil {
@@ -25,15 +33,17 @@ func (p *parser) xlsx(ctx context.Context) error {
 	if err := p.describeOffice(from); err != nil {
 		return err
 	}
-	if err := checkSheets(from); err != nil {
+	sheets, err := sheetParts(from)
+	if err != nil {
 		return err
 	}
 	// The library trusts the sizes that the file declares.
-	if err := from.spend(); err != nil {
+	tails, err := from.spend()
+	if err != nil {
 		return err
 	}
 	book, err := excelize.OpenReader(bytes.NewReader(p.src.Content), excelize.Options{
-		UnzipSizeLimit: maxUnpacked, UnzipXMLSizeLimit: maxUnpacked,
+		UnzipSizeLimit: maxUnpacked, UnzipXMLSizeLimit: maxUnpacked, ShortDatePattern: "yyyy-mm-dd",
 	})
 	switch {
 	case errors.Is(err, excelize.ErrWorkbookPassword):
@@ -42,11 +52,16 @@ func (p *parser) xlsx(ctx context.Context) error {
 		return broken(p.format, err)
 	}
 	defer book.Close()
-	cells := 0
-	for _, sheet := range book.GetSheetList() {
-		err := p.text.span(Span{Kind: Sheet, Name: textlimit.OneLine(sheet, maxProperty)}, func() error {
-			return p.sheet(ctx, book, sheet, &cells)
-		})
+	r := bookReader{parser: p, ctx: ctx, from: from, book: book, tails: tails}
+	var hidden []string
+	for _, sheet := range sheets {
+		if sheet.state == "veryHidden" {
+			continue
+		}
+		if sheet.state == "hidden" {
+			hidden = append(hidden, sheet.name)
+		}
+		err := p.text.span(Span{Kind: Sheet, Name: textlimit.OneLine(sheet.name, maxProperty)}, func() error { return r.sheet(sheet) })
 		if err != nil {
 			return err
 		}
@@ -54,77 +69,325 @@ func (p *parser) xlsx(ctx context.Context) error {
 			break
 		}
 	}
+	p.property("hiddenSheets", strings.Join(hidden, ", "))
 	return nil
 }
 
-// checkSheets returns an error if a workbook has more than maxSheets sheets, or several that
-// name the same part: the library would read the part for each of them.
-func checkSheets(from *pack) error {
+// sheetPart is a sheet of a workbook.
+type sheetPart struct {
+	name, state string
+	relation    relation
+}
+
+// sheetParts returns the sheets of a workbook in order. It returns an error if there are more
+// than maxSheets, or several that name the same part: the library would read the part for each
+// of them.
+func sheetParts(from *pack) ([]sheetPart, error) {
 	book, err := from.mainPart("xl/workbook.xml")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	data, err := from.part(book)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list, err := tree(data)
 	if err != nil {
-		return broken(from.format, err)
+		return nil, broken(from.format, err)
 	}
-	targets, err := from.relations(book)
+	relations, err := from.relations(book)
+	if err != nil {
+		return nil, err
+	}
+	var sheets []sheetPart
+	list.all("sheets", func(all *node) {
+		for _, n := range all.children {
+			s := sheetPart{name: n.attr("name"), state: n.attr("state")}
+			for _, a := range n.attrs {
+				if a.Name.Local == "id" && a.Name.Space != "" {
+					s.relation = relations[a.Value]
+					if from.repeated(s.relation.target) {
+						err = broken(from.format, errors.New("two sheets name the same part"))
+					}
+				}
+			}
+			sheets = append(sheets, s)
+		}
+	})
+	if len(sheets) > maxSheets {
+		return nil, tooLarge(from.format, "it has %d sheets, over the limit of %d", len(sheets), maxSheets)
+	}
+	return sheets, err
+}
+
+// spend deducts the unpacked size of all parts from the budget, for a library that unpacks
+// them itself. It returns for each sheet what follows its rows.
+func (p *pack) spend() (tails map[string][]byte, err error) {
+	tails = map[string][]byte{}
+	for name, f := range p.files {
+		var after sheetTail
+		if err := p.failure(p.budget.skim(f, &after)); err != nil {
+			return nil, err
+		}
+		if strings.Contains(name, "worksheets/") && after.found {
+			tails[name] = after.tail
+		}
+	}
+	return tails, nil
+}
+
+// sheetTail keeps what is written to it after the last end of rows.
+type sheetTail struct {
+	tail  []byte
+	found bool
+}
+
+func (s *sheetTail) Write(data []byte) (int, error) {
+	const end = "sheetData>"
+	from := max(len(s.tail)-len(end), 0)
+	s.tail = append(s.tail, data...)
+	if at := bytes.LastIndex(s.tail[from:], []byte(end)); at >= 0 {
+		s.tail, s.found = append(s.tail[:0], s.tail[from+at+len(end):]...), true
+	}
+	if keep := len(end); !s.found && len(s.tail) > keep {
+		s.tail = append(s.tail[:0], s.tail[len(s.tail)-keep:]...)
+	}
+	if len(s.tail) > maxSheetTail {
+		s.tail, s.found = s.tail[len(s.tail)-len(end):], false
+	}
+	return len(data), nil
+}
+
+// bookReader reads the sheets of a workbook.
+type bookReader struct {
+	parser *parser
+	ctx    context.Context
+	from   *pack
+	book   *excelize.File
+	tails  map[string][]byte
+	cells  int // read so far
+}
+
+// sheet reads a sheet.
+func (b *bookReader) sheet(sheet sheetPart) error {
+	relations, err := b.from.relations(sheet.relation.target)
 	if err != nil {
 		return err
 	}
-	sheets := 0
-	list.all("sheets", func(all *node) {
-		for _, n := range all.children {
-			sheets++
-			for _, a := range n.attrs {
-				if a.Name.Local == "id" && a.Name.Space != "" && from.repeated(targets[a.Value].target) {
-					err = broken(from.format, errors.New("two sheets name the same part"))
-				}
-			}
-		}
-	})
-	if sheets > maxSheets {
-		return tooLarge(from.format, "it has %d sheets, over the limit of %d", sheets, maxSheets)
-	}
-	return err
-}
-
-func (p *parser) sheet(ctx context.Context, book *excelize.File, name string, cells *int) error {
-	rows, err := book.Rows(name)
-	if err != nil {
-		return broken(p.format, err)
-	}
-	defer rows.Close()
-	var t table
-	var sheet textBuilder
-	for rows.Next() {
-		if err := ctx.Err(); err != nil {
+	t := &sheetTable{out: &b.parser.text, name: sheet.name}
+	if sheet.relation.kind != "chartsheet" && sheet.relation.kind != "dialogsheet" {
+		if err := b.rows(t, sheet, relations); err != nil {
 			return err
 		}
-		row, err := rows.Columns()
+	}
+	return b.drawings(t, relations)
+}
+
+func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]relation) error {
+	notes, err := b.comments(relations)
+	if err != nil {
+		return err
+	}
+	if t.heads, err = b.tableHeads(relations); err != nil {
+		return err
+	}
+	merged := newMerges(b.tails[sheet.relation.target])
+	rows, err := b.book.Rows(sheet.name)
+	if err != nil {
+		return broken(b.parser.format, err)
+	}
+	defer rows.Close()
+	for number := 1; rows.Next(); number++ {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
+		cells, err := rows.Columns()
 		if err != nil {
-			return broken(p.format, err)
+			return broken(b.parser.format, err)
 		}
-		if *cells += len(row) + 1; *cells > maxCells {
-			return tooLarge(p.format, "it has more than %d cells", maxCells)
+		if b.cells += len(cells) + 1; b.cells > maxCells {
+			return tooLarge(b.parser.format, "it has more than %d cells", maxCells)
 		}
-		t.row(&sheet, row)
-		if sheet.full {
-			break
+		for column, note := range notes[number] {
+			for len(cells) < column {
+				cells = append(cells, "")
+			}
+			cells[column-1] += note
+		}
+		t.row(merged.apply(number, cells))
+		if t.out.full {
+			return nil
 		}
 	}
+	t.finish()
 	if err := rows.Error(); err != nil {
-		return broken(p.format, err)
-	}
-	t.finish(&sheet)
-	p.text.full = p.text.full || sheet.full
-	if sheet.Len() > 0 {
-		p.text.block("## " + textlimit.OneLine(name, maxProperty))
-		p.text.block(sheet.String())
+		return broken(b.parser.format, err)
 	}
 	return nil
+}
+
+// comments returns the comments of a sheet by row and column.
+func (b *bookReader) comments(relations map[string]relation) (map[int]map[int]string, error) {
+	notes := map[int]map[int]string{}
+	add := func(cell, text string) {
+		column, row, err := excelize.CellNameToCoordinates(cell)
+		if text = strings.Join(strings.Fields(text), " "); err != nil || text == "" {
+			return
+		}
+		if notes[row] == nil {
+			notes[row] = map[int]string{}
+		}
+		notes[row][column] += " (comment: " + text + ")"
+	}
+	threads, err := b.from.related(relations, "threadedComment")
+	if err != nil {
+		return nil, err
+	}
+	if threads != nil { // the older kind repeats these for older programs
+		threads.all("threadedComment", func(n *node) { add(n.attr("ref"), string(n.child("text").content)) })
+		return notes, nil
+	}
+	list, err := b.from.related(relations, "comments")
+	if err != nil || list == nil {
+		return nil, err
+	}
+	list.all("comment", func(n *node) {
+		var text strings.Builder
+		n.child("text").all("t", func(t *node) { text.Write(t.content) })
+		add(n.attr("ref"), text.String())
+	})
+	return notes, nil
+}
+
+// tableHeads returns the rows that are heads of the tables that the sheet declares.
+func (b *bookReader) tableHeads(relations map[string]relation) (map[int]bool, error) {
+	heads := map[int]bool{}
+	for _, name := range ofKind(relations, "table") {
+		if b.from.repeated(name) {
+			continue
+		}
+		data, err := b.from.optional(name)
+		if err != nil {
+			return nil, err
+		}
+		table, err := tree(data)
+		if err != nil || table.attr("headerRowCount") == "0" {
+			continue
+		}
+		first, _, _ := strings.Cut(table.attr("ref"), ":")
+		if _, row, err := excelize.CellNameToCoordinates(first); err == nil {
+			heads[row] = true
+		}
+	}
+	return heads, nil
+}
+
+// drawings writes the texts of boxes on a sheet, and its charts.
+func (b *bookReader) drawings(t *sheetTable, relations map[string]relation) error {
+	out := flow{out: t.out}
+	for _, name := range ofKind(relations, "drawing") {
+		if b.from.repeated(name) {
+			continue
+		}
+		data, err := b.from.optional(name)
+		if err != nil {
+			return err
+		}
+		root, err := tree(data)
+		if err != nil {
+			continue // the rows can be read without it
+		}
+		var blocks []block
+		root.all("txBody", func(n *node) { blocks = append(blocks, block{text: drawnText(n)}) })
+		drawn, err := b.from.relations(name)
+		if err != nil {
+			return err
+		}
+		for _, chart := range ofKind(drawn, "chart") {
+			more, err := b.from.drawing(relation{kind: "chart", target: chart})
+			if err != nil {
+				return err
+			}
+			blocks = append(blocks, more...)
+		}
+		for _, b := range blocks {
+			if b.text != "" || b.table != nil {
+				t.heading()
+				out.paragraph(b)
+			}
+		}
+	}
+	return nil
+}
+
+// merges are the merged cells of a sheet.
+type merges struct {
+	ranges []mergedRange // that begin below the last row, in order
+	active []mergedRange // over several rows, that the last row is within
+}
+
+type mergedRange struct {
+	column, row, lastColumn, lastRow int
+	text                             string
+}
+
+// maxActive bounds the merged cells over several rows that are heeded in one row.
+const maxActive = 1000
+
+// newMerges reads the merged cells from what follows the rows of a sheet.
+func newMerges(tail []byte) *merges {
+	m := &merges{}
+	d := newDecoder(tail)
+	for len(m.ranges) < maxMerged {
+		token, err := d.Token()
+		if err != nil {
+			break // the tail ends elements that began before it
+		}
+		if t, ok := token.(xml.StartElement); ok && t.Name.Local == "mergeCell" {
+			first, last, _ := strings.Cut(attrOf(t.Attr, "ref"), ":")
+			var r mergedRange
+			var err, errLast error
+			r.column, r.row, err = excelize.CellNameToCoordinates(first)
+			r.lastColumn, r.lastRow, errLast = excelize.CellNameToCoordinates(last)
+			if err == nil && errLast == nil {
+				m.ranges = append(m.ranges, r)
+			}
+		}
+	}
+	slices.SortFunc(m.ranges, func(a, b mergedRange) int { return a.row - b.row })
+	return m
+}
+
+// apply returns a row, in which a merged cell over several rows has its text if it is short,
+// unless the row is blank otherwise.
+func (m *merges) apply(number int, cells []string) sheetRow {
+	row := sheetRow{number: number, cells: cells}
+	m.active = slices.DeleteFunc(m.active, func(r mergedRange) bool { return r.lastRow < number })
+	if !blank(cells) {
+		for _, r := range m.active {
+			for len(row.cells) < r.column {
+				row.cells = append(row.cells, "")
+			}
+			if row.cells[r.column-1] == "" {
+				row.cells[r.column-1] = r.text
+			}
+		}
+	}
+	for len(m.ranges) > 0 && m.ranges[0].row <= number {
+		r := m.ranges[0]
+		m.ranges = m.ranges[1:]
+		if r.row != number || r.column > len(cells) {
+			continue
+		}
+		if r.lastColumn > r.column {
+			if row.wide == nil {
+				row.wide = map[int]int{}
+			}
+			row.wide[r.column-1] = r.lastColumn - r.column + 1
+		}
+		if r.text = cells[r.column-1]; r.lastRow > r.row && len(r.text) <= maxRepeated && len(m.active) < maxActive {
+			m.active = append(m.active, r)
+		}
+	}
+	return row
 }
