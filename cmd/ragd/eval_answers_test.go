@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 )
@@ -87,5 +91,67 @@ func TestEvalAnswersNeedsAnAgentAndASet(t *testing.T) {
 		{"eval --answers --agent a --set s --k 5", "...--k is for queries, not for --answers"},
 	} {
 		s.want(t, step{args: args(c.args), code: 2, stderr: c.stderr})
+	}
+}
+
+// The service is killed while an agent is asked. When it is started again, the run goes on after the
+// answers that were stored.
+func TestAnEvaluationOfAnAgentGoesOnAlthoughRagdIsKilled(t *testing.T) {
+	t.Parallel()
+	needsDatabase(t)
+	ai := modelserver.New(t)
+	var mu sync.Mutex
+	asked := map[string]int{}
+	reached, killed := make(chan struct{}), make(chan struct{})
+	ai.Turn = func(c modelserver.Chat) modelserver.Turn {
+		mu.Lock()
+		asked[c.User]++
+		n := asked[c.User]
+		mu.Unlock()
+		if c.User == "question 06" && n == 1 {
+			close(reached)
+			<-killed
+		}
+		return modelserver.Turn{Text: "nothing"}
+	}
+	h := newHome(t, "RAGD_OPENAI_BASE_URL="+ai.URL+"/v1", "RAGD_OPENAI_API_KEY="+modelserver.Key, "RAGD_OPENAI_MODELS=*")
+	service := h.serve()
+	var questions strings.Builder
+	for i := range 11 {
+		fmt.Fprintf(&questions, `{"id": "%02d", "text": "question %02d", "answer": "nothing"}`+"\n", i, i)
+	}
+	for name, text := range map[string]string{"q.jsonl": questions.String(), "sage.yaml": "description: Knows nothing.\nmodel: openai/m\ntools: []\n"} {
+		if err := os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.ragd("index", "create", "docs")
+	h.ragd("agent", "create", "sage", "--file", filepath.Join(h.dir, "sage.yaml"))
+	h.ragd("eval", "set", "import", "riddles", "--index", "docs", "--queries", filepath.Join(h.dir, "q.jsonl"))
+	id := runOf(t, h.ragd("eval", "--answers", "--agent", "sage", "--set", "riddles", "--no-wait"))
+	<-reached
+	stop(t, service, syscall.SIGKILL)
+	close(killed)
+	h.serve()
+	shown := ""
+	for deadline := time.Now().Add(3 * time.Minute); !strings.Contains(shown, "succeeded"); time.Sleep(100 * time.Millisecond) {
+		shown = h.ragd("eval", "show", id)
+		if strings.Contains(shown, "failed ") || time.Now().After(deadline) {
+			break
+		}
+	}
+	if flat := strings.Join(strings.Fields(shown), " "); !strings.Contains(flat, "exactMatch 1.000") || !strings.Contains(flat, "used 11 steps") {
+		t.Errorf("the run is %s", shown)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for i := range 11 {
+		most := 1
+		if i >= 4 && i < 8 { // of the batch that was interrupted
+			most = 2
+		}
+		if n := asked[fmt.Sprintf("question %02d", i)]; n < 1 || n > most {
+			t.Errorf("question %d was asked %d times", i, n)
+		}
 	}
 }
