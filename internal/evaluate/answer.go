@@ -228,9 +228,31 @@ func (s *Service) asker(ctx context.Context, id tenant.ID, e Evaluation) (*asker
 // answerAll asks all questions at once. Meanwhile it stores the progress, where done questions have
 // results already. Errors: job.ErrEnded after a cancellation; that of ctx.
 func (s *Service) answerAll(ctx context.Context, h *tenant.Handle, a *asker, questions []Question, done int) ([]Result, error) {
-	watched, cancel := context.WithCancelCause(tenant.NewContext(ctx, a.request))
-	defer cancel(nil)
 	var answered atomic.Int64
+	ctx, stop := watch(tenant.NewContext(ctx, a.request), func(ctx context.Context) error {
+		return s.report(ctx, h, a.evaluation, done+int(answered.Load()))
+	})
+	defer stop()
+	results := make([]Result, len(questions))
+	group, asking := errgroup.WithContext(ctx)
+	for i, q := range questions {
+		group.Go(func() error {
+			answer, cited := a.answer(asking, q)
+			if asking.Err() != nil {
+				return context.Cause(asking)
+			}
+			results[i] = answeredResult(q, answer, cited)
+			answered.Add(1)
+			return nil
+		})
+	}
+	return results, group.Wait()
+}
+
+// watch calls report each watchEvery, and returns a context that ends with job.ErrEnded once report
+// returns that. The caller must call stop.
+func watch(ctx context.Context, report func(context.Context) error) (_ context.Context, stop func()) {
+	watched, cancel := context.WithCancelCause(ctx)
 	go func() {
 		ticker := time.NewTicker(watchEvery)
 		defer ticker.Stop()
@@ -240,25 +262,12 @@ func (s *Service) answerAll(ctx context.Context, h *tenant.Handle, a *asker, que
 				return
 			case <-ticker.C:
 			}
-			if err := s.report(ctx, h, a.evaluation, done+int(answered.Load())); errors.Is(err, job.ErrEnded) {
+			if err := report(ctx); errors.Is(err, job.ErrEnded) {
 				cancel(err)
 			}
 		}
 	}()
-	results := make([]Result, len(questions))
-	group, watched := errgroup.WithContext(watched)
-	for i, q := range questions {
-		group.Go(func() error {
-			answer, cited := a.answer(watched, q)
-			if watched.Err() != nil {
-				return context.Cause(watched)
-			}
-			results[i] = answeredResult(q, answer, cited)
-			answered.Add(1)
-			return nil
-		})
-	}
-	return results, group.Wait()
+	return watched, func() { cancel(nil) }
 }
 
 // answer asks a question, measures the answer, and has it judged. It returns the passages that the
