@@ -118,6 +118,13 @@ func (yes) Elicit(context.Context, mcpgo.ElicitationRequest) (*mcpgo.Elicitation
 	return &mcpgo.ElicitationResult{ElicitationResponse: mcpgo.ElicitationResponse{Action: mcpgo.ElicitationResponseActionAccept, Content: map[string]any{"approved": true}}}, nil
 }
 
+// no declines.
+type no struct{}
+
+func (no) Elicit(context.Context, mcpgo.ElicitationRequest) (*mcpgo.ElicitationResult, error) {
+	return &mcpgo.ElicitationResult{ElicitationResponse: mcpgo.ElicitationResponse{Action: mcpgo.ElicitationResponseActionDecline}}, nil
+}
+
 func bearer(c servicetest.Client) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + c.Secret}
 }
@@ -141,6 +148,10 @@ func TestAWorkflowAsksTheUser(t *testing.T) {
 			}
 			if result.IsError || !strings.Contains(text, `"published":true`) || !strings.Contains(text, era) {
 				t.Errorf("asked: %s", text)
+			}
+			declining := mcptest.Connect(t, s.URL+mcphttp.Path, append([]client.ClientOption{client.WithElicitationHandler(no{})}, options...), bearer(c))
+			if result, text := mcptest.Call(t, declining, "run_publish", map[string]any{"what": era}, nil); result.IsError || !strings.Contains(text, "did not answer") || !strings.Contains(text, "resume_run") {
+				t.Errorf("declined: %s", text)
 			}
 			plain := mcptest.Connect(t, s.URL+mcphttp.Path, options, bearer(c))
 			result, text = mcptest.Call(t, plain, "run_publish", map[string]any{"what": era}, nil)

@@ -317,6 +317,9 @@ func TestARunIsCancelled(t *testing.T) {
 	if err != nil || cancelled.Status != "cancelled" {
 		t.Fatal(cancelled, err)
 	}
+	if steps := cancelled.GetSteps(); len(steps) != 1 || steps[0].GetStatus() != "cancelled" || steps[0].GetEndTime() == nil {
+		t.Errorf("the step that was running: %v", steps)
+	}
 	<-e.canceled
 	if again, err := c.CancelRun(ctx, &ragdv1.CancelRunRequest{RunId: started.RunId}); err != nil || again.Status != "cancelled" {
 		t.Error(again, err)

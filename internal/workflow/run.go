@@ -8,7 +8,7 @@ import (
 // Status is the state of a run or of a step.
 type Status string
 
-// The states. Steps are running, waiting, succeeded or failed.
+// The states. Steps are never queued; those that had not ended when their run did are cancelled.
 const (
 	Queued    Status = "queued"
 	Running   Status = "running"

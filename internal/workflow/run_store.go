@@ -145,11 +145,19 @@ func saveStep(ctx context.Context, h *tenant.Handle, id string, s StepRun) error
 
 var errRunTooLarge = fault.New(fault.Exhausted, "the inputs and outputs of the run's steps are more than %d bytes: let steps return less", maxRunBytes)
 
+// endSteps is the rest of a statement that ends runs, in WITH as ended: it marks their steps that have
+// not ended cancelled.
+const endSteps = `
+	UPDATE ragd_shared.workflow_steps AS s SET status = 'cancelled', change = ended.changes, wait_until = NULL, ended_at = now() FROM ended
+	WHERE s.run_id = ended.run_id AND s.status IN ('running', 'waiting')`
+
 // endRun ends a running run.
 func endRun(ctx context.Context, h *tenant.Handle, id string, status Status, output json.RawMessage, kind, reason string) error {
 	_, err := h.Exec(ctx, `
-		UPDATE ragd_shared.workflow_runs SET status = $2, output = $3, error_kind = $4, error = $5, ended_at = now(), updated_at = now()
-		WHERE run_id = $1 AND status IN ('queued', 'running', 'waiting')`, id, status, output, kind, reason)
+		WITH ended AS (
+			UPDATE ragd_shared.workflow_runs SET status = $2, output = $3, error_kind = $4, error = $5, changes = changes + 1, ended_at = now(), updated_at = now()
+			WHERE run_id = $1 AND status IN ('queued', 'running', 'waiting') RETURNING run_id, changes
+		)`+endSteps, id, status, output, kind, reason)
 	return err
 }
 

@@ -224,6 +224,8 @@ func verb(s Status) string {
 		return "has begun"
 	case Waiting:
 		return "waits"
+	case Cancelled:
+		return "was cancelled"
 	}
 	return "has " + string(s)
 }
@@ -282,7 +284,13 @@ func (t runTools) waits(ctx context.Context, r Run, c toolset.Call) (toolset.Res
 		}
 	}
 	said := map[string]any{"runId": r.RunID, "status": r.Status, "stepPath": step.Path, "message": step.Message}
-	text := fmt.Sprintf("The run waits: %s\nAsk the user, then call %s with runId %q and the answer as data", step.Message, resumeTool, r.RunID)
+	text := fmt.Sprintf("The run waits: %s\n", step.Message)
+	if string(c.Answers) == "{}" { // declined
+		text += "The user was asked and did not answer; do not ask again unless they want it. To go on later,"
+	} else {
+		text += "Ask the user, then"
+	}
+	text += fmt.Sprintf(" call %s with runId %q and the answer as data", resumeTool, r.RunID)
 	if len(step.Schema) > 0 {
 		said["schema"] = step.Schema
 		text += " that fits " + string(step.Schema)

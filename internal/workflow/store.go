@@ -115,8 +115,10 @@ func checkPlace(ctx context.Context, tx *tenant.Tx, w Workflow) error {
 func remove(ctx context.Context, h *tenant.Handle, name string, number int) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
 		if _, err := tx.Exec(ctx, `
-			UPDATE ragd_shared.workflow_runs SET status = 'cancelled', error = 'its workflow was deleted', error_kind = 'canceled', ended_at = now(), updated_at = now()
-			WHERE workflow_name = $1 AND ($2 = 0 OR version = $2) AND status IN ('queued', 'running', 'waiting')`, name, number); err != nil {
+			WITH ended AS (
+				UPDATE ragd_shared.workflow_runs SET status = 'cancelled', error = 'its workflow was deleted', error_kind = 'canceled', changes = changes + 1, ended_at = now(), updated_at = now()
+				WHERE workflow_name = $1 AND ($2 = 0 OR version = $2) AND status IN ('queued', 'running', 'waiting') RETURNING run_id, changes
+			)`+endSteps, name, number); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM ragd_shared.workflows WHERE workflow_name = $1 AND ($2 = 0 OR version = $2)`, name, number)

@@ -48,7 +48,7 @@ CREATE TABLE workflow_steps (
 	run_id     uuid,
 	path       text COLLATE "C",
 	kind       text NOT NULL,
-	status     text NOT NULL CHECK (status IN ('running', 'waiting', 'succeeded', 'failed')),
+	status     text NOT NULL CHECK (status IN ('running', 'waiting', 'succeeded', 'failed', 'cancelled')),
 	change     bigint NOT NULL, -- the value of changes of the run at its last change
 	attempts   int NOT NULL DEFAULT 0,
 	version    int NOT NULL DEFAULT 0, -- of the workflow that it runs; 0 for none

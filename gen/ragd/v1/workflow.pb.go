@@ -258,7 +258,7 @@ type StepRun struct {
 	// each[2].fetch for the third item and sub/search for a step of another workflow.
 	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// running, waiting, succeeded or failed.
+	// running, waiting, succeeded, failed, or cancelled for a step that had not ended when its run did.
 	Status string `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
 	// Calls of the step's tool.
 	Attempts int32 `protobuf:"varint,4,opt,name=attempts,proto3" json:"attempts,omitempty"`

@@ -615,7 +615,7 @@ CREATE TABLE ragd_shared.workflow_steps (
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     wait_until timestamp with time zone,
     ended_at timestamp with time zone,
-    CONSTRAINT workflow_steps_status_check CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'succeeded'::text, 'failed'::text])))
+    CONSTRAINT workflow_steps_status_check CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))
 );
 
 CREATE TABLE ragd_shared.workflows (
