@@ -76,12 +76,17 @@ func pageText(page *html.Node) (string, error) {
 }
 
 func newConverter() *converter.Converter {
-	return converter.NewConverter(
+	c := converter.NewConverter(
 		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(commonmark.WithHeadingStyle("atx")), tables.NewTablePlugin()),
 		// The text is not rendered, and an escape such as \_ would split a search term.
 		converter.WithEscapeMode(converter.EscapeModeDisabled),
 	)
+	c.Register.TextTransformer(func(_ converter.Context, text string) string { return angles.Replace(text) }, converter.PriorityLate)
+	return c
 }
+
+// angles undoes an escape of the converter that its EscapeMode does not turn off.
+var angles = strings.NewReplacer("&lt;", "<", "&gt;", ">")
 
 // prune removes the nodes for which drop returns true.
 func prune(root *html.Node, drop func(*html.Node) bool) {
@@ -106,19 +111,36 @@ func isNoise(n *html.Node) bool {
 		atom.Button, atom.Select, atom.Input, atom.Textarea, atom.Head, atom.Dialog, atom.Audio, atom.Video:
 		return true
 	}
-	if n.Type != html.ElementNode {
-		return false
+	if n.Type != html.ElementNode || isAnchor(n) {
+		return n.Type == html.ElementNode
 	}
 	style := strings.ReplaceAll(attribute(n, "style"), " ", "")
 	return hasAttribute(n, "hidden") || attribute(n, "aria-hidden") == "true" || strings.Contains(style, "display:none")
 }
 
+// isAnchor reports whether a node is a link to the heading that it stands in.
+func isAnchor(n *html.Node) bool {
+	if n.DataAtom != atom.A || n.FirstChild == nil || n.FirstChild != n.LastChild || n.FirstChild.Type != html.TextNode {
+		return false
+	}
+	switch strings.TrimSpace(n.FirstChild.Data) {
+	case "¶", "#", "§", "🔗", "\uf0c1":
+		return strings.HasPrefix(attribute(n, "href"), "#")
+	}
+	return false
+}
+
 // surroundings are words in a class, id or role that mark an element as not content.
 var surroundings = []string{
-	"navigation", "banner", "contentinfo", "complementary", "search", "nav", "navbar", "menu", "sidebar", "footer",
+	"navigation", "banner", "contentinfo", "complementary", "search", "nav", "navbar", "menu", "footer",
 	"breadcrumb", "breadcrumbs", "cookie", "cookies", "cookie-banner", "cookie-consent", "advert", "advertisement", "ads", "social", "share", "toc-sidebar",
-	"site-header", "site-footer", "page-header", "page-footer", "skip-link", "related", "newsletter", "popup", "modal",
+	"site-header", "site-footer", "page-header", "page-footer", "skip-link", "newsletter", "popup", "modal",
+	"navheader", "navfooter", "docnav", "sphinxsidebar", "headerlink",
 }
+
+// asides are words in a class or id that mark an element as not content if a good part of
+// its text is links: some writers name boxes within the text so.
+var asides = []string{"sidebar", "related", "aside", "pagination", "pager", "global-nav", "topnav", "subnav", "sidenav", "nav-links"}
 
 // isSurrounding reports whether an element surrounds the content of the page, such as a
 // menu or a footer.
@@ -127,8 +149,10 @@ func isSurrounding(n *html.Node) bool {
 		return false
 	}
 	switch n.DataAtom {
-	case atom.Nav, atom.Footer, atom.Aside, atom.Form:
+	case atom.Nav, atom.Footer, atom.Form:
 		return true
+	case atom.Aside:
+		return !within(n, atom.Article, atom.Main) || linkShare(n) >= minLinkShare
 	case atom.Header:
 		return !within(n, atom.Article, atom.Main, atom.Section)
 	case atom.Body, atom.Html, atom.Main, atom.Article:
@@ -136,12 +160,25 @@ func isSurrounding(n *html.Node) bool {
 	}
 	for _, key := range []string{"role", "id", "class"} {
 		for word := range strings.FieldsSeq(strings.ToLower(attribute(n, key))) {
-			if slices.Contains(surroundings, word) {
+			if slices.Contains(surroundings, word) || slices.Contains(asides, word) && linkShare(n) >= minLinkShare {
 				return true
 			}
 		}
 	}
 	return isLinkList(n)
+}
+
+// minLinkShare is the share of links in the text of an aside that is not content.
+const minLinkShare = 0.25
+
+// linkShare returns the share of links in the text of an element, 1 for one without text.
+func linkShare(n *html.Node) float64 {
+	c := linkCount{left: maxLinkSample}
+	c.add(n, false)
+	if c.text == 0 {
+		return 1
+	}
+	return float64(c.linked) / float64(c.text)
 }
 
 // maxLinkSample bounds the nodes that are visited to recognise a list of links. Without
@@ -189,7 +226,9 @@ func mainContent(page *html.Node, whole int) *html.Node {
 	for n := range page.Descendants() {
 		if n.DataAtom == atom.Main || attribute(n, "role") == "main" {
 			if textLength(n)*4 >= whole {
-				prune(n, func(n *html.Node) bool { return n.DataAtom == atom.Nav || n.DataAtom == atom.Aside })
+				prune(n, func(n *html.Node) bool {
+					return n.DataAtom == atom.Nav || n.DataAtom == atom.Aside && linkShare(n) >= minLinkShare
+				})
 				return n
 			}
 		}
@@ -203,13 +242,18 @@ func mainContent(page *html.Node, whole int) *html.Node {
 	return page
 }
 
-// flatten replaces links, emphasis and images by their text. Addresses and stars would
-// separate terms from each other.
+// flatten replaces emphasis, images, and links within the site by their text: their
+// addresses say nothing elsewhere, and stars would separate terms from each other. Links to
+// other sites stay.
 func flatten(root *html.Node) {
 	var nodes []*html.Node
 	for n := range root.Descendants() {
 		switch n.DataAtom {
-		case atom.A, atom.B, atom.Strong, atom.I, atom.Em, atom.Img:
+		case atom.A:
+			if !isOutward(n) {
+				nodes = append(nodes, n)
+			}
+		case atom.B, atom.Strong, atom.I, atom.Em, atom.Img:
 			nodes = append(nodes, n)
 		}
 	}
@@ -223,6 +267,25 @@ func flatten(root *html.Node) {
 		}
 		n.DataAtom, n.Data, n.Attr = atom.Span, "span", nil
 	}
+}
+
+// maxLinkAddress bounds the address of a link that stays, in bytes.
+const maxLinkAddress = 500
+
+// isOutward reports whether a link leads to another site and has a text that says more than
+// its address. It changes its attributes to the address alone.
+func isOutward(link *html.Node) bool {
+	address := strings.TrimSpace(attribute(link, "href"))
+	if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") || len(address) > maxLinkAddress || strings.ContainsAny(address, " \n<>") {
+		return false
+	}
+	c := linkCount{left: maxLinkSample}
+	c.add(link, false)
+	if c.text == 0 || link.FirstChild.Type == html.TextNode && strings.Contains(address, strings.TrimSpace(link.FirstChild.Data)) {
+		return false
+	}
+	link.Attr = []html.Attribute{{Key: "href", Val: address}}
+	return true
 }
 
 func textLength(root *html.Node) int {
