@@ -3,6 +3,7 @@ package toolset
 import (
 	"context"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/cache"
@@ -21,7 +22,17 @@ const (
 // byCaller caches what callers of a tenant with the same bounds see alike. Safe for concurrent
 // use.
 type byCaller[V any] struct {
-	known *cache.Cache[tenant.ID, map[string]loaded[V]] // by bounds; the maps are not changed
+	known *cache.Cache[tenant.ID, tenantValues[V]]
+
+	mu      sync.Mutex // guards changes of known, and cleared
+	cleared time.Time  // when the values of all tenants were dropped
+}
+
+// tenantValues are what is cached for a tenant. Values that were loaded before forgotten are not
+// added: they may lack the change for which the earlier ones were dropped.
+type tenantValues[V any] struct {
+	forgotten time.Time
+	byBounds  map[string]loaded[V] // is not changed
 }
 
 // loaded is a value and when it was loaded.
@@ -30,8 +41,8 @@ type loaded[V any] struct {
 	at    time.Time
 }
 
-func newByCaller[V any]() byCaller[V] {
-	return byCaller[V]{cache.New(cache.Config[tenant.ID, map[string]loaded[V]]{Entries: maxCachedTenants, TTL: cacheTTL})}
+func newByCaller[V any]() *byCaller[V] {
+	return &byCaller[V]{known: cache.New(cache.Config[tenant.ID, tenantValues[V]]{Entries: maxCachedTenants, TTL: cacheTTL})}
 }
 
 // callerOf returns the caller's tenant and bounds. They are "" on standard input, where there is one
@@ -43,29 +54,38 @@ func callerOf(ctx context.Context) (id tenant.ID, bounds string) {
 	return "", ""
 }
 
-func (c byCaller[V]) get(ctx context.Context) (value V, ok bool) {
+func (c *byCaller[V]) get(ctx context.Context) (value V, ok bool) {
 	id, bounds := callerOf(ctx)
 	known, _ := c.known.Get(id)
-	found, ok := known[bounds]
+	found, ok := known.byBounds[bounds]
 	return found.value, ok && time.Since(found.at) < cacheTTL
 }
 
-// put stores a value that was loaded at the given time.
-func (c byCaller[V]) put(ctx context.Context, value V, at time.Time) {
+// put stores a value whose loading began at the given time, unless the values of the tenant were
+// dropped since.
+func (c *byCaller[V]) put(ctx context.Context, value V, at time.Time) {
 	id, bounds := callerOf(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	known, _ := c.known.Get(id)
-	if known = maps.Clone(known); known == nil || len(known) >= maxCachedBounds {
-		known = map[string]loaded[V]{}
+	if !at.After(known.forgotten) || !at.After(c.cleared) {
+		return
 	}
-	known[bounds] = loaded[V]{value, at}
-	c.known.PutLoaded(id, known, at)
+	if known.byBounds = maps.Clone(known.byBounds); known.byBounds == nil || len(known.byBounds) >= maxCachedBounds {
+		known.byBounds = map[string]loaded[V]{}
+	}
+	known.byBounds[bounds] = loaded[V]{value, at}
+	c.known.Put(id, known)
 }
 
 // forget drops what callers of a tenant see, or of all tenants if id is "".
-func (c byCaller[V]) forget(id tenant.ID) {
+func (c *byCaller[V]) forget(id tenant.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if id == "" {
+		c.cleared = time.Now()
 		c.known.Clear()
 		return
 	}
-	c.known.Remove(id)
+	c.known.Put(id, tenantValues[V]{forgotten: time.Now()})
 }

@@ -17,7 +17,7 @@ const maxListedNames = 100
 
 // indexNames caches the names of tenants' indexes. Safe for concurrent use.
 type indexNames struct {
-	byCaller[[]string]
+	*byCaller[[]string]
 
 	api API
 }

@@ -22,7 +22,7 @@ const maxOwnTools = 1000
 
 // ownTools caches the tools that tenants have defined. Safe for concurrent use.
 type ownTools struct {
-	byCaller[map[string]*tool]
+	*byCaller[map[string]*tool]
 
 	api     API
 	builtin map[string]*tool
