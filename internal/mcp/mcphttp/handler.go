@@ -280,6 +280,10 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, c *call) {
 		c.ctx = context.WithValue(c.ctx, responseKey{}, out)
 	}
 	c.server.http.Handle(out, c.request(r))
+	if out.unanswered() && c.session != nil && c.session.ctx.Err() != nil {
+		h.reject(w, r, errSessionEnded)
+		return
+	}
 	out.finish()
 }
 

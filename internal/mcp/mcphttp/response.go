@@ -179,6 +179,13 @@ func (r *response) kept() *stream {
 	return r.stream
 }
 
+// unanswered reports whether the library has sent nothing.
+func (r *response) unanswered() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status == 0
+}
+
 // finish sends a collected response, or ends the stream.
 func (r *response) finish() {
 	r.mu.Lock()
@@ -188,7 +195,7 @@ func (r *response) finish() {
 		return
 	}
 	// The library sends nothing if a request was cancelled. If the client is still
-	// connected, the cause was the end of the session or a shutdown.
+	// connected, and its session has not ended, the cause was a shutdown.
 	r.status = cmp.Or(r.status, http.StatusServiceUnavailable)
 	r.Header().Set("Cache-Control", "no-store")
 	r.status = r.failing.status(r.status, r.modern)

@@ -28,6 +28,8 @@ type sessions struct {
 	streams func() *streams
 }
 
+var errSessionEnded = fault.New(fault.NotFound, "session not found: it ended or was never yours; initialize a new one")
+
 type session struct {
 	ctx      context.Context // ends with the session
 	end      context.CancelFunc
@@ -54,7 +56,7 @@ func (s *sessions) use(id string, o owner, now time.Time) (*session, error) {
 		return nil, fault.Field(sessionHeader, "is missing: send the id that initialize answered with")
 	}
 	if s.ended.known[id] || !s.signer.check(id, o, now) {
-		return nil, fault.New(fault.NotFound, "session not found: it ended or was never yours; initialize a new one")
+		return nil, errSessionEnded
 	}
 	if found := s.open[id]; found != nil {
 		return found, nil
