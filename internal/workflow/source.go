@@ -283,20 +283,19 @@ func (t runTools) waits(ctx context.Context, r Run, c toolset.Call) (toolset.Res
 			return toolset.Result{Question: &toolset.Question{Message: step.Message, Schema: form}}, nil
 		}
 	}
-	said := map[string]any{"runId": r.RunID, "status": r.Status, "stepPath": step.Path, "message": step.Message}
-	text := fmt.Sprintf("The run waits: %s\n", step.Message)
+	next := "Ask the user, then"
 	if string(c.Answers) == "{}" { // declined
-		text += "The user was asked and did not answer; do not ask again unless they want it. To go on later,"
-	} else {
-		text += "Ask the user, then"
+		next = "The user was asked and did not answer; do not ask again unless they want it. To go on later,"
 	}
-	text += fmt.Sprintf(" call %s with runId %q and the answer as data", resumeTool, r.RunID)
+	next += fmt.Sprintf(" call %s with runId %q and the answer as data", resumeTool, r.RunID)
+	said := map[string]any{"runId": r.RunID, "status": r.Status, "stepPath": step.Path, "message": step.Message, "next": next + "."}
 	if len(step.Schema) > 0 {
 		said["schema"] = step.Schema
-		text += " that fits " + string(step.Schema)
+		said["next"] = next + " that fits the schema."
+		next += " that fits " + string(step.Schema)
 	}
 	structured, err := json.Marshal(said)
-	return toolset.Result{Structured: structured, Text: text + "."}, err
+	return toolset.Result{Structured: structured, Text: "The run waits: " + step.Message + "\n" + next + "."}, err
 }
 
 func tenantOf(ctx context.Context) tenant.ID {
