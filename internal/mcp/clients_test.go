@@ -20,10 +20,12 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -39,7 +41,11 @@ func TestThirdPartyClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := servicetest.New(t, service.Config{AllowedPrivateNetworks: []string{"127.0.0.0/8"}, MasterKeys: keys})
+	ai, watch := clientsModel(t)
+	s := servicetest.New(t, service.Config{
+		AllowedPrivateNetworks: []string{"127.0.0.0/8"}, MasterKeys: keys,
+		Providers: service.Providers{OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1", APIKey: modelserver.Key, MaxAttempts: 1, Models: []string{"*"}}},
+	})
 	acme, globex := s.Tenant(t, "acme"), s.Tenant(t, "globex")
 	acme.Index(t, "docs")
 	globex.Index(t, "docs")
@@ -63,7 +69,7 @@ func TestThirdPartyClients(t *testing.T) {
 		defer cancel()
 		cmd := exec.CommandContext(ctx, program, args...)
 		cmd.Dir = folder
-		cmd.Env = append(os.Environ(), "RAGD_MCP_URL="+address, "RAGD_ACME_KEY="+acme.Secret, "RAGD_GLOBEX_KEY="+globex.Secret)
+		cmd.Env = append(os.Environ(), "RAGD_MCP_URL="+address, "RAGD_ACME_KEY="+acme.Secret, "RAGD_GLOBEX_KEY="+globex.Secret, "RAGD_MODEL_WATCH="+watch)
 		var failure bytes.Buffer
 		cmd.Stderr = &failure
 		out, err := cmd.Output()
@@ -85,7 +91,7 @@ func TestThirdPartyClients(t *testing.T) {
 			run(t, node, args...)
 		})
 	}
-	for _, program := range []string{"sdk.py", "surface.py"} {
+	for _, program := range []string{"sdk.py", "surface.py", "agents.py"} {
 		t.Run("Python SDK, "+program, func(t *testing.T) {
 			t.Parallel()
 			run(t, filepath.Join(folder, "venv", "bin", "python"), program)
@@ -154,6 +160,37 @@ func TestThirdPartyClients(t *testing.T) {
 			}
 		})
 	}
+}
+
+// clientsModel starts the chat model of the agents that clients make. It answers by the last message
+// of the user, and never where that says to wait. At the address watch is the number of requests
+// under way that contain the parameter text.
+func clientsModel(t *testing.T) (ai *modelserver.Server, watch string) {
+	t.Helper()
+	ai = modelserver.New(t)
+	ai.Turn = func(c modelserver.Chat) modelserver.Turn {
+		said := slices.DeleteFunc(slices.Clone(c.Messages), func(m modelserver.Message) bool { return m.Role != "user" })
+		asked, conversation := said[len(said)-1].Content, c.User
+		switch name, greet := strings.CutPrefix(asked, "Greet "); {
+		case greet:
+			return modelserver.Turn{Text: "Hello, " + name + "!"}
+		case strings.Contains(asked, "lighthouse") && len(c.Results()) == 0:
+			return called("vector_query", `{"indexName": "docs", "queryText": "How is the lighthouse lit?"}`)
+		case strings.Contains(asked, "lighthouse"):
+			return modelserver.Turn{Text: "With whale oil [1]."}
+		case strings.Contains(conversation, "My name is Ada"):
+			return modelserver.Turn{Text: "Your name is Ada."}
+		}
+		return modelserver.Turn{Text: "I do not know."}
+	}
+	ai.Set(modelserver.Fault{Hang: true, When: func(r modelserver.Request) bool { return strings.Contains(r.Raw, "Wait for") }})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text := r.URL.Query().Get("text")
+		under := slices.DeleteFunc(ai.InFlight(), func(r modelserver.Request) bool { return !strings.Contains(r.Raw, text) })
+		fmt.Fprint(w, len(under))
+	}))
+	t.Cleanup(server.Close)
+	return ai, server.URL
 }
 
 // makeSurface creates a server named handbook with the tenant's own tools, and the

@@ -11,6 +11,7 @@ package modelserver
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -45,7 +46,7 @@ type Server struct {
 	fault    Fault
 	failures int
 	requests []Request
-	inFlight int
+	inFlight map[int]Request // by their positions in requests
 	peak     int
 	done     chan struct{} // closed when the test ends, to end hanging requests
 }
@@ -96,7 +97,7 @@ func New(t testing.TB) *Server {
 
 // Start starts a server for a program that is no test. The caller must call stop.
 func Start() (s *Server, stop func()) {
-	s = &Server{Dimension: 8, done: make(chan struct{})}
+	s = &Server{Dimension: 8, inFlight: map[int]Request{}, done: make(chan struct{})}
 	s.Embed = func(text string) []float32 { return vector(text, s.Dimension) }
 	s.Score = overlap
 	s.Chat = func(Chat) string { return "ok" }
@@ -138,6 +139,16 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
+// InFlight returns the requests that are being answered, in order of arrival.
+func (s *Server) InFlight() (requests []Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range slices.Sorted(maps.Keys(s.inFlight)) {
+		requests = append(requests, s.inFlight[i])
+	}
+	return requests
+}
+
 // Peak returns the largest number of requests that were in flight at once.
 func (s *Server) Peak() int {
 	s.mu.Lock()
@@ -158,8 +169,8 @@ func (s *Server) handle(answer func(Request) any) http.HandlerFunc {
 			refuse(w, http.StatusBadRequest, "", "not JSON")
 			return
 		}
-		fault := s.enter(request)
-		defer s.leave()
+		fault, leave := s.enter(request)
+		defer leave()
 		for header, want := range map[string]string{"Authorization": "Bearer " + Key, "X-Goog-Api-Key": Key} {
 			if key := r.Header.Get(header); key != "" && key != want {
 				refuse(w, http.StatusUnauthorized, "invalid_api_key", "incorrect key: "+key)
@@ -185,13 +196,24 @@ func (s *Server) handle(answer func(Request) any) http.HandlerFunc {
 	}
 }
 
-// enter records a request that has arrived and returns the fault for it.
-func (s *Server) enter(request Request) Fault {
+// enter records a request that has arrived. It returns the fault for it, and a function that
+// records that the request has been answered.
+func (s *Server) enter(request Request) (f Fault, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	position := len(s.requests)
 	s.requests = append(s.requests, request)
-	s.inFlight++
-	s.peak = max(s.peak, s.inFlight)
+	s.inFlight[position] = request
+	s.peak = max(s.peak, len(s.inFlight))
+	return s.faultOf(request), func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.inFlight, position)
+	}
+}
+
+// faultOf returns the fault for the request that has arrived last. The caller holds mu.
+func (s *Server) faultOf(request Request) Fault {
 	f := s.fault
 	delay := Fault{Delay: f.Delay}
 	if f.When != nil && !f.When(request) || f.Times > 0 && s.failures >= f.Times {
@@ -208,9 +230,7 @@ func (s *Server) enter(request Request) Fault {
 func (s *Server) AwaitIdle(t testing.TB) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		s.mu.Lock()
-		left := s.inFlight
-		s.mu.Unlock()
+		left := len(s.InFlight())
 		if left == 0 {
 			return
 		}
@@ -218,13 +238,6 @@ func (s *Server) AwaitIdle(t testing.TB) {
 			t.Fatalf("%d requests are still under way", left)
 		}
 	}
-}
-
-// leave records that a request has been answered.
-func (s *Server) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.inFlight--
 }
 
 // wait waits for the fault's delay and reports whether to answer at all.

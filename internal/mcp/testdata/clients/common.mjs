@@ -12,9 +12,18 @@ export function check(what, good, got) {
 }
 
 export async function until(what, happened) {
-  for (const deadline = Date.now() + 20_000; !happened(); await new Promise((r) => setTimeout(r, 50))) {
+  for (const deadline = Date.now() + 20_000; !(await happened()); await new Promise((r) => setTimeout(r, 50))) {
     if (Date.now() > deadline) throw new Error(`${what} did not happen`)
   }
+}
+
+export async function rpc(method, body) {
+  const answer = await fetch(`${url.origin}/ragd.v1.${method}`, {
+    method: "POST", headers: { ...acme, "Content-Type": "application/json" }, body: JSON.stringify(body),
+  })
+  const got = await answer.json()
+  check(method, answer.ok, got)
+  return got
 }
 
 export function upload(by) {

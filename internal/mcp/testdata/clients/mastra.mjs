@@ -1,11 +1,20 @@
 // Mastra's MCPClient.
 import { MCPClient } from "@mastra/mcp"
 import { acme, check, globex, handbook, indexes, question, until, upload, url } from "./common.mjs"
+import { useAgents } from "./agents.mjs"
 import { useSurface } from "./surface.mjs"
 
+const logged = [], asking = { questions: [] }
 const mcp = new MCPClient({
   servers: {
-    acme: { url, requestInit: { headers: acme }, enableProgressTracking: true },
+    acme: { url, requestInit: { headers: acme }, enableProgressTracking: true, logger: (m) => void logged.push(m), serverLogLevel: "info" },
+    asker: {
+      url, requestInit: { headers: acme },
+      inputRequests: ({ params }) => {
+        asking.questions.push(params.message)
+        return asking.answer
+      },
+    },
     globex: { url, requestInit: { headers: globex } },
     handbook: { url: handbook, requestInit: { headers: acme } },
     staff: { url: handbook, requestInit: { headers: { ...acme, "Ragd-Context": JSON.stringify({ topK: 5, filter: { audience: "staff" } }) } } },
@@ -42,10 +51,14 @@ check("resources", listed.acme.some((r) => r.uri.includes("/documents/")), liste
 const prompt = await mcp.prompts.get({ serverName: "acme", name: "answer_with_sources", args: { question: question.queryText, indexName: "docs" } })
 check("prompt", JSON.stringify(prompt.messages).includes("lighthouse"), prompt)
 
+let heard
 const updates = [], steps = []
 await mcp.resources.onUpdated("acme", ({ uri }) => void updates.push(uri))
 await mcp.resources.subscribe("acme", indexes)
-await mcp.progress.onUpdate("acme", (p) => void steps.push(p))
+await mcp.progress.onUpdate("acme", (p) => {
+  steps.push(p)
+  heard?.(p)
+})
 const stored = await tools.acme_upload_document.execute(upload("mastra"), {})
 check("upload", JSON.stringify(stored).includes("succeeded"), stored)
 await until("progress", () => steps.length > 0)
@@ -61,4 +74,25 @@ await useSurface("mastra", {
   prompt: async (name, args) => JSON.stringify((await mcp.prompts.get({ serverName: "acme", name, args })).messages),
   changes: () => changes.length,
 })
+
+const calls = (server) => async (name, given, options) => {
+  heard = options?.onprogress
+  const tool = (await mcp.listTools())[`${server}_${name}`]
+  const answer = await tool.execute(given, { abortSignal: options?.signal }).catch((err) => {
+    if (options?.signal?.aborted) throw err
+    return { isError: true, content: [{ text: err.message }] }
+  })
+  if (answer.error) return { isError: true, text: JSON.stringify(answer) } // of the client's own check
+  return { isError: answer.isError ?? false, text: JSON.stringify(answer.content ?? answer), structured: answer.structuredContent ?? answer }
+}
+asking.call = calls("asker")
+await useAgents("mastra", {
+  tools: async () => Object.entries(await mcp.listTools()).filter(([name]) => name.startsWith("acme_"))
+    .map(([name, tool]) => ({ name: name.slice("acme_".length), inputSchema: tool.inputSchema["~standard"].jsonSchema.input({ target: "draft-07" }) })),
+  strangersTools: async () => Object.keys(await mcp.listTools()).filter((name) => name.startsWith("globex_")),
+  call: calls("acme"), asking,
+})
+check("log messages", logged.some((m) => m.details?.data?.tool === "vector_query"), logged.map((m) => m.message))
+const templates = await mcp.resources.templates()
+check("templates", templates.acme.some((t) => t.uriTemplate === "ragd://indexes/{index}"), templates)
 await mcp.disconnect()

@@ -8,16 +8,7 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import { createRemoteJWKSet, jwtVerify } from "jose"
 import { Webhook } from "standardwebhooks"
 import { z } from "zod"
-import { acme, check, until, url } from "./common.mjs"
-
-async function rpc(method, body) {
-  const answer = await fetch(`${url.origin}/ragd.v1.${method}`, {
-    method: "POST", headers: { ...acme, "Content-Type": "application/json" }, body: JSON.stringify(body),
-  })
-  const got = await answer.json()
-  check(method, answer.ok, got)
-  return got
-}
+import { check, rpc, until, url } from "./common.mjs"
 
 async function read(request) {
   let text = ""
@@ -165,14 +156,18 @@ export function withClient(client, stranger, changes) {
   }
 }
 
-async function namesOf(kind, list) {
-  const names = []
+export async function pagesOf(kind, list) {
+  const all = []
   for (let cursor, first = true; first || cursor; first = false) { // some clients turn the pages themselves
     const page = await list(cursor ? { cursor } : {})
-    names.push(...page[kind].map((one) => one.name))
+    all.push(...page[kind])
     cursor = page.nextCursor
   }
-  return names
+  return all
+}
+
+export async function namesOf(kind, list) {
+  return (await pagesOf(kind, list)).map((one) => one.name)
 }
 
 // useBound uses a key that is bound to one tool.

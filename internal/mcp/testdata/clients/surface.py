@@ -4,9 +4,7 @@ import asyncio
 import json
 import os
 import threading
-import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import urlsplit
 
 import jwt
 from mcp import ClientSession, McpError
@@ -14,17 +12,9 @@ from mcp.client.streamable_http import streamablehttp_client
 from mcp.types import GetPromptRequest, GetPromptRequestParams, GetPromptResult
 from standardwebhooks import Webhook
 
-URL = os.environ["RAGD_MCP_URL"]
-ORIGIN = "{0.scheme}://{0.netloc}".format(urlsplit(URL))
+from common import ORIGIN, URL, names, rpc
+
 ORDERS, EVENTS = [], []
-
-
-def rpc(method, body):
-    request = urllib.request.Request(f"{ORIGIN}/ragd.v1.{method}", json.dumps(body).encode(), {
-        "Content-Type": "application/json", "Authorization": "Bearer " + os.environ["RAGD_ACME_KEY"],
-    })
-    with urllib.request.urlopen(request) as answer:
-        return json.load(answer)
 
 
 class Service(BaseHTTPRequestHandler):
@@ -70,15 +60,6 @@ def define(at):
     key = rpc("TenantService/CreateApiKey", {"tools": {"names": ["split_py"]}, "scopes": ["read"]})["secret"]
     hook = rpc("HookService/CreateHook", {"hookName": "hook_py", "url": at + "/hook", "events": ["tool.output"], "tools": ["order_py"]})
     return key, hook["secret"]
-
-
-async def names(session):
-    page = await session.list_tools()
-    listed = [tool.name for tool in page.tools]
-    while page.nextCursor:
-        page = await session.list_tools(page.nextCursor)
-        listed += [tool.name for tool in page.tools]
-    return listed
 
 
 async def prompt(session, version=None):
