@@ -64,7 +64,7 @@ func bySignature(src Source) (Format, error) {
 	case isMailbox(content):
 		return Mailbox, nil
 	case bytes.HasPrefix(content, []byte(`{\rtf`)):
-		return "", unsupported("an RTF file", "save it as DOCX")
+		return RTF, nil
 	case bytes.HasPrefix(content, []byte("7z\xbc\xaf\x27\x1c")), bytes.HasPrefix(content, []byte("Rar!\x1a\x07")),
 		bytes.HasPrefix(content, []byte("\xfd7zXZ\x00")), bytes.HasPrefix(content, []byte("BZh9")), bytes.HasPrefix(content, []byte("\x28\xb5\x2f\xfd")):
 		return "", unsupported("an archive of another kind than zip and tar", "pack it as zip or tar.gz")

@@ -23,6 +23,7 @@ const (
 	ODT       Format = "odt"
 	ODS       Format = "ods"
 	ODP       Format = "odp"
+	RTF       Format = "rtf"
 	EPUB      Format = "epub"
 	Email     Format = "email"
 	Mailbox   Format = "mbox"
@@ -56,6 +57,7 @@ var formats = []struct {
 	{ODT, "ODT", "application/vnd.oasis.opendocument.text application/vnd.oasis.opendocument.text-template", ".odt .ott"},
 	{ODS, "ODS", "application/vnd.oasis.opendocument.spreadsheet application/vnd.oasis.opendocument.spreadsheet-template", ".ods .ots"},
 	{ODP, "ODP", "application/vnd.oasis.opendocument.presentation application/vnd.oasis.opendocument.presentation-template", ".odp .otp"},
+	{RTF, "RTF", "application/rtf text/rtf text/richtext", ".rtf"},
 	{EPUB, "EPUB", "application/epub+zip", ".epub"},
 	{Email, "email", "message/rfc822", ".eml"},
 	{Mailbox, "mailbox", "application/mbox", ".mbox"},
@@ -78,7 +80,7 @@ func (f Format) Name() string {
 // aName returns Name with its article.
 func (f Format) aName() string {
 	switch f {
-	case HTML, XLSX, ODT, ODS, ODP, EPUB, Email:
+	case HTML, XLSX, ODT, ODS, ODP, RTF, EPUB, Email:
 		return "an " + f.Name()
 	}
 	return "a " + f.Name()
@@ -111,7 +113,7 @@ func (f Format) TextType() string {
 // Parse.
 func (f Format) IsText() bool {
 	switch f {
-	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, Email, Mailbox, Zip, Tar:
+	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, RTF, EPUB, Email, Mailbox, Zip, Tar:
 		return false
 	}
 	return true

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // odf reads an OpenDocument text, spreadsheet or presentation, as docx, xlsx and pptx read
@@ -667,6 +665,7 @@ func (o *odfReader) endSlide() {
 // odfSheets reads the tables of a spreadsheet.
 type odfSheets struct {
 	open   []*odfCells // one, or none outside of a sheet
+	count  int         // of sheets that were begun
 	cells  int         // read so far
 	note   string      // comments on the cell
 	boxes  []block     // on the sheet
@@ -751,7 +750,8 @@ func (o *odfReader) endTable(name string) {
 
 func (o *odfReader) startSheet(t xml.StartElement) {
 	if t.Name.Local == "table" && o.parent() == "spreadsheet" {
-		name := attrOf(t.Attr, "name")
+		o.sheets.count++
+		name := sheetName(attrOf(t.Attr, "name"), o.sheets.count)
 		if o.styles[attrOf(t.Attr, "style-name")].hidden {
 			o.hiddenSheets = append(o.hiddenSheets, name)
 		}
@@ -814,7 +814,7 @@ func (o *odfReader) endSheet(name string) {
 			from++
 		}
 		if from < o.flow.out.Len() {
-			o.flow.out.spans = append(o.flow.out.spans, Span{Kind: Sheet, Start: from, End: o.flow.out.Len(), Name: textlimit.OneLine(s.table.name, maxProperty)})
+			o.flow.out.spans = append(o.flow.out.spans, Span{Kind: Sheet, Start: from, End: o.flow.out.Len(), Name: s.table.name})
 		}
 	}
 }

@@ -179,6 +179,8 @@ func (p *parser) parse(ctx context.Context) error {
 		return p.xlsx(ctx)
 	case ODT, ODS, ODP:
 		return p.odf(ctx)
+	case RTF:
+		return p.rtf(ctx)
 	case EPUB:
 		return p.epub(ctx)
 	case Email:

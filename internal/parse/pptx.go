@@ -284,6 +284,9 @@ func (s *slideReader) startTable(t xml.StartElement) {
 		s.inTable++
 		s.tables.startTable()
 	case "tc":
+		if s.inTable == 0 {
+			return
+		}
 		above := attrOf(t.Attr, "vMerge") == "1" || attrOf(t.Attr, "vMerge") == "true"
 		s.tables.startCell(1, above)
 	}
@@ -314,6 +317,9 @@ func (s *slideReader) end(name string) {
 	case "p":
 		s.endParagraph()
 	case "tc":
+		if s.inTable == 0 {
+			return
+		}
 		s.tables.setCell(func(c *flowCell) { c.blocks = append(c.blocks, s.shape...) })
 		s.shape = nil
 		s.tables.endCell()

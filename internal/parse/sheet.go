@@ -1,7 +1,9 @@
 package parse
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -18,7 +20,7 @@ import (
 // several columns, make names such as "Depth Low".
 type sheetTable struct {
 	out  *textBuilder
-	name string
+	name string // see sheetName
 	// heads are the rows that the file says to be heads of tables.
 	heads map[int]bool
 
@@ -140,10 +142,15 @@ func (t *sheetTable) write(r sheetRow) {
 	t.out.numbered(start, Span{Kind: Row, Number: r.number, Columns: [2]int{t.first, max(t.most, len(t.columns))}})
 }
 
+// sheetName returns the name of a sheet in one line, or its number if it has none.
+func sheetName(name string, number int) string {
+	return cmp.Or(textlimit.OneLine(name, maxProperty), "Sheet "+strconv.Itoa(number))
+}
+
 // heading writes the name of the sheet once.
 func (t *sheetTable) heading() {
 	if !t.headed {
-		t.out.block("## " + textlimit.OneLine(t.name, maxProperty))
+		t.out.block("## " + t.name)
 		t.out.write("\n")
 	}
 	t.headed = true

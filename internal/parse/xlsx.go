@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/xuri/excelize/v2"
-
-	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 const (
@@ -54,14 +52,14 @@ func (p *parser) xlsx(ctx context.Context) error {
 	defer book.Close()
 	r := bookReader{parser: p, ctx: ctx, from: from, book: book, tails: tails}
 	var hidden []string
-	for _, sheet := range sheets {
+	for i, sheet := range sheets {
 		if sheet.state == "veryHidden" {
 			continue
 		}
 		if sheet.state == "hidden" {
 			hidden = append(hidden, sheet.name)
 		}
-		err := p.text.span(Span{Kind: Sheet, Name: textlimit.OneLine(sheet.name, maxProperty)}, func() error { return r.sheet(sheet) })
+		err := p.text.span(Span{Kind: Sheet, Name: sheetName(sheet.name, i+1)}, func() error { return r.sheet(sheet, i+1) })
 		if err != nil {
 			return err
 		}
@@ -169,12 +167,12 @@ type bookReader struct {
 }
 
 // sheet reads a sheet.
-func (b *bookReader) sheet(sheet sheetPart) error {
+func (b *bookReader) sheet(sheet sheetPart, number int) error {
 	relations, err := b.from.relations(sheet.relation.target)
 	if err != nil {
 		return err
 	}
-	t := &sheetTable{out: &b.parser.text, name: sheet.name}
+	t := &sheetTable{out: &b.parser.text, name: sheetName(sheet.name, number)}
 	if sheet.relation.kind != "chartsheet" && sheet.relation.kind != "dialogsheet" {
 		if err := b.rows(t, sheet, relations); err != nil {
 			return err

@@ -368,7 +368,8 @@ def make_hostile():
     write("hostile", "cyrillic.txt", "\u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440: \u043d\u0430\u0441\u043e\u0441".encode("cp1251"))
     write("hostile", "picture.pdf", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     write("hostile", "blank.md", " \n\t\n")
-    write("hostile", "note.rtf", r"{\rtf1 text}")
+    write("hostile", "deep.rtf", "{\\rtf1 " + "{" * 5000 + "text")
+    write("hostile", "bin.rtf", "{\\rtf1 \\bin99999999999 text}")
     write("hostile", "no-body.eml", "From: a@example.org\nDate: x\nMessage-ID: <1>\nContent-Type: multipart/mixed; boundary=b\n\n")
     write("hostile", "encrypted.eml", 'From: a@example.org\nDate: Mon, 02 Mar 2026 09:30:00 +0100\nMIME-Version: 1.0\n'
           'Content-Type: multipart/encrypted; boundary=b\n\n--b\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--b--\n')
