@@ -5,13 +5,17 @@ import (
 	"context"
 	"net/url"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
-// epub reads a book: its chapters in reading order, without cover and navigation. A chapter
-// that the spine names again is not read again.
+// epub reads a book: its chapters in reading order, under their titles in the table of contents
+// if they have no headings, with notes after the paragraphs that refer to them. The navigation
+// itself is left out. A chapter that the spine names again is not read again.
 func (p *parser) epub(ctx context.Context) error {
 	from, err := p.openPack()
 	if err != nil {
@@ -35,11 +39,15 @@ func (p *parser) epub(ctx context.Context) error {
 		return broken(p.format, err)
 	}
 	p.describeBook(book)
-	for _, chapter := range chapters(book, name) {
+	all, err := chapters(from, book, name)
+	if err != nil {
+		return err
+	}
+	for _, chapter := range all {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if from.repeated(chapter) {
+		if from.repeated(chapter.name) {
 			continue
 		}
 		if err := p.chapter(from, chapter); err != nil {
@@ -107,31 +115,94 @@ func (p *parser) describeBook(book *node) {
 	})
 }
 
-// chapters returns the names of the chapters in the order of the spine.
-func chapters(book *node, packageName string) []string {
-	type item struct{ name, properties string }
-	items := map[string]item{}
+// bookChapter is a chapter of a book.
+type bookChapter struct {
+	name  string // of its part
+	title string // in the table of contents, "" if it is not there
+}
+
+// bookItem is an entry of the list of parts of a book.
+type bookItem struct{ name, properties, mediaType string }
+
+// chapters returns the chapters in the order of the spine, with their titles in the navigation
+// of EPUB 3, else in that of EPUB 2.
+func chapters(from *pack, book *node, packageName string) ([]bookChapter, error) {
+	items := map[string]bookItem{}
+	var nav, ncx string
 	book.all("manifest", func(manifest *node) {
 		for _, n := range manifest.children {
 			href, err := url.PathUnescape(n.attr("href"))
 			if err != nil {
 				continue
 			}
-			items[n.attr("id")] = item{path.Join(path.Dir(packageName), href), n.attr("properties")}
+			item := bookItem{path.Join(path.Dir(packageName), href), n.attr("properties"), n.attr("media-type")}
+			items[n.attr("id")] = item
+			switch {
+			case slices.Contains(strings.Fields(item.properties), "nav"):
+				nav = item.name
+			case item.mediaType == "application/x-dtbncx+xml":
+				ncx = item.name
+			}
 		}
 	})
-	var names []string
+	titles, err := from.bookTitles(nav, ncx)
+	if err != nil {
+		return nil, err
+	}
+	var all []bookChapter
 	book.all("itemref", func(n *node) {
-		found, ok := items[n.attr("idref")]
-		if ok && n.attr("linear") != "no" && !strings.Contains(found.properties, "nav") {
-			names = append(names, found.name)
+		if item, ok := items[n.attr("idref")]; ok && item.name != nav {
+			all = append(all, bookChapter{item.name, titles[item.name]})
 		}
 	})
-	return names
+	return all, nil
 }
 
-func (p *parser) chapter(from *pack, name string) error {
-	data, err := from.part(name)
+// bookTitles returns the titles of chapters by the names of their parts. Either name may be "".
+func (p *pack) bookTitles(nav, ncx string) (map[string]string, error) {
+	titles := map[string]string{}
+	add := func(in, href, title string) {
+		href, _, _ = strings.Cut(href, "#")
+		if name, err := url.PathUnescape(href); err == nil && href != "" {
+			name = path.Join(path.Dir(in), name)
+			if title = strings.Join(strings.Fields(title), " "); titles[name] == "" {
+				titles[name] = title
+			}
+		}
+	}
+	if nav != "" {
+		data, err := p.optional(nav)
+		if err != nil {
+			return nil, err
+		}
+		page, err := html.Parse(bytes.NewReader(data))
+		if err != nil {
+			return nil, broken(p.format, err)
+		}
+		for n := range page.Descendants() {
+			if n.DataAtom == atom.A && within(n, atom.Nav) {
+				add(nav, attribute(n, "href"), textOf(n))
+			}
+		}
+	}
+	if len(titles) > 0 || ncx == "" {
+		return titles, nil
+	}
+	data, err := p.optional(ncx)
+	if err != nil {
+		return nil, err
+	}
+	if list, err := tree(data); err == nil {
+		list.all("navPoint", func(n *node) {
+			add(ncx, n.child("content").attr("src"), string(n.child("navLabel").child("text").content))
+		})
+	}
+	return titles, nil
+}
+
+// chapter writes a chapter, under its title in the table of contents if it has no heading.
+func (p *parser) chapter(from *pack, chapter bookChapter) error {
+	data, err := from.part(chapter.name)
 	if err != nil {
 		return err
 	}
@@ -139,10 +210,139 @@ func (p *parser) chapter(from *pack, name string) error {
 	if err != nil {
 		return broken(p.format, err)
 	}
-	text, err := pageText(page)
+	text, err := p.chapterText(page)
 	if err != nil {
 		return broken(p.format, err)
 	}
+	if text != "" && chapter.title != "" && !hasHeading(page) {
+		p.text.block(headingLine(1, chapter.title))
+	}
 	p.text.block(text)
 	return nil
+}
+
+// chapterText returns the text of a chapter as Markdown. It changes page. Unlike that of a page
+// of the web, everything that is shown belongs to it.
+func (p *parser) chapterText(page *html.Node) (string, error) {
+	prune(page, func(n *html.Node) bool {
+		return isNoise(n) && n.DataAtom != atom.Head || n.DataAtom == atom.Nav || hasType(n, "pagebreak")
+	})
+	p.placeNotes(page)
+	for n := range page.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "math" {
+			n.FirstChild, n.LastChild = replaced(n)
+		}
+	}
+	flatten(page)
+	out, err := newConverter().ConvertNode(page)
+	return string(bytes.TrimSpace(out)), err
+}
+
+// replaced returns the only child that a formula gets: its text.
+func replaced(math *html.Node) (first, last *html.Node) {
+	text := &html.Node{Type: html.TextNode, Data: mathText(xmlNode(math)), Parent: math}
+	math.Type, math.DataAtom, math.Data, math.Namespace, math.Attr = html.ElementNode, atom.Span, "span", "", nil
+	return text, text
+}
+
+// xmlNode returns an element of a page as one of XML.
+func xmlNode(of *html.Node) *node {
+	n := &node{name: of.Data}
+	for child := of.FirstChild; child != nil; child = child.NextSibling {
+		switch child.Type {
+		case html.TextNode:
+			n.content = append(n.content, child.Data...)
+		case html.ElementNode:
+			n.children = append(n.children, xmlNode(child))
+		}
+	}
+	return n
+}
+
+// maxBookNote is the length in bytes from which on a note stays where it is.
+const maxBookNote = 64 << 10
+
+// placeNotes puts the notes of a chapter after the paragraphs that refer to them.
+func (p *parser) placeNotes(page *html.Node) {
+	byID := map[string]*html.Node{}
+	var references []*html.Node
+	for n := range page.Descendants() {
+		if id := attribute(n, "id"); id != "" && n.Type == html.ElementNode {
+			byID[id] = n
+		}
+		if n.DataAtom == atom.A && hasType(n, "noteref") {
+			references = append(references, n)
+		}
+	}
+	for _, reference := range references {
+		id, ok := strings.CutPrefix(attribute(reference, "href"), "#")
+		note := byID[id]
+		if !ok || note == nil || note.Parent == nil || reference.Parent == nil || contains(note, reference) {
+			continue
+		}
+		if len(textOf(note)) > maxBookNote {
+			continue
+		}
+		delete(byID, id) // another reference to it stays as it is
+		prune(note, func(n *html.Node) bool {
+			return hasType(n, "backlink") || n.Type == html.ElementNode && attribute(n, "class") == "footnote-back"
+		})
+		if reference.Parent == nil { // it was in a link back
+			continue
+		}
+		text := strings.Join(strings.Fields(textOf(note)), " ")
+		note.Parent.RemoveChild(note)
+		p.notes++
+		mark := "[^" + strconv.Itoa(p.notes) + "]"
+		after := reference
+		for a := reference; a != nil && a.Parent != nil; a = a.Parent {
+			if a.DataAtom == atom.P || a.DataAtom == atom.Table || a.DataAtom == atom.Ul || a.DataAtom == atom.Ol || a.DataAtom == atom.Dl {
+				after = a
+			}
+		}
+		paragraph := &html.Node{Type: html.ElementNode, DataAtom: atom.P, Data: "p"}
+		paragraph.AppendChild(&html.Node{Type: html.TextNode, Data: mark + ": " + text})
+		after.Parent.InsertBefore(paragraph, after.NextSibling)
+		reference.Parent.InsertBefore(&html.Node{Type: html.TextNode, Data: mark}, reference)
+		reference.Parent.RemoveChild(reference)
+	}
+}
+
+// hasType reports whether an element has a semantic type of EPUB, or the role of that name.
+func hasType(n *html.Node, kind string) bool {
+	return n.Type == html.ElementNode && (slices.Contains(strings.Fields(attribute(n, "epub:type")), kind) || attribute(n, "role") == "doc-"+kind)
+}
+
+// contains reports whether n is within of.
+func contains(of, n *html.Node) bool {
+	for ; n != nil; n = n.Parent {
+		if n == of {
+			return true
+		}
+	}
+	return false
+}
+
+func hasHeading(page *html.Node) bool {
+	for n := range page.Descendants() {
+		switch n.DataAtom {
+		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+			return true
+		}
+	}
+	return false
+}
+
+// textOf returns the text of a node, and at least maxBookNote bytes of a long one.
+func textOf(n *html.Node) string {
+	var text strings.Builder
+	for child := range n.Descendants() {
+		if child.Type == html.TextNode {
+			text.WriteString(child.Data)
+		}
+		if text.Len() > maxBookNote {
+			break
+		}
+	}
+	return text.String()
 }

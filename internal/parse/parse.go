@@ -157,6 +157,8 @@ type parser struct {
 	// answered are the ids, ascending, of messages whose quotations are left out.
 	answered []string
 
+	notes int // of a book
+
 	doc  Document
 	text textBuilder
 }
