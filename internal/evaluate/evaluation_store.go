@@ -202,10 +202,14 @@ func resultsAfter(ctx context.Context, q tenant.Queryer, evaluationID string, af
 	return results, err
 }
 
-// allResults returns the results of an evaluation in the order of the questions' ids.
+// allResults returns the results of an evaluation in the order of the questions' ids, with their
+// measures alone: texts of answers and hits are left out, which would take much memory.
 func allResults(ctx context.Context, q tenant.Queryer, evaluationID string) ([]Result, error) {
 	batches, err := tenant.Values[[]Result](ctx, q, `
-		SELECT r.results FROM ragd_shared.evaluation_results AS r WHERE r.evaluation_id = $1::uuid ORDER BY r.batch`, evaluationID)
+		SELECT (
+			SELECT jsonb_agg(n.result - 'hits' - 'missing' #- '{answer,text}' #- '{answer,verdict}' ORDER BY n.ordinality)
+			FROM jsonb_array_elements(r.results) WITH ORDINALITY AS n (result, ordinality))
+		FROM ragd_shared.evaluation_results AS r WHERE r.evaluation_id = $1::uuid ORDER BY r.batch`, evaluationID)
 	var results []Result
 	for _, batch := range batches {
 		results = append(results, batch...)

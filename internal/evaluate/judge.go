@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/agent"
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Verdict is what a judge says of an answer.
@@ -57,8 +60,8 @@ func (a *asker) judge(ctx context.Context, out *Answer, q Question, said agent.A
 		out.Declined = a.declined(said, nil)
 		return
 	}
-	out.Verdict.Reason = kept(*v.Analysis, maxReasonKept)
-	out.Declined = a.declined(said, v.Declined)
+	out.Verdict.Reason = kept(v.Analysis, maxReasonKept)
+	out.Declined = a.declined(said, &v.Declined)
 	out.Correctness = v.Correctness
 	switch {
 	case out.Declined != nil && *out.Declined || said.Object != nil:
@@ -72,10 +75,10 @@ func (a *asker) judge(ctx context.Context, out *Answer, q Question, said agent.A
 
 // verdict is the judge's answer.
 type verdict struct {
-	Analysis     *string  `json:"analysis"`
-	Declined     *bool    `json:"declined"`
-	Correctness  *float64 `json:"correctness"`
-	Faithfulness *float64 `json:"faithfulness"`
+	Analysis     string
+	Declined     bool
+	Correctness  *float64 // nil if it was not asked for
+	Faithfulness *float64 // nil if it was not asked for
 }
 
 // judgedPassage is a passage as the judge reads it.
@@ -114,7 +117,7 @@ func (a *asker) verdict(ctx context.Context, out *Answer, q Question, said agent
 			"type": "object", "properties": properties, "required": fields, "additionalProperties": false,
 		}},
 		Accept: func(text string) (err error) {
-			v, err = readVerdict(text, correctness, faithfulness)
+			v, err = readVerdict(text, fields)
 			return err
 		},
 	})
@@ -124,33 +127,55 @@ func (a *asker) verdict(ctx context.Context, out *Answer, q Question, said agent
 	return v, err
 }
 
-// readVerdict reads a judge's answer. Errors: an *endpoint.BadAnswerError for one that is not the
-// JSON asked for, or has a grade outside [0,1].
-func readVerdict(text string, correctness, faithfulness bool) (verdict, error) {
+// readVerdict reads a judge's answer. Errors: an *endpoint.BadAnswerError for one that is not a JSON
+// object with the fields, each once, or has a grade outside [0,1].
+func readVerdict(text string, fields []string) (verdict, error) {
+	given, ok := members(text)
+	if !ok {
+		return verdict{}, endpoint.BadAnswer("a verdict that is not a JSON object")
+	}
+	for name := range given {
+		if !slices.Contains(fields, name) {
+			return verdict{}, endpoint.BadAnswer("a verdict with the field %s, which was not asked for", textlimit.OneLine(name, 50))
+		}
+	}
 	var v verdict
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&v); err != nil || decoder.More() {
-		return verdict{}, endpoint.BadAnswer("a verdict that is not JSON of the schema")
+	for _, name := range fields {
+		into := map[string]any{"analysis": &v.Analysis, "declined": &v.Declined, "correctness": &v.Correctness, "faithfulness": &v.Faithfulness}[name]
+		if value := given[name]; value == nil || string(value) == "null" || json.Unmarshal(value, into) != nil {
+			return verdict{}, endpoint.BadAnswer("a verdict without %s, or with one of another type", name)
+		}
 	}
-	err := errors.Join(checkGrade("correctness", v.Correctness, correctness), checkGrade("faithfulness", v.Faithfulness, faithfulness))
-	if v.Analysis == nil || v.Declined == nil {
-		err = endpoint.BadAnswer("a verdict without analysis or declined")
-	}
-	if err != nil {
-		return verdict{}, err
+	for _, grade := range []*float64{v.Correctness, v.Faithfulness} {
+		if grade != nil && !(*grade >= 0 && *grade <= 1) {
+			return verdict{}, endpoint.BadAnswer("a verdict with a grade that is not from 0 to 1")
+		}
 	}
 	return v, nil
 }
 
-func checkGrade(field string, value *float64, wanted bool) error {
-	switch {
-	case !wanted && value != nil:
-		return endpoint.BadAnswer("a verdict on %s, for which it was not asked", field)
-	case wanted && value == nil:
-		return endpoint.BadAnswer("a verdict without %s", field)
-	case wanted && !(*value >= 0 && *value <= 1):
-		return endpoint.BadAnswer("a verdict whose %s is not from 0 to 1", field)
+// members returns the members of a text that is one JSON object without repeated names.
+func members(text string) (map[string]json.RawMessage, bool) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return nil, false
 	}
-	return nil
+	all := map[string]json.RawMessage{}
+	for decoder.More() {
+		token, err := decoder.Token()
+		name, ok := token.(string)
+		if _, twice := all[name]; err != nil || !ok || twice {
+			return nil, false
+		}
+		var value json.RawMessage
+		if decoder.Decode(&value) != nil {
+			return nil, false
+		}
+		all[name] = value
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, false
+	}
+	_, err := decoder.Token()
+	return all, errors.Is(err, io.EOF)
 }

@@ -1,5 +1,6 @@
-// Package evaluate measures how well an index answers questions whose answers are known: it
-// stores sets of questions, runs them as jobs with the settings of a query, and compares runs.
+// Package evaluate measures how well an index or an agent answers questions whose answers are known:
+// it stores sets of questions, runs them as jobs with the settings of a query or by asking the agent,
+// and compares runs.
 package evaluate
 
 import (

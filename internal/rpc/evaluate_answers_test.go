@@ -358,7 +358,16 @@ func TestQuestionsThatFailDoNotEndAnEvaluation(t *testing.T) {
 		t.Errorf("the job ended as %v", last)
 	}
 
-	// So does the end of the agent.
+	// A model that is down for a while holds up the evaluation, and no question fails for it.
+	ai.Set(modelserver.Fault{Status: 503})
+	started = need(t)(c.StartEvaluation(t.Context(), agentRun(&ragdv1.AnswerSettings{AgentName: "clerk"}))).(*ragdv1.Evaluation)
+	for held, until := (*ragdv1.Job)(nil), time.Now().Add(time.Minute); held.GetError() == "" && time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		held = need(t)(c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: started.GetJob().GetJobId()})).(*ragdv1.Job)
+	}
+	ai.Set(modelserver.Fault{})
+	wantMeasures(t, awaitEvaluation(t, c, started), map[string]float64{"failed": 0, "exactMatch": 1.0 / 3})
+
+	// An agent that is gone cannot be asked.
 	need(t)(c.DeleteAgent(t.Context(), &ragdv1.DeleteAgentRequest{AgentName: "clerk"}))
 	_, err := c.StartEvaluation(t.Context(), agentRun(&ragdv1.AnswerSettings{AgentName: "clerk"}))
 	servicetest.WantCode(t, "an agent that is gone", err, connect.CodeNotFound)
@@ -449,6 +458,14 @@ func TestAnswersFollowTheRightsOfTheCaller(t *testing.T) {
 		servicetest.WantCode(t, "an evaluation with wider bounds", err, connect.CodeNotFound)
 		if _, err := wide.GetEvaluation(ctx, &ragdv1.GetEvaluationRequest{EvaluationId: byNarrow.GetEvaluationId()}); err != nil {
 			t.Errorf("an evaluation with narrower bounds: %v", err)
+		}
+	})
+	t.Run("request context", func(t *testing.T) {
+		need(t)(c.DeclareContextKey(ctx, &ragdv1.DeclareContextKeyRequest{Key: &ragdv1.ContextKey{Name: "language", Schema: object(t, `{"type": "string"}`), Source: "caller"}}))
+		createAgent(t, c, "polyglot", `{"description": "x", "model": "openai/m", "instructions": "Answer in {{context.language ?? \"English\"}}."}`)
+		askTown(t, s.Client(c.Secret, "Ragd-Context", `{"language": "Basque"}`), &ragdv1.AnswerSettings{AgentName: "polyglot"})
+		if requests := ai.Requests(); !strings.Contains(requests[len(requests)-1].Raw, "Answer in Basque.") {
+			t.Errorf("the model was told %s", requests[len(requests)-1].Raw)
 		}
 	})
 	t.Run("nothing is written", func(t *testing.T) {
