@@ -97,14 +97,18 @@ func showAgent(a *ragdv1.Agent) func(io.Writer) {
 func (p *program) agentGet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "get AGENT",
-		Short:   "Show an agent; --json shows its whole definition",
-		Example: `  ragd agent get support --json`,
+		Short:   "Show an agent; --yaml shows its whole definition",
+		Example: `  ragd agent get support --yaml > support.yaml`,
 		Args:    arguments("AGENT"),
 	}
+	alone := yamlFlag(cmd)
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
 		a, err := c.agents.GetAgent(ctx, &ragdv1.GetAgentRequest{AgentName: args[0]})
 		if err != nil {
 			return err
+		}
+		if *alone {
+			return p.showDefinition(a.GetDefinition())
 		}
 		return p.out.Show(a, showAgent(a))
 	})
@@ -264,7 +268,12 @@ func showAnswer(a *ragdv1.AskAgentResponse, said bool) func(io.Writer) {
 			if i == 0 {
 				fmt.Fprintln(w)
 			}
-			fmt.Fprintf(w, "[%d] %s (%s, bytes %d to %d)\n", c.GetNumber(), output.Printable(cmp.Or(c.GetTitle(), c.GetUri())), output.Printable(cmp.Or(c.GetUri(), c.GetDocumentId())), c.GetStartByte(), c.GetEndByte())
+			title, document := c.GetTitle(), cmp.Or(c.GetUri(), c.GetDocumentId())
+			if title == "" {
+				fmt.Fprintf(w, "[%d] %s (bytes %d to %d)\n", c.GetNumber(), output.Printable(document), c.GetStartByte(), c.GetEndByte())
+				continue
+			}
+			fmt.Fprintf(w, "[%d] %s (%s, bytes %d to %d)\n", c.GetNumber(), output.Printable(title), output.Printable(document), c.GetStartByte(), c.GetEndByte())
 		}
 	}
 }

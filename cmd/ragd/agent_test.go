@@ -42,6 +42,12 @@ func TestAgentsAreMadeAndAskedOnTheCommandLine(t *testing.T) {
 			t.Errorf("%s: %s", step.args, got)
 		}
 	}
+	// What get prints is what update reads.
+	kept := h.ragd("agent", "get", "lawyer", "--yaml")
+	h.ragd("agent", "update", "lawyer", "--file", write("kept.yaml", kept))
+	if again := h.ragd("agent", "get", "lawyer", "--yaml"); again != kept || !strings.Contains(kept, "description: Knows the law.") {
+		t.Errorf("%s\n%s", kept, again)
+	}
 	h.ragd("agent", "forget", "lawyer", "t")
 	h.ragd("agent", "delete", "lawyer")
 	if got := h.ragd("agent", "list", "--json"); strings.Contains(got, "lawyer") {

@@ -2,17 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
@@ -62,41 +56,6 @@ and versionName:
 func promptFile(cmd *cobra.Command) *string {
 	file := cmd.Flags().StringP("file", "f", "", "file with the prompt in YAML or JSON, - for standard input")
 	return file
-}
-
-// maxDefinition bounds what is read of a definition; the service accepts less.
-const maxDefinition = 1 << 20
-
-// readDefinition reads a message from a file in YAML or JSON.
-func (p *program) readDefinition(path string, into proto.Message) error {
-	if path == "" {
-		return usageError{errors.New("--file is missing")}
-	}
-	in := p.stdin
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		in = file
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, maxDefinition))
-	if err != nil {
-		return fmt.Errorf("read the definition: %w", err)
-	}
-	var fields map[string]any
-	if err := yaml.Unmarshal(raw, &fields); err != nil {
-		return fmt.Errorf("%s is neither YAML nor JSON: %w", path, err)
-	}
-	encoded, err := json.Marshal(fields)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := protojson.Unmarshal(encoded, into); err != nil {
-		return fmt.Errorf("%s: %s", path, strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: "))
-	}
-	return nil
 }
 
 func (p *program) promptUpdate() *cobra.Command {

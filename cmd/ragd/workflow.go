@@ -125,15 +125,19 @@ func workflowVersion(cmd *cobra.Command, usage string) *int32 {
 func (p *program) workflowGet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "get WORKFLOW",
-		Short:   "Show a version of a workflow",
-		Example: `  ragd workflow get publish --json`,
+		Short:   "Show a version of a workflow; --yaml shows its whole definition",
+		Example: `  ragd workflow get publish --yaml > publish.yaml`,
 		Args:    arguments("WORKFLOW"),
 	}
+	alone := yamlFlag(cmd)
 	version := workflowVersion(cmd, "number of the version (default the latest)")
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
 		w, err := c.workflows.GetWorkflow(ctx, &ragdv1.GetWorkflowRequest{WorkflowName: args[0], Version: *version})
 		if err != nil {
 			return err
+		}
+		if *alone {
+			return p.showDefinition(w.GetDefinition())
 		}
 		return p.out.Show(w, showWorkflow(w))
 	})
@@ -227,7 +231,7 @@ func readJSON(flag, given string, into func([]byte) error) error {
 		}
 	}
 	if err := into(raw); err != nil {
-		return usageError{fmt.Errorf("%s is not the JSON that is needed: %s", flag, strings.ReplaceAll(err.Error(), "\u00a0", " "))}
+		return usageError{fmt.Errorf("%s is not the JSON that is needed: %s", flag, protoReason(err))}
 	}
 	return nil
 }

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// maxDefinition bounds what is read of a definition; the service accepts less.
+const maxDefinition = 1 << 20
+
+// barePlaceholder matches a value in YAML that begins with a placeholder and is not in quotes.
+var barePlaceholder = regexp.MustCompile(`(?m)[:-][ \t]+\{\{`)
+
+// readDefinition reads a message from a file in YAML or JSON, - for standard input.
+func (p *program) readDefinition(path string, into proto.Message) error {
+	if path == "" {
+		return usageError{errors.New("--file is missing")}
+	}
+	in, name := p.stdin, "standard input"
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in, name = file, path
+	}
+	raw, err := io.ReadAll(io.LimitReader(in, maxDefinition+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the definition: %w", err)
+	case len(raw) > maxDefinition:
+		return fmt.Errorf("%s has more than %d bytes", name, maxDefinition)
+	}
+	encoded, err := toJSON(raw)
+	if err != nil {
+		return fmt.Errorf("%s %w", name, err)
+	}
+	if err := protojson.Unmarshal(encoded, into); err != nil {
+		return fmt.Errorf("%s: %s", name, protoReason(err))
+	}
+	return nil
+}
+
+// toJSON converts an object in YAML, of which JSON is a part, to JSON.
+func toJSON(raw []byte) ([]byte, error) {
+	var document any
+	err := yaml.Unmarshal(raw, &document)
+	var encoded []byte
+	if err == nil {
+		encoded, err = json.Marshal(document)
+	}
+	_, isObject := document.(map[string]any)
+	switch {
+	case err != nil && barePlaceholder.Match(raw):
+		return nil, errors.New("is neither YAML nor JSON: put a text that begins with {{ in quotes")
+	case err != nil:
+		return nil, fmt.Errorf("is neither YAML nor JSON: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	case document == nil:
+		return nil, errors.New("is empty")
+	case !isObject:
+		return nil, errors.New("must be an object: lines such as description: ...")
+	}
+	return encoded, nil
+}
+
+// protoReason returns what is wrong with the JSON of a message.
+func protoReason(err error) string {
+	return strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
+}
+
+// yamlFlag adds --yaml, which prints a definition alone.
+func yamlFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("yaml", false, "print the definition in YAML, as create and update read it")
+}
+
+// showDefinition prints a definition in YAML.
+func (p *program) showDefinition(definition *structpb.Struct) error {
+	encoded, err := yaml.Marshal(definition.AsMap())
+	if err != nil {
+		return fmt.Errorf("write the definition: %w", err)
+	}
+	_, err = p.out.Stdout.Write(encoded)
+	return err
+}
