@@ -2505,7 +2505,8 @@ func (x *EvaluationComparison) GetChanges() []*QuestionChange {
 	return nil
 }
 
-// MeasureDifference is the difference of a measure between two evaluations.
+// MeasureDifference is the difference of a measure between two evaluations, over the questions that
+// have it in both.
 type MeasureDifference struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Name      string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`

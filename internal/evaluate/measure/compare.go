@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -32,12 +33,15 @@ func Compare(ctx context.Context, baseline, candidate []Result, ks []int, thresh
 }
 
 // CompareAnswers returns the differences between the answers to the same questions in the same
-// order, as Compare does.
+// order, as Compare does. Means are taken over the questions that count in both runs.
 func CompareAnswers(ctx context.Context, baseline, candidate []AnswerResult) ([]Difference, error) {
 	return compare(ctx, answerableAnswers(baseline), answerStatistics(baseline), answerStatistics(candidate))
 }
 
 func compare(ctx context.Context, answerable []bool, before, after []statistic) ([]Difference, error) {
+	for i := range before {
+		before[i], after[i] = paired(before[i], after[i])
+	}
 	drawn := make([][]float64, len(before))
 	err := resample(ctx, answerable, func(weights []float64) {
 		for i := range before {
@@ -59,6 +63,20 @@ func compare(ctx context.Context, answerable []bool, before, after []statistic) 
 		all = append(all, d)
 	}
 	return all, err
+}
+
+// paired returns two means over the questions that count for both, and other statistics as they are.
+func paired(x, y statistic) (statistic, statistic) {
+	if x.each == nil {
+		return x, y
+	}
+	before, after := slices.Clone(x.each), slices.Clone(y.each)
+	for i := range before {
+		if math.IsNaN(before[i]) || math.IsNaN(after[i]) {
+			before[i], after[i] = math.NaN(), math.NaN()
+		}
+	}
+	return meanOf(x.name, before), meanOf(y.name, after)
 }
 
 // tie is the largest difference of two values that count as the same.
