@@ -16,7 +16,7 @@ var messageInput = json.RawMessage(`{
 	"type": "object",
 	"additionalProperties": false,
 	"properties": {
-		"message": {"type": "string", "minLength": 1, "description": "What to ask the agent, in full sentences: it does not see your conversation."},
+		"message": {"type": "string", "description": "What to ask the agent, in full sentences: it does not see your conversation."},
 		"threadId": {"type": "string", "description": "Continues a conversation: the same id again. Any new id begins one. Leave it out for a single question."}
 	},
 	"required": ["message"]

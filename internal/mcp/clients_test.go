@@ -91,7 +91,7 @@ func TestThirdPartyClients(t *testing.T) {
 			run(t, node, args...)
 		})
 	}
-	for _, program := range []string{"sdk.py", "surface.py", "agents.py"} {
+	for _, program := range []string{"sdk.py", "surface.py", "agent_tools.py"} {
 		t.Run("Python SDK, "+program, func(t *testing.T) {
 			t.Parallel()
 			run(t, filepath.Join(folder, "venv", "bin", "python"), program)

@@ -24,9 +24,11 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
+	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -40,9 +42,22 @@ func TestConversionsOfToolSchemas(t *testing.T) {
 	if folder == "" {
 		t.Fatal("RAGD_MCP_CLIENTS is not set: run make test-mcp-clients")
 	}
-	s := servicetest.New(t, service.Config{})
+	ai := modelserver.New(t)
+	s := servicetest.New(t, service.Config{Providers: service.Providers{
+		OpenAI: endpoint.Config{BaseURL: ai.URL + "/v1", APIKey: modelserver.Key, Models: []string{"*"}},
+	}})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "docs")
+	makeAgent(t, acme, "docs_expert", map[string]any{})
+	makeWorkflow(t, acme, "order", `{
+		"description": "Orders goods.",
+		"inputSchema": {"type": "object", "required": ["items", "speed"], "properties": {
+			"items": {"type": "array", "minItems": 1, "items": {"type": "object", "required": ["name"], "properties": {
+				"name": {"type": "string", "description": "What to order."}, "count": {"type": "integer", "minimum": 1}}, "additionalProperties": false}},
+			"speed": {"type": "string", "enum": ["slow", "fast"], "description": "How fast it is needed."},
+			"gift": {"type": "boolean"}}},
+		"steps": [{"id": "ask", "kind": "wait", "message": "Order it?"}]
+	}`)
 	for name, made := range map[string]*ragdv1.CreateToolRequest{
 		"ask_docs":  {Kind: "vector_query", Settings: servicetest.Object(t, map[string]any{"indexName": "docs", "topK": 4})},
 		"walk_docs": {Kind: "graph_rag", Settings: servicetest.Object(t, map[string]any{"indexName": "docs"})},

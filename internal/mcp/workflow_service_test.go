@@ -164,7 +164,8 @@ func TestAWorkflowAsksTheUser(t *testing.T) {
 			if result, text := mcptest.Call(t, plain, "resume_run", map[string]any{"runId": id, "data": map[string]any{"approved": "no"}}, nil); !result.IsError || !strings.Contains(text, "approved") {
 				t.Errorf("data of the wrong type: %s", text)
 			}
-			result, text = mcptest.Call(t, plain, "resume_run", map[string]any{"runId": id, "data": map[string]any{"approved": false}}, nil)
+			// Strict conversions of schemas leave nothing but a text of an object with any fields.
+			result, text = mcptest.Call(t, plain, "resume_run", map[string]any{"runId": id, "data": `{"approved": false}`}, nil)
 			if result.IsError || !strings.Contains(text, `"published":false`) {
 				t.Errorf("resumed: %s", text)
 			}

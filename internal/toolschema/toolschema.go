@@ -31,8 +31,8 @@ type Schema struct {
 	foreign bool // it is not a definition: its keywords mean what JSON Schema says
 }
 
-// Foreign returns a schema that is not a definition, such as one that a tenant wrote. All
-// its forms are the schema itself. Errors: for anything but an object.
+// Foreign returns a schema that is not a definition, such as one that a tenant wrote. Its
+// forms are the schema itself, and Shown is without "additionalProperties": false. Errors: for anything but an object.
 func Foreign(schema []byte) (Schema, error) {
 	root, err := readObject(schema)
 	return Schema{root, true}, err
@@ -159,7 +159,7 @@ func anyList(texts []string) []any {
 // "additionalProperties": false, which is implied and which libraries add themselves.
 func (s Schema) Shown() json.RawMessage {
 	if s.foreign {
-		return encode(s.root)
+		return encode(s.root.derive(withoutClosed))
 	}
 	return encode(s.root.derive(func(o *object) *object {
 		shown := &object{}
@@ -181,6 +181,17 @@ func (s Schema) Shown() json.RawMessage {
 		}
 		return shown
 	}))
+}
+
+// withoutClosed returns a schema without "additionalProperties": false.
+func withoutClosed(o *object) *object {
+	open := &object{}
+	for _, m := range o.members {
+		if m.key != "additionalProperties" || m.value != false {
+			open.add(m.key, m.value)
+		}
+	}
+	return open
 }
 
 // withoutFull returns properties without those that only programs are shown.

@@ -2,6 +2,7 @@ package toolschema
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -115,5 +116,23 @@ func TestUnknownSharedSchemasAreErrors(t *testing.T) {
 		if _, err := shared.Parse([]byte(definition)); err == nil {
 			t.Errorf("%s is accepted", definition)
 		}
+	}
+}
+
+// Libraries fail at "additionalProperties": false, or add it themselves. What a tenant wrote otherwise
+// is shown as it is.
+func TestAForeignSchemaIsShownWithoutClosedObjects(t *testing.T) {
+	t.Parallel()
+	const closed, open = `,"additionalProperties":false`, `{"type":"object","properties":{"additionalProperties":{"type":"boolean"},"all":{"type":"array","items":{"type":"object","properties":{}%[1]s}},"any":{"type":"object","additionalProperties":{"type":"string"}}}%[1]s}`
+	written := fmt.Sprintf(open, closed)
+	s, err := Foreign([]byte(written))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(s.Shown()), fmt.Sprintf(open, ""); got != want {
+		t.Errorf("shown:\n%s\nwant:\n%s", got, want)
+	}
+	if string(s.Whole()) != written || string(s.Accepted()) != written {
+		t.Errorf("whole: %s\naccepted: %s", s.Whole(), s.Accepted())
 	}
 }

@@ -114,9 +114,10 @@ func newProvidedTool(d Definition, source Source) (*tool, error) {
 	d.Source, d.Provided, d.Builtin, d.Title = d.Name, true, false, cmp.Or(d.Title, d.Name)
 	t := &tool{definition: d}
 	var err error
-	if t.input, err = toolschema.Foreign(d.InputSchema); err != nil {
+	if err = t.takeInput(); err != nil {
 		return nil, err
 	}
+	d = t.definition
 	if d.OutputSchema != nil {
 		if t.output, err = toolschema.Foreign(d.OutputSchema); err != nil {
 			return nil, err
@@ -164,7 +165,7 @@ func newRunnerTool(made *ragdv1.Tool, runner Runner) (*tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.input, err = toolschema.Foreign(t.definition.InputSchema); err != nil {
+	if err = t.takeInput(); err != nil {
 		return nil, err
 	}
 	t.arguments, err = newGivenArguments(t.input)
@@ -173,6 +174,20 @@ func newRunnerTool(made *ragdv1.Tool, runner Runner) (*tool, error) {
 		return runner.Run(ctx, made, c)
 	}
 	return t, err
+}
+
+// takeInput reads the input schema of a tool that is not the service's own. Models are shown it
+// without what client libraries cannot convert.
+func (t *tool) takeInput() (err error) {
+	d := &t.definition
+	if t.input, err = toolschema.Foreign(d.InputSchema); err != nil {
+		return err
+	}
+	if bytes.Contains(d.InputSchema, []byte(`"additionalProperties"`)) {
+		d.WholeInputSchema, d.WholeOutputSchema = d.InputSchema, d.OutputSchema
+		d.InputSchema = t.input.Shown()
+	}
+	return nil
 }
 
 // present applies what a stored tool says to clients in place of its kind.

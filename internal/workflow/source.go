@@ -35,7 +35,7 @@ var resumeInput = json.RawMessage(`{
 	"type": "object",
 	"properties": {
 		"runId": {"type": "string", "description": "Id of the run, as the tool that started it returned it."},
-		"data": {"type": "object", "description": "What the waiting step asks for. Leave it out to wait for the run and get its result."},
+		"data": {"anyOf": [{"type": "object", "additionalProperties": {}}, {"type": "string"}], "description": "What the waiting step asks for. Leave it out to wait for the run and get its result."},
 		"stepPath": {"type": "string", "description": "Path of the waiting step, if several wait."}
 	},
 	"required": ["runId"]

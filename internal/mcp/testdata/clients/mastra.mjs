@@ -1,7 +1,7 @@
 // Mastra's MCPClient.
 import { MCPClient } from "@mastra/mcp"
 import { acme, check, globex, handbook, indexes, question, until, upload, url } from "./common.mjs"
-import { useAgents } from "./agents.mjs"
+import { useAgents } from "./agent_tools.mjs"
 import { useSurface } from "./surface.mjs"
 
 const logged = [], asking = { questions: [] }

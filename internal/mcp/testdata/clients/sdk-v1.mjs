@@ -4,7 +4,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import {
   ElicitRequestSchema, LoggingMessageNotificationSchema, PromptListChangedNotificationSchema, ResourceUpdatedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js"
-import { resultOf, useAgents, useTemplates } from "./agents.mjs"
+import { resultOf, useAgents, useTemplates } from "./agent_tools.mjs"
 import { acme, globex, handbook, question, until, url, use, useHandbook } from "./common.mjs"
 import { namesOf, pagesOf, useBound, useSurface, withClient } from "./surface.mjs"
 

@@ -1,6 +1,6 @@
 // The TypeScript SDK, version 2, in the era of its argument: legacy or modern.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
-import { resultOf, useAgents, useTemplates } from "./agents.mjs"
+import { resultOf, useAgents, useTemplates } from "./agent_tools.mjs"
 import { acme, check, globex, handbook, question, until, url, use, useHandbook } from "./common.mjs"
 import { namesOf, pagesOf, useBound, useSurface, withClient } from "./surface.mjs"
 

@@ -1,4 +1,4 @@
-"""Agents and workflows as tools, called by the Python SDK: agents.mjs does the same."""
+"""Agents and workflows as tools, called by the Python SDK: agent_tools.mjs does the same."""
 
 import asyncio
 import os
