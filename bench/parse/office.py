@@ -1,14 +1,12 @@
-"""Makes office files with other people's writers, and a reference text for each.
+#!/usr/bin/env python3
+"""Makes office files with other people's writers: DIR/files/FORMAT/NAME, and NAME.ref.md with
+the text that a reader of each should find, as Markdown.
 
     apt-get install --no-install-recommends pandoc libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui
     pip install python-docx==1.2.0 python-pptx==1.0.2 openpyxl==3.1.5
     python office.py DIR
-
-DIR gets the files, and reference/NAME.txt with the text that a reader of each should find,
-in order. Headings begin with "#".
 """
 
-import copy
 import datetime
 import os
 import shutil
@@ -20,8 +18,6 @@ import docx
 import openpyxl
 import pptx
 from docx.oxml import parse_xml
-from docx.oxml.ns import qn
-from docx.shared import Pt
 from openpyxl.comments import Comment
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
@@ -74,29 +70,53 @@ Straße, Ærø, Łódź, Ελλάδα, 東京, مرفأ and naïve café are nam
 """
 
 MARKDOWN_REFERENCE = """
-Harbour rules R. Keel
+# Harbour rules
+
+R. Keel
+
 # Entering
+
 The gate opens two hours before high water. Ships call on channel twelve, see the notices.
+
 The sill lies two metres above datum.
-Call the tower. Wait for the green light. By day a green flag. By night three lamps. Enter slowly.
-# Speed
-four knots in the basin two knots beside dredgers six knots outside
-Berth Length Fee North 40 30.50 South quay 25 18.00
+
+1. Call the tower.
+2. Wait for the green light.
+    a. By day a green flag.
+    b. By night three lamps.
+3. Enter slowly.
+
+## Speed
+
+- four knots in the basin
+    - two knots beside dredgers
+- six knots outside
+
+| Berth | Length | Fee |
+|-------|-------:|-----|
+| North | 40 | 30.50 |
+| South quay | 25 | 18.00 |
+
 # Leaving
-The drift is with below nine.
+
+The drift is v=s/t with s^2 below nine.
+
 Cast off only when told.
+
 gate --close
+
 Straße, Ærø, Łódź, Ελλάδα, 東京, مرفأ and naïve café are names of places.
 """
 
 
-def write(name, data):
-    with open(os.path.join(OUT, name), "wb") as f:
-        f.write(data)
+def path(name):
+    folder = os.path.join(OUT, "files", name.rsplit(".", 1)[1])
+    os.makedirs(folder, exist_ok=True)
+    return os.path.join(folder, name)
 
 
 def reference(name, text):
-    with open(os.path.join(OUT, "reference", name + ".txt"), "w") as f:
+    with open(path(name) + ".ref.md", "w") as f:
         f.write(text.strip() + "\n")
 
 
@@ -107,12 +127,14 @@ def run(*command):
 def converted(source, kind, *more):
     """Saves a file of OUT in another format with LibreOffice."""
     stem, _ = os.path.splitext(source)
+    name = f"{stem}-lo.{kind}"
     with tempfile.TemporaryDirectory() as home:
-        run("soffice", f"-env:UserInstallation=file://{home}/profile", "--headless", "--convert-to", kind, "--outdir", home, os.path.join(OUT, source))
-        ending = kind.split(":")[0]
-        name = f"{stem}-lo.{ending}"
-        shutil.copy(os.path.join(home, f"{stem}.{ending}"), os.path.join(OUT, name))
-    shutil.copy(os.path.join(OUT, "reference", source + ".txt"), os.path.join(OUT, "reference", name + ".txt"))
+        made = os.path.join(home, "out", f"{stem}.{kind}")
+        for _ in range(3):  # a first start may end after it has made its profile
+            if not os.path.exists(made):
+                run("soffice", f"-env:UserInstallation=file://{home}/profile", "--headless", "--convert-to", kind, "--outdir", os.path.dirname(made), path(source))
+        shutil.copy(made, path(name))
+    shutil.copy(path(source) + ".ref.md", path(name) + ".ref.md")
 
 
 def pandoc_files():
@@ -120,7 +142,7 @@ def pandoc_files():
         f.write(MARKDOWN)
         f.flush()
         for kind in ("docx", "odt", "rtf", "epub", "pptx"):
-            run("pandoc", "-s", f.name, "-o", os.path.join(OUT, f"rules.{kind}"))
+            run("pandoc", "-s", f.name, "-o", path(f"rules.{kind}"))
             reference(f"rules.{kind}", MARKDOWN_REFERENCE)
 
 
@@ -196,23 +218,44 @@ def word_report():
     frame = d.add_table(rows=1, cols=1)
     frame.cell(0, 0).text = "Framed advice."
     frame.cell(0, 0).add_paragraph("drive slowly", style="List Bullet")
-    out = os.path.join(OUT, "report.docx")
-    d.save(out)
+    d.save(path("report.docx"))
     reference("report.docx", """
-Quay report
+# Quay report
+
 # 1 Survey
+
 The wall is cracked near the crane. Which crane?
+
 First half and second half of a joined paragraph.
+
 Shown.
-# 1.1 Piles
-drive the piles cast the wall oak elm
-# 1.2 Steel
-# Outlined heading
+
+## 1.1 Piles
+
+1. drive the piles
+2. cast the wall
+- oak
+- elm
+
+## 1.2 Steel
+
+### Outlined heading
+
 Steel rusts below the waterline.
+
 Mind the swell in the entrance.
+
 # 2 Costs
-Year Works Cost 2026 Piles 12,000 oak 20 elm 30 Wall | cap 40,000 Total 52,000
-Framed advice. drive slowly""")
+
+| Year | Works | Cost |
+|---|---|---|
+| 2026 | Piles oak 20 elm 30 | 12,000 |
+| | Wall cap | 40,000 |
+| Total | | 52,000 |
+
+Framed advice.
+
+- drive slowly""")
 
 
 def word_long():
@@ -220,20 +263,21 @@ def word_long():
     text = []
     for chapter in range(1, 13):
         d.add_heading(f"Chapter {chapter}", 1)
-        text.append(f"# Chapter {chapter}")
+        text.append(f"\n# Chapter {chapter}\n")
         for section in range(1, 6):
             d.add_heading(f"Section {chapter}.{section}", 2)
-            text.append(f"# Section {chapter}.{section}")
+            text.append(f"\n## Section {chapter}.{section}\n")
             sentence = f"Pier {chapter * 10 + section} was built in {1800 + chapter * 7 + section} of granite from quarry {chapter}. "
             d.add_paragraph(sentence * 4)
-            text.append(sentence * 4)
+            text.append(sentence * 4 + "\n")
             t = d.add_table(rows=1, cols=3)
             for row in [("Item", "Depth", "Note"), (f"bollard {chapter}{section}", f"{section}.5", f"painted {chapter}")]:
                 cells = t.rows[0].cells if row[0] == "Item" else t.add_row().cells
                 for cell, value in zip(cells, row):
                     cell.text = value
-                text.append(" ".join(row))
-    d.save(os.path.join(OUT, "long.docx"))
+                text.append("| " + " | ".join(row) + " |" + ("\n|---|---|---|" if row[0] == "Item" else ""))
+            text.append("")
+    d.save(path("long.docx"))
     reference("long.docx", "\n".join(text))
 
 
@@ -278,20 +322,41 @@ def show():
     # The order of the presentation is not that of the parts.
     ids = s.slides._sldIdLst
     ids.insert(1, ids[2])
-    s.save(os.path.join(OUT, "glance.pptx"))
+    s.save(path("glance.pptx"))
     reference("glance.pptx", """
 # Harbour at a glance
+
 Spring meeting
+
 # Fees
-Berth Summer Winter North 30 20 28 19
+
+| Berth | Summer | Winter |
+|---|---|---|
+| North | 30 | 20 |
+| | 28 | 19 |
+
 # Traffic
-ferries every hour none at night timetable
+
+- ferries every hour
+    - none at night
+- timetable
+
 Mention the strike.
+
 # Groups and charts
-grouped words deeply grouped words
-Ships January 12 July 48
+
+grouped words
+
+deeply grouped words
+
+| | Ships |
+|---|---|
+| January | 12 |
+| July | 48 |
+
 # Spare slide
-Answers to questions""")
+
+- Answers to questions""")
 
 
 # --- Excel -----------------------------------------------------------------------
@@ -326,7 +391,7 @@ def workbook():
     h.append(["X1", "closed"])
     h.sheet_state = "hidden"
     book.create_sheet("Empty")
-    book.save(os.path.join(OUT, "accounts.xlsx"))
+    book.save(path("accounts.xlsx"))
     reference("accounts.xlsx", """
 # Fees
 Fees of the harbour, 2026
@@ -347,14 +412,13 @@ def workbook_long():
     for i in range(2000):
         s.append([f"Vessel {i}", i * 3, f"B{i % 17}", datetime.date(2026, 1, 1) + datetime.timedelta(i % 300)])
         text.append(f"Vessel {i} {i * 3} B{i % 17}")
-    book.save(os.path.join(OUT, "log.xlsx"))
+    book.save(path("log.xlsx"))
     reference("log.xlsx", "\n".join(text))
 
 
 def main():
     global OUT
     OUT = sys.argv[1]
-    os.makedirs(os.path.join(OUT, "reference"), exist_ok=True)
     pandoc_files()
     word_report()
     word_long()

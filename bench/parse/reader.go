@@ -28,12 +28,12 @@ func readers() []reader {
 	if err != nil {
 		panic(err)
 	}
-	const office = "docx pptx xlsx"
+	const office = "docx pptx xlsx xls"
 	return []reader{
 		{"ragd", []string{self, "read", "FILE"}, "*"},
 		{"poppler", []string{"pdftotext", "-q", "FILE", "-"}, "pdf"},
 		{"pdfium", []string{"python3", "-c", pdfium, "FILE"}, "pdf"},
-		{"pandoc", []string{"pandoc", "--to=gfm", "--wrap=none", "FILE"}, "docx odt epub html rtf ipynb latex csv pptx xlsx"},
+		{"pandoc", []string{"pandoc", "--to=gfm", "--wrap=none", "FILE"}, "docx odt epub html rtf ipynb latex csv"},
 		{"markitdown", []string{"markitdown", "FILE"}, "pdf html epub csv ipynb email " + office},
 	}
 }

@@ -32,8 +32,8 @@ func (p *program) ingestCommand() *cobra.Command {
 		Long: `Upload documents and wait until they are searchable.
 
 A PATH is a file or a folder. In a folder every file is taken that can be read:
-text, source code, Markdown, HTML, JSON, CSV, LaTeX, PDF, DOCX, PPTX, XLSX, EPUB,
-email, and zip and tar archives, which are read as folders. What .gitignore and
+text, source code, Markdown, HTML, JSON, CSV, LaTeX, PDF, Office, OpenDocument, RTF,
+EPUB, email, and zip and tar archives, which are read as folders. What .gitignore and
 .ragdignore ignore is skipped, and so are hidden files, symbolic links and everything
 else; it says how much and why. A document is known by its uri, which is the file's
 path relative to the present folder, or to --base.

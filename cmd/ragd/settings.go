@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/event/journal"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/parse/libreoffice"
 	"github.com/ragdhq/ragd/internal/parse/ocr"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
@@ -44,6 +45,7 @@ type settings struct {
 	FirstTenant string
 	LogLevel    string
 	OAuth       oauth.Config
+	LibreOffice libreoffice.Config
 	OCR         ocr.Config
 	SessionKey  string // secret
 
@@ -111,11 +113,12 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.MCP.LegacySSE, "mcp-legacy-sse", false, "serve the MCP transport of 2024-11-05 too, on /sse and /message")
 	flags.BoolVar(&c.MCP.Stateless, "mcp-stateless", false, "open no MCP sessions, so that requests may go to any instance")
 	flags.Var(packageFlag{&c.RegistryPackage}, "mcp-registry-package", "package with ragd for the registry documents of tenants' MCP servers, such as oci:registry.example.com/ragd:1.2.0 (default none)")
+	flags.StringVar(&s.LibreOffice.Program, "libreoffice", "", "reads files of Office before 2007 (.doc, .xls, .ppt): soffice, or the path of that program (default: nothing)")
 	flags.StringVar(&s.OCR.Engine, "ocr", "", "reads scanned pages: tesseract, the path of that program, or the address of an endpoint that answers as Apache Tika's server does, such as http://localhost:9998/tika (default: nothing)")
 	flags.StringSliceVar(&s.OCR.Languages, "ocr-languages", []string{"eng"}, "languages of scanned pages, as codes of tesseract")
 	flags.DurationVar(&s.OCR.Timeout, "ocr-timeout", 10*time.Minute, "how long reading the scanned pages of a file may take")
 	flags.IntVar(&s.OCR.MaxPages, "ocr-pages", 200, "pictures of pages that are read in a file; further ones are left out")
-	config.MarkSettings(flags, "ocr", "ocr-languages", "ocr-timeout", "ocr-pages")
+	config.MarkSettings(flags, "libreoffice", "ocr", "ocr-languages", "ocr-timeout", "ocr-pages")
 	flags.StringVar(&s.SessionKey, "session-key", "", "signs ids of MCP sessions: at least 32 bytes, the same on all instances (default: random)")
 	flags.StringVar(&c.Traces.URL, "traces-url", "", "OTLP collector that gets traces over HTTP, such as http://localhost:4318 (default none)")
 	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "fraction of the requests that are traced, 0 to 1")
@@ -199,6 +202,12 @@ func (s settings) serviceConfig(log *slog.Logger) (service.Config, error) {
 			return c, err
 		}
 		c.OCR = &s.OCR
+	}
+	if s.LibreOffice.Program != "" {
+		if err := s.LibreOffice.Resolve(context.Background()); err != nil {
+			return c, err
+		}
+		c.LibreOffice = &s.LibreOffice
 	}
 	self, err := os.Executable()
 	c.ParseCommand = []string{self, parseWorker}

@@ -178,7 +178,7 @@ const maxSkipped = 100
 
 // member appends a file's text with its spans.
 func (p *parser) member(ctx context.Context, src Source) error {
-	src.Recognize = p.src.Recognize
+	src.Recognize, src.Convert = p.src.Recognize, p.src.Convert
 	inner, err := parseWithin(ctx, src, p.budget, p.nesting-1)
 	if err == nil && inner.Text == "" {
 		err = noText(inner.Format, nil)

@@ -15,8 +15,7 @@ import (
 
 // Detect returns the format of a file. A signature in its bytes decides first; among the
 // text formats the declared content type, then the name, then the text itself. Errors:
-// Invalid for a file that cannot be read, such as a picture, an encrypted file or one of
-// Office before 2007, and for a file whose declared type is wrong.
+// Invalid for a file that cannot be read, such as a picture or an encrypted file, and for a file whose declared type is wrong.
 func Detect(src Source) (Format, error) {
 	format, err := bySignature(src)
 	if format != "" || err != nil {
@@ -56,7 +55,7 @@ func bySignature(src Source) (Format, error) {
 	case bytes.HasPrefix(content, []byte("PK\x03\x04")), bytes.HasPrefix(content, []byte("PK\x05\x06")):
 		return zipFormat(src)
 	case bytes.HasPrefix(content, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
-		return "", oldOffice(src)
+		return oldOffice(src)
 	case isTar(content):
 		return Tar, nil
 	case bytes.HasPrefix(content, []byte("\x1f\x8b")):
@@ -182,16 +181,33 @@ func gzipFormat(content []byte) (Format, error) {
 	return "", unsupported("a single file packed with gzip", "unpack it, or pack its folder as tar.gz")
 }
 
-// oldOffice returns the error for a file with the signature of Office before 2007, which
-// an encrypted newer file has too.
-func oldOffice(src Source) error {
-	if bytes.Contains(src.Content, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e")) {
+// oldOffice returns the format of a file of Office before 2007, by the streams in it. Encrypted newer
+// files have the same signature.
+func oldOffice(src Source) (Format, error) {
+	if bytes.Contains(src.Content, wide("EncryptedPackage")) {
 		if format, known := formatOfName(src.FileName); known && !format.IsText() {
-			return encrypted(format)
+			return "", encrypted(format)
 		}
-		return encrypted("Office")
+		return "", encrypted("Office")
 	}
-	return unsupported("an Office file of the format used before 2007", "save it as DOCX, XLSX or PPTX")
+	for _, stream := range []struct {
+		name   string
+		format Format
+	}{{"WordDocument", DOC}, {"PowerPoint Document", PPT}, {"Workbook", XLS}, {"Book", XLS}} {
+		if bytes.Contains(src.Content, append(wide(stream.name), 0, 0)) {
+			return stream.format, nil
+		}
+	}
+	return "", unsupported("a compound file that is no DOC, XLS or PPT file", "save it as DOCX, XLSX or PPTX")
+}
+
+// wide returns an ASCII text in UTF-16, as the names of streams are written.
+func wide(text string) []byte {
+	out := make([]byte, 0, 2*len(text))
+	for _, c := range []byte(text) {
+		out = append(out, c, 0)
+	}
+	return out
 }
 
 // maxJSONLook is the greatest size in bytes of a text that is checked for undeclared JSON.

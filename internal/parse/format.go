@@ -24,6 +24,9 @@ const (
 	ODS       Format = "ods"
 	ODP       Format = "odp"
 	RTF       Format = "rtf"
+	DOC       Format = "doc"
+	XLS       Format = "xls"
+	PPT       Format = "ppt"
 	EPUB      Format = "epub"
 	Email     Format = "email"
 	Mailbox   Format = "mbox"
@@ -57,6 +60,9 @@ var formats = []struct {
 	{ODT, "ODT", "application/vnd.oasis.opendocument.text application/vnd.oasis.opendocument.text-template", ".odt .ott"},
 	{ODS, "ODS", "application/vnd.oasis.opendocument.spreadsheet application/vnd.oasis.opendocument.spreadsheet-template", ".ods .ots"},
 	{ODP, "ODP", "application/vnd.oasis.opendocument.presentation application/vnd.oasis.opendocument.presentation-template", ".odp .otp"},
+	{DOC, "DOC", "application/msword", ".doc .dot"},
+	{XLS, "XLS", "application/vnd.ms-excel", ".xls .xlt"},
+	{PPT, "PPT", "application/vnd.ms-powerpoint", ".ppt .pps"},
 	{RTF, "RTF", "application/rtf text/rtf text/richtext", ".rtf"},
 	{EPUB, "EPUB", "application/epub+zip", ".epub"},
 	{Email, "email", "message/rfc822", ".eml"},
@@ -80,7 +86,7 @@ func (f Format) Name() string {
 // aName returns Name with its article.
 func (f Format) aName() string {
 	switch f {
-	case HTML, XLSX, ODT, ODS, ODP, RTF, EPUB, Email:
+	case HTML, XLSX, ODT, ODS, ODP, RTF, XLS, EPUB, Email:
 		return "an " + f.Name()
 	}
 	return "a " + f.Name()
@@ -113,7 +119,7 @@ func (f Format) TextType() string {
 // Parse.
 func (f Format) IsText() bool {
 	switch f {
-	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, RTF, EPUB, Email, Mailbox, Zip, Tar:
+	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, RTF, DOC, XLS, PPT, EPUB, Email, Mailbox, Zip, Tar:
 		return false
 	}
 	return true

@@ -1,10 +1,14 @@
 package parse
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ragdhq/ragd/internal/fault"
 )
 
 // describeOffice stores the properties in docProps/core.xml of an Office file.
@@ -25,6 +29,27 @@ func (p *parser) describeOffice(from *pack) error {
 		}
 	}
 	return nil
+}
+
+// oldOffice reads a file of Office before 2007 as the newer one to which it is converted.
+func (p *parser) oldOffice(ctx context.Context) error {
+	if p.src.Convert == nil {
+		return unsupported(p.format.aName()+" file of Office before 2007", "save it as DOCX, XLSX or PPTX, or ask the operator to install LibreOffice and to set libreoffice")
+	}
+	content, err := p.src.Convert(ctx, p.src.Content, "."+string(p.format))
+	var known *fault.Error
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &known):
+		return err
+	case err != nil:
+		return broken(p.format, err)
+	}
+	old := p.format
+	defer func() { p.format = old }()
+	p.src.Content, p.format = content, map[Format]Format{DOC: DOCX, XLS: XLSX, PPT: PPTX}[old]
+	return p.parse(ctx)
 }
 
 // relation is a relation of a part.

@@ -43,6 +43,8 @@ type Source struct {
 	FileName string
 	// Recognize reads the text in a picture of a page; nil leaves such pages unread.
 	Recognize Recognizer
+	// Convert converts files of Office before 2007; nil rejects them.
+	Convert Converter
 }
 
 // Recognizer returns the text in a picture, which may be "". Its error ends Parse.
@@ -84,6 +86,10 @@ type Document struct {
 	// could not be read, with the reason. Nil if there are none.
 	Skipped []string
 }
+
+// Converter returns the content of a file with the ending .doc, .xls or .ppt as that of a .docx, .xlsx
+// or .pptx file. Its error ends Parse; one that is not a fault or that of ctx means that the file is broken.
+type Converter func(ctx context.Context, content []byte, ending string) ([]byte, error)
 
 // Kind is the kind of a span.
 type Kind string
@@ -181,6 +187,8 @@ func (p *parser) parse(ctx context.Context) error {
 		return p.xlsx(ctx)
 	case ODT, ODS, ODP:
 		return p.odf(ctx)
+	case DOC, XLS, PPT:
+		return p.oldOffice(ctx)
 	case RTF:
 		return p.rtf(ctx)
 	case EPUB:

@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/event/journal"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/parse/libreoffice"
 	"github.com/ragdhq/ragd/internal/parse/ocr"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/server"
@@ -108,6 +109,8 @@ type Config struct {
 	ParseCommand []string
 	// OCR reads the scanned pages of files; nil leaves them unread. It needs ParseCommand.
 	OCR *ocr.Config
+	// LibreOffice reads files of Office before 2007; nil rejects them. It needs ParseCommand.
+	LibreOffice *libreoffice.Config
 	// Pool, if set, is used for all statements instead of DatabaseURL. Close leaves it
 	// open. Its statements are not traced.
 	Pool *pgxpool.Pool

@@ -296,7 +296,7 @@ func (s *Service) parser() ingest.ParseFunc {
 	if len(s.config.ParseCommand) == 0 {
 		return ingest.ParseHere
 	}
-	s.parsers = subprocess.New(subprocess.Config{Command: s.config.ParseCommand, OCR: s.config.OCR})
+	s.parsers = subprocess.New(subprocess.Config{Command: s.config.ParseCommand, OCR: s.config.OCR, LibreOffice: s.config.LibreOffice})
 	return func(ctx context.Context, id tenant.ID, src parse.Source) (parse.Document, error) {
 		return s.parsers.Parse(ctx, string(id), src)
 	}

@@ -434,7 +434,7 @@ type UploadDocumentRequest struct {
 	// identify their type, such as those of a PDF file, override it.
 	ContentType string `protobuf:"bytes,4,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
 	// The document, at most 16 MiB: text, source code, Markdown, HTML, JSON, JSON
-	// Lines, CSV, LaTeX, PDF, DOCX, PPTX, XLSX, EPUB, email, or a zip or tar archive of
+	// Lines, CSV, LaTeX, PDF, Office, OpenDocument, RTF, EPUB, email, or a zip or tar archive of
 	// these, which becomes one document. Text is UTF-8.
 	//
 	// Types that are valid to be assigned to Source:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/parse/libreoffice"
 	"github.com/ragdhq/ragd/internal/parse/ocr"
 )
 
@@ -54,7 +55,8 @@ type request struct {
 	Source  parse.Source
 	Timeout time.Duration
 	Memory  uint64
-	OCR     *ocr.Config // nil leaves scanned pages unread
+	OCR     *ocr.Config         // nil leaves scanned pages unread
+	Office  *libreoffice.Config // nil rejects files of Office before 2007
 }
 
 // answer is the result of a child: a document, or the fields of an error.
@@ -97,7 +99,7 @@ func (c *child) parse(ctx context.Context, src parse.Source, config Config) (par
 	stop := context.AfterFunc(limited, func() { _ = c.cmd.Process.Kill() })
 	defer stop()
 	var a answer
-	sent := c.encoder.Encode(request{src, config.Timeout, config.Memory, config.OCR})
+	sent := c.encoder.Encode(request{src, config.Timeout, config.Memory, config.OCR, config.LibreOffice})
 	late := fault.Field("content", "takes more than %v to be read: split it, or save it in a simpler form", config.Timeout)
 	if sent == nil && c.decoder.Decode(&a) == nil {
 		if a.Late {

@@ -69,6 +69,9 @@ func serve(r request, read func(context.Context, parse.Source) (parse.Document, 
 	if r.OCR != nil {
 		r.Source.Recognize = ocr.New(*r.OCR).Read
 	}
+	if r.Office != nil {
+		r.Source.Convert = r.Office.Convert
+	}
 	document, err := read(ctx, r.Source)
 	if err == nil {
 		return answer{Document: document}

@@ -25,17 +25,19 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/parse/libreoffice"
 	"github.com/ragdhq/ragd/internal/parse/ocr"
 )
 
 // Config are the settings of a Pool. Command is required.
 type Config struct {
-	Command   []string      // starts a child
-	Processes int           // children at once; default: one for each processor, at least 2
-	PerTenant int           // of these, the children of one tenant; default: half
-	Timeout   time.Duration // of one file; default 2 minutes
-	Memory    uint64        // of one child, in bytes; default 1 GiB
-	OCR       *ocr.Config   // reads scanned pages; nil leaves them unread
+	Command     []string            // starts a child
+	Processes   int                 // children at once; default: one for each processor, at least 2
+	PerTenant   int                 // of these, the children of one tenant; default: half
+	Timeout     time.Duration       // of one file; default 2 minutes
+	Memory      uint64              // of one child, in bytes; default 1 GiB
+	OCR         *ocr.Config         // reads scanned pages; nil leaves them unread
+	LibreOffice *libreoffice.Config // reads files of Office before 2007; nil rejects them
 }
 
 // Pool reads files in child processes. Safe for concurrent use.
