@@ -25,6 +25,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/outbound"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Config describes an endpoint. A zero field means the default that its comment ends
@@ -289,6 +290,9 @@ func (c *Client) classify(err error) error {
 	return fault.Wrap(fault.Unavailable, err, "%s cannot be reached at %s: %s%s", c.name, c.origin(), reason(err), c.look("base-url"))
 }
 
+// maxRefusalBytes limits what an error shows of the reason that an endpoint gives.
+const maxRefusalBytes = 200
+
 func (c *Client) classifyStatus(e *StatusError) error {
 	switch {
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
@@ -305,6 +309,9 @@ func (c *Client) classifyStatus(e *StatusError) error {
 		out := fault.Wrap(fault.Unavailable, e, "%s is failing", c.name)
 		out.RetryAfter = e.RetryAfter
 		return out
+	}
+	if c.config.Guard != nil && e.Message != "" { // the endpoint is the tenant's own
+		return fault.Wrap(fault.Invalid, e, "%s refused the request: %s", c.name, textlimit.OneLine(e.Message, maxRefusalBytes))
 	}
 	return fault.Wrap(fault.Invalid, e, "%s refused the request", c.name)
 }

@@ -344,6 +344,28 @@ func guarded(t *testing.T, url string, allowed ...string) endpoint.Config {
 	return endpoint.Config{BaseURL: url, APIKey: modelserver.Key, MinWait: time.Millisecond, MaxAttempts: 1, Timeout: 5 * time.Second, Guard: guard}
 }
 
+// Only an endpoint of the tenant's own tells callers why it refuses a request, without its key.
+func TestAnEndpointOfATenantSaysWhyItRefuses(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `{"error": {"message": "m has no tools\n(key %s)"}}`, modelserver.Key)
+	}))
+	t.Cleanup(server.Close)
+	own := guarded(t, server.URL, "127.0.0.1")
+	operators := own
+	operators.Guard = nil
+	for want, config := range map[string]endpoint.Config{
+		"the test provider refused the request: m has no tools (key [key])": own,
+		"the test provider refused the request":                             operators,
+	} {
+		err := ask(t.Context(), endpoint.New("the test provider", config))
+		if fault.KindOf(err) != fault.Invalid || fault.Public(err) != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 func TestAnEndpointOfATenantCannotBeInsideTheNetwork(t *testing.T) {
 	t.Parallel()
 	ai := modelserver.New(t)
