@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -240,7 +242,7 @@ func readJSON(flag, given string, into func([]byte) error) error {
 func (p *program) followRun(stream *connect.ServerStreamForClient[ragdv1.RunWorkflowEvent]) error {
 	defer stream.Close()
 	var run *ragdv1.WorkflowRun
-	var waiting *ragdv1.StepRun
+	waiting := map[string]string{} // messages by path
 	for stream.Receive() {
 		if now := stream.Msg().GetRun(); now != nil {
 			if run == nil {
@@ -250,8 +252,9 @@ func (p *program) followRun(stream *connect.ServerStreamForClient[ragdv1.RunWork
 		}
 		if step := stream.Msg().GetStep(); step != nil {
 			fmt.Fprintf(p.out.Stderr, "%-9s %s%s\n", step.GetStatus(), step.GetPath(), errorOf(step.GetError()))
+			delete(waiting, step.GetPath())
 			if step.GetStatus() == "waiting" {
-				waiting = step
+				waiting[step.GetPath()] = step.GetMessage()
 			}
 		}
 	}
@@ -262,7 +265,14 @@ func (p *program) followRun(stream *connect.ServerStreamForClient[ragdv1.RunWork
 	case "failed", "cancelled":
 		return fmt.Errorf("run %s has %s: %s", run.GetRunId(), run.GetStatus(), run.GetError())
 	case "waiting":
-		fmt.Fprintf(p.out.Stderr, "the run waits: %s\nresume it with: ragd workflow resume %s --data JSON\n", waiting.GetMessage(), run.GetRunId())
+		step := ""
+		if len(waiting) > 1 {
+			step = " --step PATH"
+		}
+		for _, path := range slices.Sorted(maps.Keys(waiting)) {
+			fmt.Fprintf(p.out.Stderr, "the run waits at %s: %s\n", path, output.Printable(waiting[path]))
+		}
+		fmt.Fprintf(p.out.Stderr, "resume it with: ragd workflow resume %s%s --data JSON\n", run.GetRunId(), step)
 	}
 	return p.out.Show(run, func(w io.Writer) {
 		if run.GetOutput() != nil {

@@ -250,5 +250,8 @@ func (x *Expression) eval(ctx context.Context, values map[string]any) (ref.Val, 
 	if strings.HasPrefix(text, "no such key") || strings.HasPrefix(text, "no such attribute") {
 		text += "; write has(a.b) to ask whether it exists, or a.?b.orValue(c) for a default"
 	}
+	if strings.HasPrefix(text, "no such overload") {
+		text += "; values of these types have no such operation: convert one, as in double(a) * 1.5 or string(a) + \"!\""
+	}
 	return nil, fault.Field(x.field, "cannot be evaluated: %s", text)
 }

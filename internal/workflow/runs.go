@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -104,6 +105,9 @@ func (c caller) find(ctx context.Context, id string) (Run, error) {
 		if err != nil || ok && c.request.Bounds.MayUseTool(ToolPrefix+r.WorkflowName) {
 			return r, err
 		}
+	}
+	if id == "" {
+		return Run{}, fault.Field("runId", "is missing")
 	}
 	return Run{}, fault.New(fault.NotFound, "run %q not found", textlimit.Shorten(id, 100))
 }
@@ -242,26 +246,34 @@ func waitingStep(ctx context.Context, q tenant.Queryer, r Run, path string) (Ste
 	var waiting []StepRun
 	var paths []string
 	for _, step := range steps {
-		if step.Status == Waiting && (path == "" || step.Path == path) {
-			waiting, paths = append(waiting, step), append(paths, step.Path)
+		if step.Status != Waiting {
+			continue
+		}
+		paths = append(paths, step.Path)
+		if path == "" || step.Path == path {
+			waiting = append(waiting, step)
 		}
 	}
 	switch {
 	case r.Status.Ended():
 		return StepRun{}, fault.New(fault.Precondition, "run %q has ended as %s", r.RunID, r.Status)
+	case len(paths) == 0:
+		return StepRun{}, fault.New(fault.Precondition, "no step of run %q waits", r.RunID)
 	case len(waiting) == 0:
-		return StepRun{}, fault.New(fault.Precondition, "no step of run %q waits%s", r.RunID, at(path))
+		return StepRun{}, fault.New(fault.Precondition, "no step of run %q waits at %s; waiting are %s", r.RunID, textlimit.Shorten(path, 100), shownPaths(paths))
 	case len(waiting) > 1:
-		return StepRun{}, fault.Field("stepPath", "must name one of the steps that wait: %v", paths)
+		return StepRun{}, fault.Field("stepPath", "must name one of the steps that wait: %s", shownPaths(paths))
 	}
 	return waiting[0], nil
 }
 
-func at(path string) string {
-	if path == "" {
-		return ""
+// shownPaths returns what an error shows of many paths.
+func shownPaths(paths []string) string {
+	const most = 20
+	if len(paths) > most {
+		paths = append(slices.Clone(paths[:most]), "...")
 	}
-	return " at " + textlimit.Shorten(path, 100)
+	return strings.Join(paths, ", ")
 }
 
 // checkAnswer checks the data with which a step is resumed. Errors: Invalid.
