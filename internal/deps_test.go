@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"internal/embed":                  {"internal/cache", "internal/endpoint", "internal/fault", "internal/lexical", "internal/limit"},
 	"internal/endpoint":               {"internal/fault", "internal/limit", "internal/outbound", "internal/textlimit"},
 	"internal/endpoint/own":           {"internal/cache", "internal/endpoint", "internal/fault", "internal/nearest", "internal/outbound", "internal/pagination", "internal/seal", "internal/tenant", "internal/textlimit"},
-	"internal/evaluate":               {"internal/agent", "internal/chunk/sentence", "internal/endpoint", "internal/evaluate/measure", "internal/fault", "internal/filter", "internal/index", "internal/job", "internal/lexical", "internal/limit", "internal/llm", "internal/nearest", "internal/pagination", "internal/tenant", "internal/textlimit"},
+	"internal/evaluate":               {"internal/agent", "internal/chunk/sentence", "internal/endpoint", "internal/evaluate/measure", "internal/fault", "internal/filter", "internal/index", "internal/job", "internal/lexical", "internal/limit", "internal/llm", "internal/nearest", "internal/pagination", "internal/schema", "internal/tenant", "internal/textlimit"},
 	"internal/evaluate/measure":       {"internal/limit"},
 	"internal/event":                  {"internal/tenant"},
 	"internal/event/journal":          {"internal/cache", "internal/event", "internal/fault", "internal/filter", "internal/pagination", "internal/postgres", "internal/tenant", "internal/textlimit"},

@@ -131,7 +131,7 @@ var documentedLimits = []struct {
 	{"limits", "kept results of questions of a tenant, of all", "evaluate.maxResults evaluate.answerWeight"},
 	{"limits", "evaluations of agents of a tenant", "evaluate.maxAgentRuns evaluate.answersAtOnce"},
 	{"limits", "questions to an agent whose model", "evaluate.answerAttempts evaluate.minAnswerWait evaluate.maxAnswerWait"},
-	{"limits", "`declinePattern`", "evaluate.maxPatternBytes/bytes"},
+	{"limits", "`declinePattern`", "evaluate.maxPatternBytes/bytes schema.maxPatternSize evaluate.maxAnswerKept/bytes"},
 	{"limits", "what a judge reads", "evaluate.maxJudgedBytes/bytes"},
 	{"limits", "kept text of an answer", "evaluate.maxAnswerKept/bytes evaluate.maxErrorKept evaluate.maxReasonKept"},
 	{"limits", "agents of a tenant", "agent.maxAgents"},

@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/evaluate/measure"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/schema"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
@@ -108,7 +109,7 @@ func (s *Settings) checkAgent() error {
 	if err := textlimit.Check("agent.declinePattern", s.Agent.DeclinePattern, maxPatternBytes); err != nil {
 		return err
 	}
-	if _, err := regexp.Compile(s.Agent.DeclinePattern); err != nil {
+	if _, err := schema.Pattern(s.Agent.DeclinePattern); err != nil {
 		return fault.Field("agent.declinePattern", "%s", textlimit.OneLine(err.Error(), 200))
 	}
 	return nil
@@ -215,7 +216,7 @@ func (s *Service) asker(ctx context.Context, id tenant.ID, e Evaluation) (*asker
 	}
 	a := &asker{service: s, evaluation: e, request: request}
 	if pattern := e.Settings.Agent.DeclinePattern; pattern != "" {
-		if a.declines, err = regexp.Compile(pattern); err != nil {
+		if a.declines, err = schema.Pattern(pattern); err != nil {
 			return nil, fmt.Errorf("read a stored pattern: %w", err)
 		}
 	}

@@ -76,7 +76,7 @@ func (a *asker) declined(said agent.Answer, verdict *bool) *bool {
 	var yes bool
 	switch {
 	case a.declines != nil:
-		yes = a.declines.MatchString(strings.TrimSpace(said.Text))
+		yes = a.declines.MatchString(kept(strings.TrimSpace(said.Text), maxAnswerKept)) // bounds the work
 	case a.evaluation.Settings.Agent.Judge != "":
 		return verdict
 	case said.Object != nil:

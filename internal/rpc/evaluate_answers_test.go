@@ -390,6 +390,8 @@ func TestWrongSettingsOfAnswersAreRejected(t *testing.T) {
 		"pattern":     {func(r *ragdv1.StartEvaluationRequest) { r.GetAgent().DeclinePattern = "(" }, "agent.declinePattern", connect.CodeInvalidArgument},
 		"long pattern": {func(r *ragdv1.StartEvaluationRequest) { r.GetAgent().DeclinePattern = strings.Repeat("x", 1025) },
 			"agent.declinePattern", connect.CodeInvalidArgument},
+		"large pattern": {func(r *ragdv1.StartEvaluationRequest) { r.GetAgent().DeclinePattern = "((a{100}){100}){100}" },
+			"agent.declinePattern", connect.CodeInvalidArgument},
 		"judge": {func(r *ragdv1.StartEvaluationRequest) { r.GetAgent().JudgeModel = "nobody" }, "agent.judgeModel", connect.CodeInvalidArgument},
 		"label": {func(r *ragdv1.StartEvaluationRequest) { r.Label = strings.Repeat("x", 201) }, "label", connect.CodeInvalidArgument},
 	} {

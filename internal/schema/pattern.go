@@ -26,6 +26,16 @@ type patterns struct {
 	size  int                // of all
 }
 
+// Pattern compiles a regular expression that a tenant gives outside of a schema. It is one of RE2,
+// and may have as many states as the patterns of a schema. Errors are public.
+func Pattern(text string) (*regexp.Regexp, error) {
+	compiled, err := (&patterns{}).compile(text)
+	if err != nil {
+		return nil, err
+	}
+	return compiled.(pattern).Regexp, nil
+}
+
 // compile is the engine for patterns.
 func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	if found, ok := p.known[text]; ok {
