@@ -20,7 +20,7 @@ var mayImport = map[string][]string{
 	"bench/chunkspans":                {"internal/chunk"},
 	"bench/ingest":                    {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon"},
 	"bench/keyword":                   {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon"},
-	"bench/parse":                     {"internal/parse"},
+	"bench/parse":                     {"internal/parse", "internal/parse/libreoffice"},
 	"bench/retrieval":                 {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon", "internal/testing/dataset/synthetic"},
 	"bench/tenants":                   {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/postgres", "internal/tenant", "internal/testing/daemon", "internal/testing/dataset/synthetic", "migrations"},
 	"cmd/ragd/internal/config":        {"internal/nearest"},

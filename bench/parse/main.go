@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/parse/libreoffice"
 )
 
 func main() {
@@ -58,7 +59,11 @@ func read(path string) error {
 	if err != nil {
 		return err
 	}
-	doc, err := parse.Parse(context.Background(), parse.Source{Content: content, FileName: path})
+	src := parse.Source{Content: content, FileName: path}
+	if office := (libreoffice.Config{Program: "soffice"}); office.Resolve(context.Background()) == nil {
+		src.Convert = office.Convert
+	}
+	doc, err := parse.Parse(context.Background(), src)
 	if err != nil {
 		return err
 	}

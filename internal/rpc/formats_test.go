@@ -34,7 +34,7 @@ func TestChunksOfFilesHaveTheirPositionInTheFile(t *testing.T) {
 	}{
 		{"handbook.pdf", "application/pdf", "Harbour handbook", map[string]any{"page": 1., "pageEnd": 2., "section": "Harbour handbook"}},
 		{"intro.pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation", "Harbour in five minutes", map[string]any{"slide": 1., "slideEnd": 3., "section": "Harbour"}},
-		{"berths.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "Berths", map[string]any{"sheet": "Fees", "section": "Fees"}},
+		{"berths.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "Berths", map[string]any{"sheet": "Fees", "section": "Fees", "range": "A2:D3"}},
 		{"tides.html", "text/html", "Tides – Harbour", map[string]any{"section": "Tides"}},
 		{"notes.txt", "text/plain", "", map[string]any{"line": 1.}},
 		{"berths.csv", "text/csv", "", map[string]any{"line": 2., "lineEnd": 3.}},
@@ -122,7 +122,7 @@ func TestUnreadableFilesAreRejectedOrFail(t *testing.T) {
 	t.Parallel()
 	c := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	c.Index(t, "docs")
-	for _, name := range []string{"old.doc", "cyrillic.txt", "picture.pdf", "truncated.docx", "note.rtf"} {
+	for _, name := range []string{"old.doc", "cyrillic.txt", "picture.pdf", "truncated.docx", "single.gz"} {
 		_, err := c.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: name, Source: sample(t, "hostile/"+name)})
 		servicetest.WantCode(t, name, err, connect.CodeInvalidArgument)
 		if fieldOf(err) != "content" {
