@@ -1,7 +1,7 @@
 """Takes pages from Debian's documentation packages, and makes a reference text for each.
 
     pip install beautifulsoup4==4.15.0 lxml==6.1.3
-    python pages.py DIR [COMMAND ...]
+    python pages.py DIR [COMMAND ...], such as: go run ./bench/parse read
 
 DIR gets pages of several generators, and reference/NAME.txt with the main content of each:
 what is left of a page without the menus, headers and footers that its generator is known to

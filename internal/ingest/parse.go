@@ -62,7 +62,7 @@ func (f file) cut(ctx context.Context, parsed parse.Document) ([]chunk.Chunk, er
 		return nil, fault.Under("chunking", err)
 	}
 	body := parsed.Text[parsed.Body:]
-	chunks, err := chunk.Split(ctx, body, options)
+	chunks, err := f.pieces(ctx, parsed, options)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +83,19 @@ func (f file) cut(ctx context.Context, parsed parse.Document) ([]chunk.Chunk, er
 		chunks[i].Metadata[positionKey] = position
 	}
 	return chunks, nil
+}
+
+// pieces splits the body of a text: source code at its functions and types, unless a strategy
+// was asked for.
+func (f file) pieces(ctx context.Context, parsed parse.Document, options chunk.Options) ([]chunk.Chunk, error) {
+	if len(parsed.Units) == 0 || f.Chunking.Strategy != "" || len(f.Chunking.Separators) > 0 {
+		return chunk.Split(ctx, parsed.Text[parsed.Body:], options)
+	}
+	units := make([]chunk.Unit, len(parsed.Units))
+	for i, u := range parsed.Units {
+		units[i] = chunk.Unit(u)
+	}
+	return chunk.SplitUnits(ctx, parsed.Text, options, units)
 }
 
 func (f file) parse(ctx context.Context, id tenant.ID, read ParseFunc) (parse.Document, error) {

@@ -71,6 +71,9 @@ type Document struct {
 	// Spans record which pages, sections and so on the text comes from, in order of
 	// Start. Spans of one kind do not overlap.
 	Spans []Span
+	// Units are where the functions, types and the like of source code begin, with the
+	// comments above them, in order. Those at the outermost level have the depth 1.
+	Units []Unit
 	// Properties are the metadata of the file: author, subject, keywords, created
 	// (RFC 3339), language; programmingLanguage; columns of a table; hiddenSlides, their
 	// numbers, and hiddenSheets, their names; frontMatterError, why something that looks like
@@ -90,6 +93,9 @@ type Document struct {
 // Converter returns the content of a file with the ending .doc, .xls or .ppt as that of a .docx, .xlsx
 // or .pptx file. Its error ends Parse; one that is not a fault or that of ctx means that the file is broken.
 type Converter func(ctx context.Context, content []byte, ending string) ([]byte, error)
+
+// Unit is where a piece of source code begins.
+type Unit struct{ Start, Depth int }
 
 // Kind is the kind of a span.
 type Kind string
@@ -205,6 +211,8 @@ func (p *parser) parse(ctx context.Context) error {
 		return p.archive(ctx)
 	case Markdown:
 		return p.markdown()
+	case Code, Text:
+		return p.code()
 	}
 	return p.plain()
 }
