@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/pagination"
 	"github.com/ragdhq/ragd/internal/template"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/textlimit"
 	"github.com/ragdhq/ragd/internal/toolset"
 )
 
@@ -181,7 +182,7 @@ func (s *Service) Get(ctx context.Context, name string) (Agent, error) {
 			names = append(names, a.Name)
 		}
 	}
-	return Agent{}, fault.New(fault.NotFound, "agent %q not found%s", name, nearest.Hint(name, names))
+	return Agent{}, fault.New(fault.NotFound, "agent %q not found%s", textlimit.Shorten(name, 100), nearest.Hint(name, names))
 }
 
 // all returns the agents that the caller may use, in the order of their names.

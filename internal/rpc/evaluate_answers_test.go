@@ -385,6 +385,9 @@ func TestWrongSettingsOfAnswersAreRejected(t *testing.T) {
 	}{
 		"no agent":    {func(r *ragdv1.StartEvaluationRequest) { r.GetAgent().AgentName = "" }, "agent.agentName", connect.CodeInvalidArgument},
 		"other agent": {func(r *ragdv1.StartEvaluationRequest) { r.GetAgent().AgentName = "clerc" }, "clerk", connect.CodeNotFound},
+		"no name":     {func(r *ragdv1.StartEvaluationRequest) { r.GetAgent().AgentName = "cl\x00erk" }, "NUL", connect.CodeInvalidArgument},
+		"long name":   {func(r *ragdv1.StartEvaluationRequest) { r.GetAgent().AgentName = strings.Repeat("x", 1<<20) }, "not found", connect.CodeNotFound},
+		"no judge":    {func(r *ragdv1.StartEvaluationRequest) { r.GetAgent().JudgeModel = "openai/\x00" }, "agent.judgeModel", connect.CodeInvalidArgument},
 		"k":           {func(r *ragdv1.StartEvaluationRequest) { r.K = []int32{5} }, "k: ", connect.CodeInvalidArgument},
 		"minScore":    {func(r *ragdv1.StartEvaluationRequest) { r.MinScore = proto.Float64(1) }, "minScore", connect.CodeInvalidArgument},
 		"pattern":     {func(r *ragdv1.StartEvaluationRequest) { r.GetAgent().DeclinePattern = "(" }, "agent.declinePattern", connect.CodeInvalidArgument},
@@ -399,8 +402,8 @@ func TestWrongSettingsOfAnswersAreRejected(t *testing.T) {
 		tc.change(req)
 		_, err := c.StartEvaluation(t.Context(), req)
 		servicetest.WantCode(t, name, err, tc.code)
-		if err != nil && !strings.Contains(err.Error(), tc.field) {
-			t.Errorf("%s: %v does not name %s", name, err, tc.field)
+		if err != nil && (!strings.Contains(err.Error(), tc.field) || len(err.Error()) > 1000) {
+			t.Errorf("%s: %.2000s does not name %s, or is too long", name, err.Error(), tc.field)
 		}
 	}
 	if len(ai.Requests()) > 0 {
