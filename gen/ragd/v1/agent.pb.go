@@ -28,7 +28,7 @@ const (
 type Agent struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	AgentName string                 `protobuf:"bytes,1,opt,name=agent_name,json=agentName,proto3" json:"agent_name,omitempty"`
-	// See docs/how-to/agents.md.
+	// See docs/reference/agents.md.
 	Definition    *structpb.Struct       `protobuf:"bytes,2,opt,name=definition,proto3" json:"definition,omitempty"`
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
@@ -98,7 +98,7 @@ type CreateAgentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 60 letters, digits, _ and -.
 	AgentName string `protobuf:"bytes,1,opt,name=agent_name,json=agentName,proto3" json:"agent_name,omitempty"`
-	// Required. See docs/how-to/agents.md.
+	// Required. See docs/reference/agents.md.
 	Definition    *structpb.Struct `protobuf:"bytes,2,opt,name=definition,proto3" json:"definition,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -403,7 +403,8 @@ func (x *StepRun) GetWaitUntilTime() *timestamppb.Timestamp {
 type CreateWorkflowRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 60 letters, digits, _ and -.
-	WorkflowName  string           `protobuf:"bytes,1,opt,name=workflow_name,json=workflowName,proto3" json:"workflow_name,omitempty"`
+	WorkflowName string `protobuf:"bytes,1,opt,name=workflow_name,json=workflowName,proto3" json:"workflow_name,omitempty"`
+	// Required. See docs/reference/workflows.md.
 	Definition    *structpb.Struct `protobuf:"bytes,2,opt,name=definition,proto3" json:"definition,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

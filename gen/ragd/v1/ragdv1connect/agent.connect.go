@@ -75,9 +75,12 @@ type AgentServiceClient interface {
 	// DeleteAgent deletes an agent with its threads. Errors: NOT_FOUND.
 	DeleteAgent(context.Context, *v1.DeleteAgentRequest) (*v1.DeleteAgentResponse, error)
 	// AskAgent returns the answer of an agent. Its tools run with the rights, the mandatory filter
-	// and the indexes of the caller. Errors: NOT_FOUND; RESOURCE_EXHAUSTED when the steps, tokens or
-	// cost of the agent are used up, or the model is called too often; DEADLINE_EXCEEDED;
-	// UNAVAILABLE when the model does not answer, or not in JSON of the output schema.
+	// and the indexes of the caller. Errors: NOT_FOUND; INVALID_ARGUMENT for a message that is empty
+	// or too long, or a malformed thread id; FAILED_PRECONDITION when the definition does not work
+	// for the request, such as a condition that cannot be evaluated; RESOURCE_EXHAUSTED when the
+	// steps, tokens or cost of the agent are used up, or the model is called too often;
+	// DEADLINE_EXCEEDED; UNAVAILABLE when the model does not answer, or not in JSON of the output
+	// schema.
 	AskAgent(context.Context, *v1.AskAgentRequest) (*v1.AskAgentResponse, error)
 	// AskAgentStream is AskAgent with the steps, the calls of tools and the pieces of the text as they
 	// happen. The last event is the answer.
@@ -284,9 +287,12 @@ type AgentServiceHandler interface {
 	// DeleteAgent deletes an agent with its threads. Errors: NOT_FOUND.
 	DeleteAgent(context.Context, *v1.DeleteAgentRequest) (*v1.DeleteAgentResponse, error)
 	// AskAgent returns the answer of an agent. Its tools run with the rights, the mandatory filter
-	// and the indexes of the caller. Errors: NOT_FOUND; RESOURCE_EXHAUSTED when the steps, tokens or
-	// cost of the agent are used up, or the model is called too often; DEADLINE_EXCEEDED;
-	// UNAVAILABLE when the model does not answer, or not in JSON of the output schema.
+	// and the indexes of the caller. Errors: NOT_FOUND; INVALID_ARGUMENT for a message that is empty
+	// or too long, or a malformed thread id; FAILED_PRECONDITION when the definition does not work
+	// for the request, such as a condition that cannot be evaluated; RESOURCE_EXHAUSTED when the
+	// steps, tokens or cost of the agent are used up, or the model is called too often;
+	// DEADLINE_EXCEEDED; UNAVAILABLE when the model does not answer, or not in JSON of the output
+	// schema.
 	AskAgent(context.Context, *v1.AskAgentRequest) (*v1.AskAgentResponse, error)
 	// AskAgentStream is AskAgent with the steps, the calls of tools and the pieces of the text as they
 	// happen. The last event is the answer.
