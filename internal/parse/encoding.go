@@ -15,8 +15,9 @@ import (
 const encodingSample = 64 << 10
 
 // encodingOf recognizes the encoding of a text that is not UTF-8: UTF-16 by its byte order
-// mark, Shift_JIS and EUC-JP by their kana, and windows-1252, of which Latin-1 is a part,
-// by words of European languages. It returns nil if the encoding is not certain.
+// mark, Shift_JIS and EUC-JP by their kana, windows-1252, of which Latin-1 is a part, by words
+// of European languages, and others by the letters of their script. It returns nil if the
+// encoding is not certain.
 func encodingOf(content []byte) (encoding.Encoding, string) {
 	if isUTF16(content) {
 		return textunicode.UTF16(textunicode.LittleEndian, textunicode.UseBOM), "utf-16"
@@ -37,7 +38,7 @@ func encodingOf(content []byte) (encoding.Encoding, string) {
 			return known, name
 		}
 	}
-	return nil, ""
+	return scriptOf(sample)
 }
 
 // isJapanese reports whether a text has no characters that cannot be decoded, apart from
