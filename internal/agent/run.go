@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/llm"
@@ -92,6 +93,7 @@ type Event struct {
 	Kind      EventKind
 	Step      int             // from 1
 	Model     string          // of StepBegun
+	Call      int             // of ToolCalled and ToolEnded: the number of the call in the run, from 1
 	Tool      string          // of ToolCalled and ToolEnded
 	Arguments json.RawMessage // of ToolCalled
 	Error     string          // of ToolEnded; "" for success
@@ -120,8 +122,7 @@ const (
 	maxMessageBytes = 64 << 10
 	maxResultBytes  = 64 << 10 // of one result of a tool
 	maxRunBytes     = 2 << 20  // of all messages of a run
-	maxSameCalls    = 2        // of one tool with equal arguments
-	maxStepCalls    = 16       // of one turn
+	memoryFactor    = 4        // bytes of memory for a byte of a message: with its passages and as JSON for the model
 	maxBadAnswers   = 2        // that do not fit the output schema
 )
 
@@ -256,7 +257,9 @@ func (r *run) offer(ctx context.Context) {
 
 // begin builds the messages up to the question.
 func (r *run) begin(ctx context.Context, caller *tenant.Request) error {
-	r.say(llm.Message{Role: llm.System, Text: r.chosen.instructions + "\n\n" + dataRule})
+	if err := r.say(ctx, llm.Message{Role: llm.System, Text: r.chosen.instructions + "\n\n" + dataRule}); err != nil {
+		return err
+	}
 	if id := r.question.ThreadID; id != "" {
 		if err := checkThread(id); err != nil {
 			return err
@@ -266,19 +269,25 @@ func (r *run) begin(ctx context.Context, caller *tenant.Request) error {
 			return err
 		}
 		for _, m := range said {
-			r.say(llm.Message{Role: llm.Role(m.Role), Text: m.Text})
+			if err := r.say(ctx, llm.Message{Role: llm.Role(m.Role), Text: m.Text}); err != nil {
+				return err
+			}
 		}
 	}
-	r.say(llm.Message{Role: llm.User, Text: r.question.Message})
-	return nil
+	return r.say(ctx, llm.Message{Role: llm.User, Text: r.question.Message})
 }
 
-func (r *run) say(m llm.Message) {
-	r.bytes += len(m.Text)
-	for _, call := range m.Calls {
-		r.bytes += len(call.Name) + len(call.Arguments)
+// say adds messages. Errors: Exhausted when the tenant's runs take too much memory.
+func (r *run) say(ctx context.Context, messages ...llm.Message) error {
+	before := r.bytes
+	for _, m := range messages {
+		r.bytes += len(m.Text)
+		for _, call := range m.Calls {
+			r.bytes += len(call.Name) + len(call.Arguments)
+		}
 	}
-	r.messages = append(r.messages, m)
+	r.messages = append(r.messages, messages...)
+	return admission.Grow(ctx, memoryFactor*int64(r.bytes-before))
 }
 
 func (r *run) tell(e Event) error {
@@ -324,8 +333,10 @@ func (r *run) steps(ctx context.Context, caller *tenant.Request) (Answer, error)
 			cause := endpoint.BadAnswer("an answer that does not fit the output schema")
 			return Answer{}, fault.Wrap(fault.Unavailable, cause, "agent %q gave no answer that fits its output schema: %s", r.agent.Name, fault.Public(err))
 		}
-		r.say(llm.Message{Role: llm.Assistant, Text: reply.Text})
-		r.say(llm.Message{Role: llm.User, Text: "That answer cannot be used: " + fault.Public(err) + ". Answer again with JSON of the schema alone."})
+		if err := r.say(ctx, llm.Message{Role: llm.Assistant, Text: reply.Text}, llm.Message{Role: llm.User,
+			Text: "That answer cannot be used: " + fault.Public(err) + ". Answer again with JSON of the schema alone."}); err != nil {
+			return Answer{}, err
+		}
 	}
 }
 
@@ -414,173 +425,4 @@ func unfence(text string) string {
 		return text[from : to+1]
 	}
 	return text
-}
-
-// runCalls runs the calls that a reply asks for and adds their results to the messages.
-func (r *run) runCalls(ctx context.Context, reply llm.Reply) error {
-	r.say(llm.Message{Role: llm.Assistant, Text: reply.Text, Calls: reply.Calls})
-	for i, call := range reply.Calls {
-		var result string
-		var err error
-		if i < maxStepCalls {
-			result, err = r.call(ctx, call)
-		} else {
-			result = llm.JSON(map[string]any{"error": fmt.Sprintf("not called: at most %d calls are made in one step", maxStepCalls)})
-		}
-		if err != nil {
-			return err
-		}
-		r.say(llm.Message{Role: llm.ToolRole, CallID: call.ID, Text: result})
-	}
-	return nil
-}
-
-// call runs one call and returns what the model reads of it. What goes wrong in the call is told
-// to the model; an error ends the run.
-func (r *run) call(ctx context.Context, call llm.ToolCall) (string, error) {
-	r.usage.ToolCalls++
-	problem := func(format string, args ...any) (string, error) {
-		return llm.JSON(map[string]any{"error": fmt.Sprintf(format, args...)}), nil
-	}
-	if _, ok := r.tools[call.Name]; !ok {
-		return problem("there is no tool %q; the tools are %s", textlimit.Shorten(call.Name, 100), strings.Join(r.toolNames(), ", "))
-	}
-	arguments := json.RawMessage(cmp.Or(strings.TrimSpace(call.Arguments), "{}"))
-	if _, err := schema.Decode(arguments); err != nil {
-		return problem("the arguments of %s: %s", call.Name, err)
-	}
-	key := call.Name + " " + string(arguments)
-	if r.calls[key]++; r.calls[key] > maxSameCalls {
-		return problem("%s was called with these arguments already: use its result, or answer", call.Name)
-	}
-	if err := r.tell(Event{Kind: ToolCalled, Tool: call.Name, Arguments: arguments}); err != nil {
-		return "", err
-	}
-	began := time.Now()
-	result, err := r.service.Tools().Call(r.callContext(ctx, r.tools[call.Name]), toolset.View{}, toolset.Call{Name: call.Name, Arguments: arguments})
-	if ctx.Err() != nil {
-		return "", cmp.Or(err, ctx.Err())
-	}
-	ended := Event{Kind: ToolEnded, Tool: call.Name, Took: time.Since(began)}
-	if err != nil {
-		ended.Error = fault.Public(err)
-		if fault.KindOf(err) == fault.Internal {
-			r.service.Logger.ErrorContext(ctx, "an agent's call of a tool failed", "tool", call.Name, "err", err)
-		}
-		text, _ := problem("%s", ended.Error)
-		return text, r.tell(ended)
-	}
-	return r.read(r.tools[call.Name], result), r.tell(ended)
-}
-
-// workflowKind is the kind of the tools that run workflows.
-const workflowKind = "workflow"
-
-// callContext returns the context of a call. The steps of a workflow are bound by the tools of the
-// caller, not by those of the agent.
-func (r *run) callContext(ctx context.Context, d toolset.Definition) context.Context {
-	caller, ok := tenant.FromContext(ctx)
-	if !ok || d.Kind != workflowKind {
-		return ctx
-	}
-	changed := *caller
-	changed.Bounds.Tools = nil
-	if r.bound != nil {
-		changed.Bounds.Tools = append(slices.Clone(r.bound), d.Name)
-	}
-	return tenant.NewContext(ctx, &changed)
-}
-
-func (r *run) toolNames() []string {
-	names := make([]string, len(r.offered))
-	for i, t := range r.offered {
-		names[i] = t.Name
-	}
-	return names
-}
-
-// passage is a passage as the model reads it.
-type passage struct {
-	Number int     `json:"number"`
-	Title  string  `json:"title,omitempty"`
-	URI    string  `json:"uri,omitempty"`
-	Score  float64 `json:"score,omitempty"`
-	Text   string  `json:"text"`
-}
-
-// read returns what the model reads of a result: JSON, in which no text of a document can pass for
-// part of the conversation.
-func (r *run) read(d toolset.Definition, result toolset.Result) string {
-	var found struct {
-		Sources []struct {
-			DocumentID string
-			URI        string
-			Title      string
-			StartByte  uint32
-			EndByte    uint32
-			Document   string
-			Score      float64
-		}
-		Citations []Citation
-		Text      string
-		Warnings  []string
-	}
-	if result.Structured != nil {
-		if err := json.Unmarshal(result.Structured, &found); err != nil {
-			found.Sources, found.Citations = nil, nil // of another shape
-		}
-	}
-	switch {
-	case d.Kind == ToolKind:
-		return r.readAnswer(d, found.Text, found.Citations)
-	case len(found.Sources) > 0 && d.OutputSchema != nil:
-		passages, left := []passage{}, maxResultBytes
-		for _, s := range found.Sources {
-			if left -= len(s.Document); left < 0 {
-				break
-			}
-			n := r.add(Citation{URI: s.URI, DocumentID: s.DocumentID, Title: s.Title, StartByte: s.StartByte, EndByte: s.EndByte, Text: s.Document})
-			passages = append(passages, passage{n, s.Title, s.URI, s.Score, s.Document})
-		}
-		return llm.JSON(map[string]any{"tool": d.Name, "data": map[string]any{"passages": passages, "warnings": found.Warnings}})
-	}
-	text := result.Text
-	if text == "" {
-		text = string(result.Structured)
-	}
-	return llm.JSON(map[string]any{"tool": d.Name, "data": textlimit.Shorten(text, maxResultBytes)})
-}
-
-// add numbers a passage. One that was found before keeps its number.
-func (r *run) add(c Citation) int {
-	for _, known := range r.passages {
-		c.Number = known.Number
-		if c == known {
-			return known.Number
-		}
-	}
-	c.Number = len(r.passages) + 1
-	r.passages = append(r.passages, c)
-	return c.Number
-}
-
-// readAnswer returns the answer of another agent with its citations numbered as this run does.
-func (r *run) readAnswer(d toolset.Definition, text string, citations []Citation) string {
-	numbers, passages := map[string]string{}, []passage{}
-	for _, c := range citations {
-		old := fmt.Sprint(c.Number)
-		n := r.add(c)
-		numbers[old] = fmt.Sprint(n)
-		passages = append(passages, passage{Number: n, Title: c.Title, URI: c.URI, Text: c.Text})
-	}
-	text = marker.ReplaceAllStringFunc(text, func(found string) string {
-		var renamed []string
-		for number := range strings.SplitSeq(strings.Trim(found, "[]"), ",") {
-			if n := numbers[strings.TrimSpace(number)]; n != "" {
-				renamed = append(renamed, n)
-			}
-		}
-		return "[" + strings.Join(renamed, ", ") + "]"
-	})
-	return llm.JSON(map[string]any{"tool": d.Name, "data": map[string]any{"answer": textlimit.Shorten(text, maxResultBytes), "passages": passages}})
 }

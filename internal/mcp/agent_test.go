@@ -2,8 +2,11 @@ package mcp_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -289,4 +292,58 @@ func BenchmarkAgentStep(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*steps), "µs/step")
+}
+
+// Calls of one turn that change nothing run at once, and their results are read in their order.
+func TestCallsOfATurnRunAtOnce(t *testing.T) {
+	t.Parallel()
+	_, ai, c := asking(t)
+	makeAgent(t, c, "left", map[string]any{"tools": []any{}, "instructions": "left"})
+	makeAgent(t, c, "right", map[string]any{"tools": []any{}, "instructions": "right"})
+	makeAgent(t, c, "both", map[string]any{"tools": []any{"ask_left", "ask_right"}})
+	met := make(chan struct{})
+	meet := func() {
+		select {
+		case met <- struct{}{}:
+		case <-met:
+		case <-time.After(20 * time.Second):
+			t.Error("the calls do not run at once")
+		}
+	}
+	ai.Turn = func(chat modelserver.Chat) modelserver.Turn {
+		results := chat.Results()
+		switch system := chat.System; {
+		case strings.HasPrefix(system, "left"):
+			meet()
+			time.Sleep(100 * time.Millisecond) // ends after the other
+			return modelserver.Turn{Text: "from the left"}
+		case strings.HasPrefix(system, "right"):
+			meet()
+			return modelserver.Turn{Text: "from the right"}
+		case len(results) == 0:
+			return modelserver.Turn{Calls: []modelserver.Call{{Name: "ask_left", Arguments: `{"message": "go"}`}, {Name: "ask_right", Arguments: `{"message": "go"}`}}}
+		}
+		return modelserver.Turn{Text: results[0] + " then " + results[1]}
+	}
+	events, err := c.AskAgentStream(t.Context(), &ragdv1.AskAgentStreamRequest{Ask: &ragdv1.AskAgentRequest{AgentName: "both", Message: "Go?"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text string
+	var ended []string
+	for events.Receive() {
+		if r := events.Msg().GetToolResult(); r != nil {
+			ended = append(ended, fmt.Sprint(r.GetToolName(), " ", r.GetCall()))
+		}
+		text = events.Msg().GetAnswer().GetText()
+	}
+	if err := events.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if left, right := strings.Index(text, "from the left"), strings.Index(text, "from the right"); left < 0 || right < left {
+		t.Errorf("the answer is %q", text)
+	}
+	if !slices.Equal(ended, []string{"ask_right 2", "ask_left 1"}) {
+		t.Errorf("ended %q", ended)
+	}
 }

@@ -95,11 +95,11 @@ func agentEvent(e agent.Event) (*ragdv1.AskAgentEvent, error) {
 	case agent.ToolCalled:
 		arguments, err := rawStruct(e.Arguments)
 		return &ragdv1.AskAgentEvent{Event: &ragdv1.AskAgentEvent_ToolCall{ToolCall: &ragdv1.AgentToolCall{
-			Step: int32(e.Step), ToolName: e.Tool, Arguments: arguments,
+			Step: int32(e.Step), Call: int32(e.Call), ToolName: e.Tool, Arguments: arguments,
 		}}}, err
 	case agent.ToolEnded:
 		return &ragdv1.AskAgentEvent{Event: &ragdv1.AskAgentEvent_ToolResult{ToolResult: &ragdv1.AgentToolResult{
-			Step: int32(e.Step), ToolName: e.Tool, Error: e.Error, Took: durationpb.New(e.Took),
+			Step: int32(e.Step), Call: int32(e.Call), ToolName: e.Tool, Error: e.Error, Took: durationpb.New(e.Took),
 		}}}, nil
 	}
 	return &ragdv1.AskAgentEvent{Event: &ragdv1.AskAgentEvent_Text{Text: e.Text}}, nil

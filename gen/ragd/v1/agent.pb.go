@@ -979,10 +979,12 @@ func (x *AgentStep) GetModel() string {
 }
 
 type AgentToolCall struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Step          int32                  `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	ToolName      string                 `protobuf:"bytes,2,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
-	Arguments     *structpb.Struct       `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Step      int32                  `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	ToolName  string                 `protobuf:"bytes,2,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
+	Arguments *structpb.Struct       `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	// The number of the call in the run, from 1. Calls of tools that change nothing may run at once.
+	Call          int32 `protobuf:"varint,4,opt,name=call,proto3" json:"call,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1038,13 +1040,22 @@ func (x *AgentToolCall) GetArguments() *structpb.Struct {
 	return nil
 }
 
+func (x *AgentToolCall) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
 type AgentToolResult struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Step     int32                  `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	ToolName string                 `protobuf:"bytes,2,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
 	// Empty for success.
-	Error         string               `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
-	Took          *durationpb.Duration `protobuf:"bytes,4,opt,name=took,proto3" json:"took,omitempty"`
+	Error string               `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	Took  *durationpb.Duration `protobuf:"bytes,4,opt,name=took,proto3" json:"took,omitempty"`
+	// The number of the call in the run, from 1.
+	Call          int32 `protobuf:"varint,5,opt,name=call,proto3" json:"call,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1105,6 +1116,13 @@ func (x *AgentToolResult) GetTook() *durationpb.Duration {
 		return x.Took
 	}
 	return nil
+}
+
+func (x *AgentToolResult) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
 }
 
 // Thread is a conversation of a caller with an agent.
@@ -1567,16 +1585,18 @@ const file_ragd_v1_agent_proto_rawDesc = "" +
 	"\x05event\"9\n" +
 	"\tAgentStep\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
-	"\x05model\x18\x02 \x01(\tR\x05model\"w\n" +
+	"\x05model\x18\x02 \x01(\tR\x05model\"\x8b\x01\n" +
 	"\rAgentToolCall\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x1b\n" +
 	"\ttool_name\x18\x02 \x01(\tR\btoolName\x125\n" +
-	"\targuments\x18\x03 \x01(\v2\x17.google.protobuf.StructR\targuments\"\x87\x01\n" +
+	"\targuments\x18\x03 \x01(\v2\x17.google.protobuf.StructR\targuments\x12\x12\n" +
+	"\x04call\x18\x04 \x01(\x05R\x04call\"\x9b\x01\n" +
 	"\x0fAgentToolResult\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x1b\n" +
 	"\ttool_name\x18\x02 \x01(\tR\btoolName\x12\x14\n" +
 	"\x05error\x18\x03 \x01(\tR\x05error\x12-\n" +
-	"\x04took\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xd3\x01\n" +
+	"\x04took\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x04took\x12\x12\n" +
+	"\x04call\x18\x05 \x01(\x05R\x04call\"\xd3\x01\n" +
 	"\x06Thread\x12\x1b\n" +
 	"\tthread_id\x18\x01 \x01(\tR\bthreadId\x122\n" +
 	"\bmessages\x18\x02 \x03(\v2\x16.ragd.v1.ThreadMessageR\bmessages\x12;\n" +
