@@ -6,21 +6,26 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
 
+	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 const (
-	// unaryTimeout ends a call whose caller set no deadline.
+	// unaryTimeout ends a call whose caller set no deadline, but not one in ownTime.
 	unaryTimeout = 60 * time.Second
 	// recheckEvery is the interval between checks of the credential of an open stream.
 	recheckEvery = 10 * time.Second
 )
+
+// ownTime are the procedures whose calls have a limit of their own: of the agent, of the tool.
+var ownTime = []string{ragdv1connect.AgentServiceAskAgentProcedure, ragdv1connect.ToolServiceCallToolProcedure}
 
 // interceptor wraps every call: it sets the deadline, adds tenant and error to the
 // request log, and converts faults to wire errors. It gives the slot of a decoded request
@@ -30,7 +35,7 @@ type interceptor struct{}
 // WrapUnary implements connect.Interceptor.
 func (interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		if _, ok := ctx.Deadline(); !ok {
+		if _, ok := ctx.Deadline(); !ok && !slices.Contains(ownTime, req.Spec().Procedure) {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, unaryTimeout)
 			defer cancel()

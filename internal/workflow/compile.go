@@ -249,8 +249,8 @@ func (n *node) setTimeout(field string) error {
 	switch n.Kind {
 	case Wait:
 		most, normal = maxWait, defaultWait
-	case Choose, Parallel, ForEach, Nested:
-		normal = 0 // that of the steps within
+	case Choose, Parallel, ForEach, Nested, Tool, Agent:
+		normal = 0 // that of the steps within, of the tool or of the agent
 	}
 	if n.TimeoutSeconds < 0 || n.TimeoutSeconds > most.Seconds() {
 		return fault.Field(field+".timeoutSeconds", "must be more than 0 and at most %v, got %v", most.Seconds(), n.TimeoutSeconds)
