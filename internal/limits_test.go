@@ -142,7 +142,7 @@ var documentedLimits = []struct {
 	{"limits", "`sampling.maxTokens`", "agent.maxTurnTokens agent.maxStops"},
 	{"limits", "message to an agent", "agent.maxMessageBytes/bytes"},
 	{"limits", "result of a tool that a model", "agent.maxResultBytes/bytes agent.maxRunBytes/bytes"},
-	{"limits", "calls of one turn", "agent.maxStepCalls agent.maxSameCalls"},
+	{"limits", "calls of one turn", "agent.maxStepCalls agent.maxSameCalls agent.maxParallelCalls"},
 	{"limits", "threads of a tenant", "agent.maxThreads"},
 	{"limits", "messages of a thread", "agent.maxThreadMessages agent.maxThreadBytes/bytes"},
 	{"limits", "workflows of a tenant", "workflow.maxWorkflows"},

@@ -218,7 +218,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.calls = journal.NewRecorder(work, s.Events, s.log)
 	hooks := hook.New(hook.Config{DB: db, Work: work, Queue: s.queue, Events: s.Events, Guard: guard, Keys: keys, Secrets: secrets, Logger: s.log, Keep: keep.Age})
 	workflows, err := workflow.New(workflow.Config{
-		DB: db, Work: work, Queue: s.queue, Auth: s.Tenants.Auth, HTTP: s.remote.HTTP, Logger: s.log,
+		DB: db, Work: work, Queue: s.queue, Gate: s.gate, Auth: s.Tenants.Auth, HTTP: s.remote.HTTP, Logger: s.log,
 		Tools: func() *toolset.Set { return s.Handlers.Toolset },
 	})
 	if err != nil {

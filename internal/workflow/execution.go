@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/schema"
 	"github.com/ragdhq/ragd/internal/template"
@@ -168,6 +169,10 @@ func (x *execution) recorded(path string) (StepRun, bool) {
 	return s, ok
 }
 
+// memoryFactor is how many bytes of memory a byte of a step's input and output takes, as a text and
+// as the values of expressions.
+const memoryFactor = 4
+
 // save stores the state of a step. Errors: storeError.
 func (x *execution) save(ctx context.Context, s StepRun) error {
 	x.mu.Lock()
@@ -177,6 +182,9 @@ func (x *execution) save(ctx context.Context, s StepRun) error {
 	x.mu.Unlock()
 	if tooMany {
 		return fault.New(fault.Exhausted, "a run may have %d steps, those of each item included", maxRunSteps)
+	}
+	if err := admission.Grow(ctx, memoryFactor*int64(len(s.Input)+len(s.Output))); err != nil {
+		return err
 	}
 	if err := saveStep(ctx, x.handle, x.runID, s); err != nil {
 		if errors.Is(err, errRunTooLarge) {

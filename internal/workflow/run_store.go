@@ -60,6 +60,13 @@ func getRun(ctx context.Context, q tenant.Queryer, subject, id string) (r Run, o
 	return r, err == nil, err
 }
 
+// unchanged reports whether a run is queued or running and has no changes after the one that was
+// seen.
+func unchanged(ctx context.Context, q tenant.Queryer, id string, seen int64) (bool, error) {
+	found, err := tenant.Values[bool](ctx, q, `SELECT changes <= $2 AND status IN ('queued', 'running') FROM ragd_shared.workflow_runs WHERE run_id = $1`, id, seen)
+	return len(found) > 0 && found[0], err
+}
+
 // accessOf returns with whose rights a run runs.
 func accessOf(ctx context.Context, q tenant.Queryer, id string) (d tenant.Delegation, err error) {
 	raw, err := tenant.Value[json.RawMessage](ctx, q, `SELECT access FROM ragd_shared.workflow_runs WHERE run_id = $1`, id)
@@ -188,13 +195,15 @@ func answer(ctx context.Context, tx *tenant.Tx, id, path string, data json.RawMe
 	return n == 1, err
 }
 
-// statusOf returns the state of a run, Cancelled for one that is gone.
-func statusOf(ctx context.Context, h *tenant.Handle, id string) (Status, error) {
-	found, err := tenant.Values[Status](ctx, h, `SELECT status FROM ragd_shared.workflow_runs WHERE run_id = $1`, id)
-	if err != nil || len(found) == 0 {
-		return Cancelled, err
+// openRuns returns which of the runs exist and have not ended.
+func openRuns(ctx context.Context, h *tenant.Handle, ids []string) (map[string]bool, error) {
+	found, err := tenant.Values[string](ctx, h, `
+		SELECT run_id::text FROM ragd_shared.workflow_runs WHERE run_id = ANY($1::uuid[]) AND status NOT IN ('succeeded', 'failed', 'cancelled')`, ids)
+	open := map[string]bool{}
+	for _, id := range found {
+		open[id] = true
 	}
-	return found[0], nil
+	return open, err
 }
 
 // waitingRun returns the newest run of a workflow with an input that a subject started and that

@@ -310,7 +310,7 @@ func (s *Service) Watch(ctx context.Context, id string, send func(StepRun) error
 		return Run{}, err
 	}
 	var seen int64
-	for pause := minLook; ; pause = min(pause*3/2, maxLook) {
+	for pause := minLook; ; {
 		r, err := c.find(ctx, id) // before the steps, so that none of an ended run is missed
 		if err != nil {
 			return Run{}, err
@@ -328,10 +328,24 @@ func (s *Service) Watch(ctx context.Context, id string, send func(StepRun) error
 		if r.Status.Ended() || r.Status == Waiting {
 			return r, nil
 		}
+		if pause, err = awaitChange(ctx, c.handle, id, seen, pause); err != nil {
+			return r, err
+		}
+	}
+}
+
+// awaitChange waits until a run has changes after the one that was seen, or is no longer running. It
+// looks after pauses that grow from the given one, and returns the next.
+func awaitChange(ctx context.Context, h *tenant.Handle, id string, seen int64, pause time.Duration) (next time.Duration, err error) {
+	for {
 		select {
 		case <-ctx.Done():
-			return r, ctx.Err()
+			return pause, ctx.Err()
 		case <-time.After(pause):
+		}
+		pause = min(pause*3/2, maxLook)
+		if same, err := unchanged(ctx, h, id, seen); err != nil || !same {
+			return pause, err
 		}
 	}
 }

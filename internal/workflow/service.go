@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/agent"
 	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/expression"
@@ -28,6 +29,8 @@ type Service struct {
 	env   *expression.Environment
 	plans *cache.Cache[[sha256.Size]byte, *plan]
 	slots *limit.Limiter[tenant.ID] // runs of this instance
+
+	watcher watcher
 }
 
 // Config are the parts that a Service uses. All are required.
@@ -36,6 +39,7 @@ type Config struct {
 	// Work is the database for background work.
 	Work   *tenant.DB
 	Queue  *job.Queue
+	Gate   *admission.Gate // limits the memory of runs
 	Auth   *tenant.Authenticator
 	HTTP   *httptool.Runner
 	Logger *slog.Logger
@@ -47,7 +51,7 @@ const (
 	// maxPlans is how many definitions are kept ready to run.
 	maxPlans = 500
 	// maxTenantRuns is how many runs of one tenant an instance works on at once; others wait.
-	maxTenantRuns = 16
+	maxTenantRuns = 256
 )
 
 // New returns a Service.

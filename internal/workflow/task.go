@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/schema"
@@ -14,10 +15,8 @@ import (
 )
 
 const (
-	// watchEvery is the interval between looks whether a run was cancelled.
-	watchEvery = time.Second
 	// recheckEvery is the interval between checks of the credential that started a run.
-	recheckEvery = 5 * time.Second
+	recheckEvery = 10 * time.Second
 	// busyPause is how long a run waits while too many of its tenant run on this instance.
 	busyPause = 300 * time.Millisecond
 	// endTimeout bounds the time in which the end of a run is stored.
@@ -36,7 +35,9 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 	}
 	defer s.slots.Release(a.Tenant, 1)
 	h := s.Work.Handle(a.Tenant)
-	again, err := s.work(ctx, h, a.Name)
+	metered, release := s.Gate.WithMemory(ctx, a.Tenant)
+	defer release()
+	again, err := s.work(metered, h, a.Name)
 	var gone *tenant.GoneError
 	switch {
 	case errors.Is(err, job.ErrEnded) || errors.As(err, &gone):
@@ -71,7 +72,7 @@ func (s *Service) work(ctx context.Context, h *tenant.Handle, id string) (again 
 	}
 	limited, cancel := context.WithTimeoutCause(tenant.NewContext(ctx, request), maxRunTime, fault.New(fault.Deadline, "the run took longer than %v", maxRunTime))
 	defer cancel()
-	watched, stop := watch(limited, h, id)
+	watched, stop := s.watch(limited, h, id)
 	defer stop()
 	for {
 		err = s.steps(watched, h, id, request)
@@ -114,24 +115,10 @@ func (s *Service) request(ctx context.Context, h *tenant.Handle, id string) (*te
 
 // watch returns a context that ends when the run is no longer running, or when the credential that
 // started it is no longer valid.
-func watch(ctx context.Context, h *tenant.Handle, id string) (context.Context, func()) {
+func (s *Service) watch(ctx context.Context, h *tenant.Handle, id string) (context.Context, func()) {
 	valid, stopValid := tenant.WhileValid(ctx, recheckEvery, tenant.Recheck)
-	watched, cancel := context.WithCancelCause(valid)
-	go func() {
-		ticker := time.NewTicker(watchEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-watched.Done():
-				return
-			case <-ticker.C:
-			}
-			if status, err := statusOf(watched, h, id); err == nil && status.Ended() {
-				cancel(job.ErrEnded)
-			}
-		}
-	}()
-	return watched, func() { cancel(nil); stopValid() }
+	watched, stop := s.watcher.watch(valid, h, id)
+	return watched, func() { stop(); stopValid() }
 }
 
 // steps runs the steps of a run and stores its result. Errors: errWaits; storeError; that of the
@@ -166,6 +153,9 @@ func (s *Service) steps(ctx context.Context, h *tenant.Handle, id string, reques
 	x := &execution{service: s, handle: h, runID: id, context: contextOf(request), done: map[string]StepRun{}}
 	for _, step := range recorded {
 		x.done[step.Path] = step
+		if err := admission.Grow(ctx, memoryFactor*int64(len(step.Input)+len(step.Output))); err != nil {
+			return storeError{err}
+		}
 	}
 	out, err := x.workflow(ctx, p, input, frame{})
 	if err != nil {
