@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"io/fs"
 	"math"
 	"path"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // limitMemory makes the garbage collector keep the process within half of the memory
@@ -28,6 +31,47 @@ func collectLess(getenv func(string) string) {
 	if getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+}
+
+// The collector runs when the heap has grown, so that what a burst of requests leaves behind stays
+// for as long as nothing else is allocated.
+const (
+	calmInterval = 5 * time.Second
+	// calmBytes is how little is allocated in an interval without a burst.
+	calmBytes = 32 << 20
+	// spareBytes is how much garbage and free memory is worth a collection.
+	spareBytes = 32 << 20
+)
+
+// returnMemory returns memory to the system after bursts of requests, until ctx ends.
+func returnMemory(ctx context.Context, every time.Duration, u *usage) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if u.spare() {
+			debug.FreeOSMemory()
+		}
+	}
+}
+
+// usage watches what the process allocates.
+type usage struct{ allocated uint64 }
+
+// spare reports whether little was allocated since the last call, and much can be returned.
+func (u *usage) spare() bool {
+	sample := []metrics.Sample{
+		{Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
+	}
+	metrics.Read(sample)
+	allocated, objects, live, free := sample[0].Value.Uint64(), sample[1].Value.Uint64(), sample[2].Value.Uint64(), sample[3].Value.Uint64()
+	calm := allocated-u.allocated < calmBytes
+	u.allocated = allocated
+	return calm && objects+free > live+spareBytes
 }
 
 // groupMemory returns the least memory limit of the process's control groups, of version 1

@@ -2,8 +2,10 @@ package main
 
 import (
 	"math"
+	"runtime/metrics"
 	"testing"
 	"testing/fstest"
+	"time"
 )
 
 func TestMemoryOfTheControlGroup(t *testing.T) {
@@ -26,6 +28,27 @@ func TestMemoryOfTheControlGroup(t *testing.T) {
 		}
 		if got := groupMemory(root); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// Not parallel: it looks at the memory of the whole process.
+func TestMemoryOfABurstIsReturned(t *testing.T) {
+	held := func() uint64 {
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
+		metrics.Read(sample)
+		return sample[0].Value.Uint64() + sample[1].Value.Uint64()
+	}
+	burst := make([][]byte, 256)
+	for i := range burst {
+		burst[i] = make([]byte, 1<<20)
+	}
+	before := held()
+	clear(burst)
+	go returnMemory(t.Context(), 10*time.Millisecond, &usage{})
+	for deadline := time.Now().Add(30 * time.Second); held() > before-(128<<20); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d MB are held, %d MB before", held()>>20, before>>20)
 		}
 	}
 }
