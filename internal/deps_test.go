@@ -16,6 +16,7 @@ const module = "github.com/ragdhq/ragd/"
 // mayImport says which of our packages each of our packages may import. The
 // arrows point one way: fronts, services, leaves.
 var mayImport = map[string][]string{
+	"bench/agents":                    {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon", "internal/testing/modelserver"},
 	"bench/attack":                    {"gen/ragd/v1", "internal/testing/daemon", "internal/testing/modelserver", "internal/testing/randomcalls"},
 	"bench/chunkspans":                {"internal/chunk"},
 	"bench/ingest":                    {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon"},
@@ -32,7 +33,7 @@ var mayImport = map[string][]string{
 	"cmd/ragd/internal/upload":        {"cmd/ragd/internal/localfiles", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
 	"hack/apidoc":                     {},
 	"internal/admission":              {"internal/cache", "internal/fault", "internal/limit", "internal/tenant"},
-	"internal/agent":                  {"internal/endpoint", "internal/expression", "internal/fault", "internal/llm", "internal/nearest", "internal/pagination", "internal/remote", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolset"},
+	"internal/agent":                  {"internal/admission", "internal/endpoint", "internal/expression", "internal/fault", "internal/llm", "internal/nearest", "internal/pagination", "internal/remote", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolset"},
 	"internal/backlog":                {"internal/fault", "internal/postgres", "internal/tenant"},
 	"internal/cache":                  {},
 	"internal/chunk":                  {"internal/chunk/assembly", "internal/chunk/htmlsplit", "internal/chunk/jsonsplit", "internal/chunk/markdown", "internal/chunk/outline", "internal/chunk/sentence", "internal/chunk/textspan", "internal/chunk/tokenizer", "internal/fault", "internal/limit"},
@@ -116,7 +117,7 @@ var mayImport = map[string][]string{
 	"internal/toolset":                {"gen/ragd/v1", "internal/admission", "internal/cache", "internal/fault", "internal/filter", "internal/jsonmessage", "internal/limit", "internal/nearest", "internal/query", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolschema"},
 	"internal/vector":                 {"internal/fault", "internal/filter", "internal/index", "internal/job", "internal/metadata", "internal/tenant", "internal/textlimit"},
 	"internal/webhook":                {"internal/fault"},
-	"internal/workflow":               {"gen/ragd/v1", "internal/agent", "internal/cache", "internal/expression", "internal/fault", "internal/httptool", "internal/job", "internal/limit", "internal/nearest", "internal/pagination", "internal/remote", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolset"},
+	"internal/workflow":               {"gen/ragd/v1", "internal/admission", "internal/agent", "internal/cache", "internal/expression", "internal/fault", "internal/httptool", "internal/job", "internal/limit", "internal/nearest", "internal/pagination", "internal/remote", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolset"},
 	"migrations":                      {},
 }
 
