@@ -92,7 +92,7 @@ var mayImport = map[string][]string{
 	"internal/parse":                  {"internal/fault", "internal/metadata", "internal/parse/pdftext", "internal/textlimit"},
 	"internal/parse/libreoffice":      {"internal/fault"},
 	"internal/parse/ocr":              {"internal/fault"},
-	"internal/parse/pdftext":          {"internal/textlimit"},
+	"internal/parse/pdftext":          {"internal/fault", "internal/textlimit"},
 	"internal/parse/subprocess":       {"internal/fault", "internal/limit", "internal/parse", "internal/parse/libreoffice", "internal/parse/ocr"},
 	"internal/postgres":               {"internal/fault"},
 	"internal/postgres/embedded":      {"internal/fault", "internal/postgres"},

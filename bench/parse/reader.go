@@ -33,6 +33,7 @@ func readers() []reader {
 		{"ragd", []string{self, "read", "FILE"}, "*"},
 		{"poppler", []string{"pdftotext", "-q", "FILE", "-"}, "pdf"},
 		{"pdfium", []string{"python3", "-c", pdfium, "FILE"}, "pdf"},
+		{"mupdf", []string{"mutool", "draw", "-q", "-F", "txt", "FILE"}, "pdf"},
 		{"pandoc", []string{"pandoc", "--to=gfm", "--wrap=none", "FILE"}, "docx odt epub html rtf ipynb latex csv"},
 		{"markitdown", []string{"markitdown", "FILE"}, "pdf html epub csv ipynb email " + office},
 	}

@@ -92,7 +92,7 @@ func (b *bench) file(path string) error {
 }
 
 // compare scores the results with the file's reference. Without one, the words of a PDF
-// file are those that two of ragd, poppler and PDFium find, and the order is PDFium's.
+// file are those that two of poppler, PDFium and MuPDF find, and the order is PDFium's.
 func (r *row) compare(path string) {
 	if reference, err := os.ReadFile(path + referenceEnding); err == nil {
 		r.words = len(words(string(reference)))
@@ -102,7 +102,7 @@ func (r *row) compare(path string) {
 		return
 	}
 	order := r.results["pdfium"].Text
-	want := agreed([]string{r.results["ragd"].Text, r.results["poppler"].Text, order})
+	want := agreed([]string{r.results["poppler"].Text, r.results["mupdf"].Text, order})
 	for _, n := range want {
 		r.words += n
 	}

@@ -134,7 +134,7 @@ func TestAnEndpointReadsScannedPages(t *testing.T) {
 	mu.Lock()
 	got := slices.Clone(asked)
 	mu.Unlock()
-	if len(got) != 2 || got[0] != (picture{"PUT", "image/jpeg", "eng+deu", "image/jpeg"}) || got[1].kind == "" || got[1].languages != "eng+deu" {
+	if len(got) != 2 || got[0] != (picture{"PUT", "image/png", "eng+deu", "image/png"}) || got[1].kind == "" || got[1].languages != "eng+deu" {
 		t.Errorf("asked %+v", got)
 	}
 	answer(http.StatusInternalServerError)

@@ -16,70 +16,8 @@ type line struct {
 	size   float64 // of the largest font, in points
 	across float64 // position of the baseline, growing upwards
 	along  float64 // position of its start along the baseline
+	end    float64 // position of its end along the baseline, within half a character
 	turned float64 // direction of writing, in radians
-}
-
-// lineBuilder joins the pieces of text of a page to lines, in the order in which they
-// are written. That keeps columns apart and is the reading order in nearly all files.
-type lineBuilder struct {
-	lines []line
-	text  strings.Builder
-	now   line
-	end   float64 // where the last piece of text ends
-}
-
-// Distances within a line, as fractions of the font size.
-const (
-	spaceGap = 0.16 // a larger gap between two pieces is a space
-	sameLine = 0.45 // a smaller shift of the baseline is a sub- or superscript
-	backward = 0.7  // a larger step back begins a new line
-)
-
-// add appends a piece of text. before and after are the text matrix, scaled to the font
-// size, at its start and end.
-func (b *lineBuilder) add(text string, before, after matrix) {
-	size := math.Hypot(before[2], before[3])
-	if math.IsNaN(size) || math.IsInf(size, 0) || size == 0 || text == "" {
-		return
-	}
-	turned := math.Atan2(before[1], before[0])
-	sin, cos := math.Sincos(turned)
-	position := func(m matrix) (along, across float64) { return m[4]*cos + m[5]*sin, m[5]*cos - m[4]*sin }
-	start, across := position(before)
-	end, _ := position(after)
-	scale := max(size, b.now.size)
-	sameBaseline := math.Abs(turned-b.now.turned) < 0.01 && math.Abs(across-b.now.across) < sameLine*scale
-	switch {
-	case b.text.Len() == 0 || !sameBaseline || start < b.end-backward*scale:
-		b.flush()
-		b.now = line{size: size, across: across, along: start, turned: turned}
-	case start > b.end+spaceGap*scale:
-		b.space()
-	}
-	if size > b.now.size { // the line began with smaller text, such as a superscript
-		b.now.size, b.now.across = size, across
-	}
-	b.text.WriteString(text)
-	b.end = end
-}
-
-func (b *lineBuilder) space() {
-	if s := b.text.String(); s != "" && !strings.HasSuffix(s, " ") {
-		b.text.WriteByte(' ')
-	}
-}
-
-func (b *lineBuilder) flush() {
-	if text := clean(b.text.String()); text != "" {
-		b.now.text = text
-		b.lines = append(b.lines, b.now)
-	}
-	b.text.Reset()
-}
-
-func (b *lineBuilder) finish() []line {
-	b.flush()
-	return b.lines
 }
 
 // clean returns text with ligatures decomposed, invisible characters removed, and each
@@ -112,7 +50,7 @@ const (
 )
 
 // layout returns the text of each page as Markdown.
-func (r *reader) layout(pages [][]line) []string {
+func layout(pages [][]line) []string {
 	body := bodySize(pages)
 	out := make([]string, len(pages))
 	for i, lines := range pages {

@@ -1,26 +1,27 @@
-// Package pdftext reads the text layer of PDF files. It interprets the content streams
-// of the pages, joins the text by its position to lines, and joins lines to paragraphs
-// and headings. A Recognizer reads the pictures of pages without text.
+// Package pdftext reads the text layer of PDF files. It joins the text of a page to
+// paragraphs, headings and tables by its position and font size. A Recognizer reads
+// pages that are pictures.
 //
-// The package pdfcpu reads the file itself: cross references and their repair, object
-// streams, filters, decryption. Read sets its limits.
+// PDFium reads the file itself: its structure and repair, decryption, fonts and
+// encodings, the order of the characters. It runs as WebAssembly, without access to the
+// system, in an instance for each file, which bounds its memory. Its time is not bounded:
+// only the end of the process stops it within a page.
 package pdftext
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"sync"
+	"regexp"
+	"strings"
+	"time"
 
-	"github.com/pdfcpu/pdfcpu/pkg/api"
-	"github.com/pdfcpu/pdfcpu/pkg/filter"
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+	"github.com/klippa-app/go-pdfium"
+	pdfiumerrors "github.com/klippa-app/go-pdfium/errors"
+	"github.com/klippa-app/go-pdfium/references"
+	"github.com/klippa-app/go-pdfium/requests"
 
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
@@ -32,102 +33,110 @@ var (
 
 // Limits of one file.
 const (
-	MaxPages        = 20_000
-	maxStreamBytes  = 32 << 20  // of one stream, decoded
-	maxContentBytes = 128 << 20 // of page contents interpreted, forms counted each time they are drawn
-	maxTextBytes    = 64 << 20
+	MaxPages     = 20_000
+	maxTextBytes = 64 << 20
 )
 
 // File is the text and the metadata of a PDF file.
 type File struct {
 	Title, Author, Subject, Keywords, Created string // from the file's metadata, "" if missing
 	// Pages are the texts of the pages in order, as Markdown: paragraphs separated by
-	// blank lines, headings marked by #. A page without text is "".
+	// blank lines, headings marked by #, tables. A page without text is "".
 	Pages []string
 	// Recognized are the numbers of pages whose text was read from pictures, Scanned those of
 	// further pages without text that have large pictures. In order.
 	Recognized, Scanned []int
-	// Unreadable is the number of characters that the fonts of the file do not map to
-	// text.
+	// Unreadable is an estimate of the number of characters that the fonts of the file do
+	// not map to text.
 	Unreadable int
 }
 
-// withoutFolder stops pdfcpu from using a settings folder. It runs once.
-var withoutFolder = sync.OnceFunc(api.DisableConfigDir)
-
 // Read reads a PDF file. A broken page is left out. It returns an error if no page can
-// be read. Pictures of pages without text are read by recognize, unless it is nil.
+// be read, and one of kind Unavailable if PDFium cannot be started. Pages without text that
+// have large pictures are read by recognize, unless it is nil.
 func Read(ctx context.Context, content []byte, recognize Recognizer) (File, error) {
-	withoutFolder()
-	conf := model.NewDefaultConfiguration()
-	conf.ValidationMode = model.ValidationRelaxed
-	conf.Offline = true
-	conf.Limits.MaxStreamBytes = int64(len(content))
-	conf.Limits.MaxDecodeBytes = maxStreamBytes
-	conf.Limits.MaxObjectCount = 2_000_000
-	conf.Limits.MaxXRefEntries = 2_000_000
-	pdf, err := pdfcpu.ReadWithContext(ctx, bytes.NewReader(content), conf)
-	if err == nil {
-		err = pdf.EnsurePageCount()
+	pool, err := engine()
+	if err != nil {
+		return File{}, fault.Wrap(fault.Unavailable, err, "the reader of PDF files cannot be started")
 	}
+	instance, err := pool.GetInstanceWithContext(ctx)
+	if err != nil {
+		return File{}, fault.Wrap(fault.Unavailable, err, "the reader of PDF files cannot be started")
+	}
+	d := &document{Pdfium: instance, recognize: recognize, recognized: map[int]string{}}
+	defer func() { _ = d.Close() }() // with its memory
+	return d.read(ctx, content)
+}
+
+// document is an open PDF file.
+type document struct {
+	pdfium.Pdfium
+	file       references.FPDF_DOCUMENT
+	tagged     bool // marks what is an artifact
+	recognize  Recognizer
+	recognized map[int]string // by page
+	scanned    []int
+	textBytes  int
+	unreadable int
+}
+
+func (d *document) read(ctx context.Context, content []byte) (File, error) {
+	opened, err := d.OpenDocument(&requests.OpenDocument{File: &content})
 	switch {
-	case errors.Is(err, pdfcpu.ErrWrongPassword):
+	case errors.Is(err, pdfiumerrors.ErrPassword) || errors.Is(err, pdfiumerrors.ErrSecurity):
 		return File{}, ErrEncrypted
-	case errors.Is(err, filter.ErrDecodeLimitExceeded):
-		return File{}, ErrTooLarge
 	case err != nil:
 		return File{}, err
-	case pdf.PageCount > MaxPages:
+	}
+	d.file = opened.Document
+	if tagged, err := d.FPDFCatalog_IsTagged(&requests.FPDFCatalog_IsTagged{Document: d.file}); err == nil {
+		d.tagged = tagged.IsTagged
+	}
+	counted, err := d.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: d.file})
+	switch {
+	case err != nil:
+		return File{}, err
+	case counted.PageCount == 0:
+		return File{}, errors.New("it has no pages")
+	case counted.PageCount > MaxPages:
 		return File{}, ErrTooLarge
 	}
-	r := &reader{pdf: pdf, fonts: map[string]*font{}, recognize: recognize, recognized: map[int]string{}}
-	pages, err := r.pages(ctx)
+	pages, err := d.pages(ctx, counted.PageCount)
 	if err != nil {
 		return File{}, err
 	}
-	f := File{Pages: r.layout(pages), Scanned: r.scanned, Recognized: slices.Sorted(maps.Keys(r.recognized)), Unreadable: r.unreadable}
-	for number, text := range r.recognized {
-		f.Pages[number-1] = text
+	f := File{Pages: layout(pages), Scanned: d.scanned, Unreadable: d.unreadable}
+	for number := range f.Pages {
+		if text, ok := d.recognized[number+1]; ok {
+			f.Pages[number] = text
+			f.Recognized = append(f.Recognized, number+1)
+		}
 	}
-	f.describe(pdf)
-	return f, nil
+	d.describe(&f)
+	return f, ctx.Err()
 }
 
-// reader holds the state that the pages of a file share.
-type reader struct {
-	pdf         *model.Context
-	fonts       map[string]*font // by object number, or by address for one without a number
-	interpreted int              // bytes of content
-	textBytes   int
-	unreadable  int
-	recognize   Recognizer
-	recognized  map[int]string // by page
-	scanned     []int
-}
-
-func (r *reader) pages(ctx context.Context) ([][]line, error) {
-	var pages [][]line
+func (d *document) pages(ctx context.Context, count int) ([][]line, error) {
+	pages := make([][]line, count)
 	var broken error
 	readable := 0
-	for number := 1; number <= r.pdf.PageCount; number++ {
+	for i := range count {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		lines, pictures, err := r.page(number)
-		if err == nil && len(lines) == 0 && len(pictures) > 0 {
-			if err := r.scan(ctx, number, pictures); err != nil {
-				return nil, err
-			}
+		var err error
+		pages[i], err = d.page(i)
+		if err == nil && len(pages[i]) == 0 {
+			err = d.scan(ctx, i)
 		}
 		switch {
-		case errors.Is(err, ErrTooLarge) || errors.Is(err, filter.ErrDecodeLimitExceeded):
-			return nil, ErrTooLarge
+		case errors.Is(err, ErrTooLarge) || fault.KindOf(err) == fault.Unavailable:
+			return nil, err
 		case err != nil:
-			broken = fmt.Errorf("page %d: %w", number, err)
+			broken = fmt.Errorf("page %d: %w", i+1, err)
 		default:
 			readable++
 		}
-		pages = append(pages, lines)
 	}
 	if readable == 0 && broken != nil {
 		return nil, broken
@@ -135,127 +144,51 @@ func (r *reader) pages(ctx context.Context) ([][]line, error) {
 	return pages, nil
 }
 
-// page returns the lines of a page, and of one without lines its pictures.
-func (r *reader) page(number int) ([]line, []*types.StreamDict, error) {
-	dict, _, inherited, err := r.pdf.PageDict(number, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	if dict == nil {
-		return nil, nil, errors.New("is not there")
-	}
-	content, err := r.content(dict["Contents"])
-	if err != nil {
-		return nil, nil, err
-	}
-	resources := r.dict(dict["Resources"])
-	if resources == nil && inherited != nil {
-		resources = inherited.Resources
-	}
-	in := &interpreter{reader: r}
-	err = in.run(content, resources, identity, 0)
-	lines := in.lines.finish()
-	if len(lines) > 0 {
-		return lines, nil, err
-	}
-	return nil, r.pictures(resources, 0), err
-}
-
-// content returns the content stream of a page, joined if it consists of several
-// streams. Corrupt streams among several are left out.
-func (r *reader) content(o types.Object) ([]byte, error) {
-	parts, several := r.object(o).(types.Array)
-	if !several {
-		return r.stream(o)
-	}
-	var all []byte
-	for _, part := range parts {
-		data, err := r.stream(part)
-		if errors.Is(err, filter.ErrDecodeLimitExceeded) || len(all)+len(data) > maxStreamBytes {
-			return nil, ErrTooLarge
-		}
-		all = append(append(all, data...), '\n')
-	}
-	return all, nil
-}
-
 // describe fills in the metadata of the file.
-func (f *File) describe(pdf *model.Context) {
-	if pdf.Info == nil {
-		return
-	}
-	info, err := pdf.DereferenceDict(*pdf.Info)
-	if err != nil || info == nil {
-		return
-	}
-	text := func(key string) string {
-		s, err := pdf.DereferenceText(info[key])
-		if err != nil {
-			return ""
-		}
-		return textlimit.OneLine(s, len(s))
-	}
-	f.Title, f.Author, f.Subject, f.Keywords = text("Title"), text("Author"), text("Subject"), text("Keywords")
-	if created, ok := types.DateTime(text("CreationDate"), true); ok {
-		f.Created = created.Format("2006-01-02T15:04:05Z07:00")
-	}
-}
-
-// The following methods resolve a value of an expected type. They return nil, "" or 0 for
-// a value of another type.
-
-func (r *reader) object(o types.Object) types.Object {
-	if o == nil {
-		return nil
-	}
-	found, err := r.pdf.Dereference(o)
+func (d *document) describe(f *File) {
+	info, err := d.GetMetaData(&requests.GetMetaData{Document: d.file})
 	if err != nil {
-		return nil
+		return
 	}
-	return found
+	for _, tag := range info.Tags {
+		value := textlimit.OneLine(strings.TrimRight(tag.Value, "\x00"), len(tag.Value))
+		switch tag.Tag {
+		case "Title":
+			f.Title = value
+		case "Author":
+			f.Author = value
+		case "Subject":
+			f.Subject = value
+		case "Keywords":
+			f.Keywords = value
+		case "CreationDate":
+			f.Created = date(value)
+		}
+	}
 }
 
-func (r *reader) dict(o types.Object) types.Dict {
-	switch o := r.object(o).(type) {
-	case types.Dict:
-		return o
-	case types.StreamDict:
-		return o.Dict
-	}
-	return nil
-}
+var datePattern = regexp.MustCompile(`^(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([-+])(\d\d)'?(\d\d)?)?`)
 
-func (r *reader) array(o types.Object) types.Array {
-	a, _ := r.object(o).(types.Array)
-	return a
-}
-
-func (r *reader) name(o types.Object) string {
-	n, _ := r.object(o).(types.Name)
-	return string(n)
-}
-
-func (r *reader) number(o types.Object) float64 {
-	switch o := r.object(o).(type) {
-	case types.Integer:
-		return float64(o)
-	case types.Float:
-		return float64(o)
+// date returns a date of the form D:YYYYMMDDHHmmSSOHH'mm' (ISO 32000-1, 7.9.4) as RFC 3339,
+// or "" for another text. What is missing is the beginning of the year, month or day.
+func date(text string) string {
+	m := datePattern.FindStringSubmatch(text)
+	if m == nil {
+		return ""
 	}
-	return 0
-}
-
-// stream returns the decoded bytes of a stream, nil if there are none.
-func (r *reader) stream(o types.Object) ([]byte, error) {
-	if o == nil {
-		return nil, nil
+	parts := []string{"0001", "01", "01", "00", "00", "00", "+", "00", "00"}
+	for i := range parts {
+		if m[i+1] != "" {
+			parts[i] = m[i+1]
+		}
 	}
-	found, _, err := r.pdf.DereferenceStreamDict(o)
-	if err != nil || found == nil {
-		return nil, err
+	zone := parts[6] + parts[7] + ":" + parts[8]
+	t, err := time.Parse(time.RFC3339, parts[0]+"-"+parts[1]+"-"+parts[2]+"T"+parts[3]+":"+parts[4]+":"+parts[5]+zone)
+	if err != nil {
+		return ""
 	}
-	if err := found.DecodeWithLimit(maxStreamBytes); err != nil {
-		return nil, err
+	if zone == "+00:00" {
+		t = t.UTC()
 	}
-	return found.Content, nil
+	return t.Format(time.RFC3339)
 }

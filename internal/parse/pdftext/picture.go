@@ -3,12 +3,11 @@ package pdftext
 import (
 	"context"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+	"github.com/klippa-app/go-pdfium/enums"
+	"github.com/klippa-app/go-pdfium/references"
+	"github.com/klippa-app/go-pdfium/requests"
 )
 
 // Recognizer returns the text in a picture, which may be "". Its error ends Read.
@@ -18,91 +17,82 @@ const (
 	// minPicturePixels is the size from which on a picture may show a page of text: 100 dots per
 	// inch on a page of A6.
 	minPicturePixels = 400 * 550
-	maxPictures      = 32 // of one page
-	maxPictureBytes  = 64 << 20
+	scanResolution   = 300 // dots per inch at which a page is drawn for character recognition
+	maxScanPixels    = 40 << 20
+	maxObjects       = 1000 // looked at for pictures, of one page
 )
 
-// pictures returns the pictures of a page without text that may show one, in the order of
-// their names, with those of its forms.
-func (r *reader) pictures(resources types.Dict, depth int) (found []*types.StreamDict) {
-	objects := r.dict(resources["XObject"])
-	for _, name := range sortedKeys(objects) {
-		stream, _, err := r.pdf.DereferenceStreamDict(objects[name])
-		if err != nil || stream == nil {
-			continue
-		}
-		switch r.name(stream.Dict["Subtype"]) {
-		case "Image":
-			if r.number(stream.Dict["Width"])*r.number(stream.Dict["Height"]) >= minPicturePixels {
-				found = append(found, stream)
-			}
-		case "Form":
-			if depth < maxFormDepth {
-				found = append(found, r.pictures(r.dict(stream.Dict["Resources"]), depth+1)...)
-			}
-		}
-		if len(found) >= maxPictures {
-			return found[:maxPictures]
-		}
+// scan reads the text of a page without a text layer, if that has large pictures: it draws
+// the page and asks the recognizer.
+func (d *document) scan(ctx context.Context, index int) error {
+	loaded, err := d.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: d.file, Index: index})
+	if err != nil {
+		return err
 	}
-	return found
-}
-
-func sortedKeys(d types.Dict) []string {
-	keys := make([]string, 0, len(d))
-	for key := range d {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// scan reads the text in the pictures of a page without a text layer.
-func (r *reader) scan(ctx context.Context, number int, pictures []*types.StreamDict) error {
-	r.scanned = append(r.scanned, number)
-	if r.recognize == nil {
+	defer func() { _, _ = d.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: loaded.Page}) }()
+	page := requests.Page{ByReference: &loaded.Page}
+	if !d.hasPicture(page) {
 		return nil
 	}
-	var texts []string
-	for _, picture := range pictures {
-		content, mediaType, err := r.picture(picture)
-		if err != nil {
-			continue // damaged, or of a kind that the library does not know
-		}
-		text, err := r.recognize(ctx, content, mediaType)
-		if err != nil {
-			return fmt.Errorf("recognize page %d: %w", number, err)
-		}
-		if text = strings.TrimSpace(text); text != "" {
-			texts = append(texts, text)
-		}
-	}
-	if len(texts) == 0 {
+	d.scanned = append(d.scanned, index+1)
+	if d.recognize == nil {
 		return nil
 	}
-	r.scanned = r.scanned[:len(r.scanned)-1]
-	r.recognized[number] = strings.Join(texts, "\n\n")
+	picture, err := d.draw(page)
+	if err != nil {
+		return nil //nolint:nilerr // the page stays on the list of those that were not read
+	}
+	text, err := d.recognize(ctx, picture, "image/png")
+	if err != nil {
+		return fmt.Errorf("recognize page %d: %w", index+1, err)
+	}
+	if text = strings.TrimSpace(text); text != "" {
+		d.scanned = d.scanned[:len(d.scanned)-1]
+		d.recognized[index+1] = text
+	}
 	return nil
 }
 
-// picture returns a picture as a file.
-func (r *reader) picture(stream *types.StreamDict) (content []byte, mediaType string, err error) {
-	defer func() {
-		if p := recover(); p != nil { // the library trusts the widths and depths that a picture states
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	found, err := pdfcpu.ExtractImage(r.pdf, stream, false, "", 0, false)
+// draw returns a page as a PNG file in shades of grey.
+func (d *document) draw(page requests.Page) ([]byte, error) {
+	size, err := d.GetPageSize(&requests.GetPageSize{Page: page})
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	if found == nil || found.Reader == nil {
-		return nil, "", ErrTooLarge
+	resolution := scanResolution
+	for resolution > 50 && size.Width/72*float64(resolution)*size.Height/72*float64(resolution) > maxScanPixels {
+		resolution /= 2
 	}
-	content, err = io.ReadAll(io.LimitReader(found, maxPictureBytes+1))
-	if err == nil && len(content) > maxPictureBytes {
-		err = ErrTooLarge
+	drawn, err := d.RenderToFile(&requests.RenderToFile{
+		RenderPageInDPI: &requests.RenderPageInDPI{Page: page, DPI: resolution, ImageFormat: requests.RenderImageFormatGrayscale},
+		OutputFormat:    requests.RenderToFileOutputFormatPNG, OutputTarget: requests.RenderToFileOutputTargetBytes,
+	})
+	if err != nil {
+		return nil, err
 	}
-	mediaTypes := map[string]string{"jpg": "image/jpeg", "png": "image/png", "tif": "image/tiff", "jpx": "image/jp2"}
-	return content, mediaTypes[found.FileType], err
+	return *drawn.ImageBytes, nil
+}
+
+// hasPicture reports whether a page has a picture, or a form, which may have one.
+func (d *document) hasPicture(page requests.Page) bool {
+	counted, err := d.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
+	if err != nil {
+		return false
+	}
+	for i := range min(counted.Count, maxObjects) {
+		got, err := d.FPDFPage_GetObject(&requests.FPDFPage_GetObject{Page: page, Index: i})
+		if err == nil && d.isPicture(got.PageObject) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *document) isPicture(object references.FPDF_PAGEOBJECT) bool {
+	kind, err := d.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: object})
+	if err != nil || kind.Type != enums.FPDF_PAGEOBJ_IMAGE {
+		return err == nil && kind.Type == enums.FPDF_PAGEOBJ_FORM
+	}
+	size, err := d.FPDFImageObj_GetImagePixelSize(&requests.FPDFImageObj_GetImagePixelSize{ImageObject: object})
+	return err == nil && size.Width*size.Height >= minPicturePixels
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ type child struct {
 // start starts a child.
 func start(config Config) (*child, error) {
 	cmd := exec.Command(config.Command[0], config.Command[1:]...) // it outlives the request that it is started for
-	cmd.Env = []string{}                                          // nothing to find in it
+	cmd.Env = cacheVariables()
 	c := &child{cmd: cmd, stderr: &crashNote{}}
 	cmd.Stderr = c.stderr
 	var err error
@@ -48,6 +49,18 @@ func start(config Config) (*child, error) {
 	}
 	c.encoder, c.decoder = gob.NewEncoder(c.input), gob.NewDecoder(output)
 	return c, nil
+}
+
+// cacheVariables returns the only variables of the environment that a child gets: those that
+// say where the user's cache is, which holds the compiled reader of PDF files.
+func cacheVariables() []string {
+	variables := []string{} // not nil, which would be the whole environment
+	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
+		if value := os.Getenv(name); value != "" {
+			variables = append(variables, name+"="+value)
+		}
+	}
+	return variables
 }
 
 // request is a file sent to a child.

@@ -1,8 +1,8 @@
 // Package subprocess reads files in child processes. A file that makes a parser crash,
 // loop or use too much memory ends its child and nothing else.
 //
-// A child is the same program, started with a command that calls Serve. It has an empty
-// environment, so none of the service's secrets. It reads one file after another until
+// A child is the same program, started with a command that calls Serve. Its environment
+// says where the user's cache is and nothing else, so none of the service's secrets. It reads one file after another until
 // it fails or its parent closes its input. It runs as the same user: this contains
 // crashes and excessive memory, not code that takes over a parser.
 //

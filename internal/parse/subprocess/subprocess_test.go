@@ -153,6 +153,15 @@ func TestAFileFailsAlone(t *testing.T) {
 	wg.Wait()
 }
 
+// Each form of the file draws the next one ten times.
+func TestAPageThatDrawsForeverEndsWithItsChild(t *testing.T) {
+	t.Parallel()
+	_, err := newPool(t, Config{Timeout: 3 * time.Second}).Parse(t.Context(), "acme", file(t, "hostile/form-bomb.pdf"))
+	if want := "content: takes more than 3s to be read"; fault.KindOf(err) != fault.Invalid || !strings.HasPrefix(fault.Public(err), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
 func TestAChildThatDiedBetweenFilesIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Processes: 1})
@@ -165,12 +174,16 @@ func TestAChildThatDiedBetweenFilesIsReplaced(t *testing.T) {
 	}
 }
 
-func TestChildrenHaveNoEnvironment(t *testing.T) {
-	t.Parallel()
+func TestTheEnvironmentOfChildrenNamesOnlyTheCache(t *testing.T) {
+	t.Setenv("RAGD_SECRET", "hunter2")
+	for _, name := range []string{"HOME", "LocalAppData"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("XDG_CACHE_HOME", "/cache")
 	src := file(t, "files/plan.docx")
 	src.FileName = "environment"
 	d, err := newPool(t, Config{}).Parse(t.Context(), "acme", src)
-	if err != nil || d.Text != "[]" {
+	if err != nil || d.Text != "[XDG_CACHE_HOME=/cache]" {
 		t.Errorf("environment %q, %v", d.Text, err)
 	}
 }
