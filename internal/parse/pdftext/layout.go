@@ -25,7 +25,7 @@ type line struct {
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
-		case r == utf8.RuneError, r == 0xad, r == 0x200b, r == 0x200c, r == 0xfeff:
+		case r == utf8.RuneError, r == 0xfffe, r == 0xad, r == 0x200b, r == 0x200c, r == 0xfeff:
 			return -1
 		case unicode.IsSpace(r):
 			return ' '

@@ -2,9 +2,7 @@ package pdftext
 
 import (
 	"math"
-	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
@@ -27,15 +25,34 @@ func (d *document) page(index int) ([]line, error) {
 	return p.lines()
 }
 
-// pageReader reads the characters of a page. Their indexes are of two kinds: in the text
-// that PDFium returns, and in its list of characters, which includes some without text.
+// pageReader reads the characters of a page.
 type pageReader struct {
 	*document
 	text references.FPDF_TEXTPAGE
-	same bool // both indexes are the same
 }
 
 func (p *pageReader) lines() ([]line, error) {
+	chars, err := p.chars()
+	if err != nil {
+		return nil, err
+	}
+	var lines []line
+	for start := 0; start < len(chars); {
+		end := start + 1
+		for end < len(chars) && chars[end-1] != '\n' {
+			end++
+		}
+		if l := (line{text: clean(string(chars[start:end]))}); l.text != "" && !p.measure(&l, chars, start, end) {
+			lines = append(lines, l)
+		}
+		start = end
+	}
+	return lines, nil
+}
+
+// chars returns the characters of a page at their indexes. A hyphen at the end of a line is
+// a hyphen, one that PDFium removed to join the lines is 0.
+func (p *pageReader) chars() ([]rune, error) {
 	counted, err := p.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: p.text})
 	if err != nil || counted.Count <= 0 {
 		return nil, err
@@ -43,39 +60,34 @@ func (p *pageReader) lines() ([]line, error) {
 	if p.textBytes += counted.Count; p.textBytes > maxTextBytes {
 		return nil, ErrTooLarge
 	}
-	got, err := p.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: p.text, Count: counted.Count})
-	if err != nil {
-		return nil, err
-	}
-	text := strings.TrimRight(got.Text, "\x00")
-	p.same = utf8.RuneCountInString(text) == counted.Count
-	var lines []line
-	at := 0 // index in the text, in code points
-	for part := range strings.SplitAfterSeq(text, "\n") {
-		if l := (line{text: clean(part)}); l.text != "" && !p.measure(&l, part, at) {
-			lines = append(lines, l)
+	chars := make([]rune, counted.Count)
+	for i := range chars {
+		found, err := p.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: p.text, Index: i})
+		if err != nil {
+			return nil, err
 		}
-		at += utf8.RuneCountInString(part)
+		chars[i] = rune(found.Unicode)
+		if i > 0 && (chars[i-1] == 0x02 || chars[i-1] == 0xfffe) {
+			chars[i-1] = 0
+			if unicode.IsSpace(chars[i]) {
+				chars[i-1] = '-'
+			}
+		}
 	}
-	return lines, nil
+	return chars, nil
 }
 
-// measure sets the size and position of a line from some of its characters, and reports
-// whether the line is an artifact, such as a running title. raw is its text as PDFium
-// returns it, which begins at the index start.
-func (p *pageReader) measure(l *line, raw string, start int) (artifact bool) {
-	var at []int // indexes of visible characters
-	i := start
-	for _, r := range raw {
-		if unicode.IsGraphic(r) && !unicode.IsSpace(r) {
-			at = append(at, i)
-		}
-		i++
+// measure sets the size and position of a line from some of its characters, those from start
+// up to end, and reports whether it is an artifact, such as a running title.
+func (p *pageReader) measure(l *line, chars []rune, start, end int) (artifact bool) {
+	visible := func(i int) bool { return unicode.IsGraphic(chars[i]) && !unicode.IsSpace(chars[i]) }
+	first, last := start, end-1
+	for first < last && !visible(first) {
+		first++
 	}
-	if len(at) == 0 {
-		return false
+	for first < last && !visible(last) {
+		last--
 	}
-	first, last := p.index(at[0]), p.index(at[len(at)-1])
 	middle := first + (last-first)/2
 	matrix, err := p.FPDFText_GetMatrix(&requests.FPDFText_GetMatrix{TextPage: p.text, Index: first})
 	if err != nil {
@@ -89,9 +101,12 @@ func (p *pageReader) measure(l *line, raw string, start int) (artifact bool) {
 	l.along, l.across = x*cos+y*sin, y*cos-x*sin
 	x, y = p.origin(last)
 	l.end = x*cos + y*sin + l.size/2
+	if x*cos+y*sin > l.along {
+		l.text = logical(l.text)
+	}
 	wrong, err := p.FPDFText_HasUnicodeMapError(&requests.FPDFText_HasUnicodeMapError{TextPage: p.text, Index: middle})
 	if err == nil && wrong.HasUnicodeMapError {
-		p.unreadable += len(at)
+		p.unreadable += last - first + 1
 	}
 	return p.tagged && p.isArtifact(first)
 }
@@ -117,18 +132,6 @@ func (p *pageReader) isArtifact(index int) bool {
 		}
 	}
 	return false
-}
-
-// index returns the index in the list of characters of one in the text.
-func (p *pageReader) index(inText int) int {
-	if p.same {
-		return inText
-	}
-	found, err := p.FPDFText_GetCharIndexFromTextIndex(&requests.FPDFText_GetCharIndexFromTextIndex{TextPage: p.text, NTextIndex: inText})
-	if err != nil {
-		return 0
-	}
-	return max(found.CharIndex, 0)
 }
 
 // size returns the font size of a character before it is scaled by its matrix.

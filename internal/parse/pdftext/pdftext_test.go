@@ -38,6 +38,22 @@ func TestDatesOfFiles(t *testing.T) {
 	}
 }
 
+// The words stand as they are seen from left to right, here one letter for each.
+func TestWordsWrittenFromRightToLeft(t *testing.T) {
+	t.Parallel()
+	for seen, want := range map[string]string{
+		"plain words, all 3": "plain words, all 3",
+		"ג ב א":              "א ב ג",
+		"!ג two 4 ב ,א":      "א, ב two 4 ג!",
+		"one two ב א three":  "one two א ב three",
+		"one ב – א three":    "one א – ב three",
+	} {
+		if got := logical(seen); got != want {
+			t.Errorf("logical(%q) = %q, want %q", seen, got, want)
+		}
+	}
+}
+
 func TestReadAFile(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("../testdata/files/handbook.pdf")
