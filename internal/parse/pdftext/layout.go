@@ -18,6 +18,9 @@ type line struct {
 	along  float64 // position of its start along the baseline
 	end    float64 // position of its end along the baseline, within half a character
 	turned float64 // direction of writing, in radians
+	bold   bool
+	level  int    // of the heading that the outline of the file names, 0 if it does not
+	cells  []cell // of a line whose words stand far apart, nil for any other
 }
 
 // clean returns text with ligatures decomposed, invisible characters removed, and each
@@ -51,6 +54,7 @@ const (
 
 // layout returns the text of each page as Markdown.
 func layout(pages [][]line) []string {
+	withoutRunning(pages)
 	body := bodySize(pages)
 	out := make([]string, len(pages))
 	for i, lines := range pages {
@@ -76,10 +80,13 @@ func bodySize(pages [][]line) float64 {
 	return best
 }
 
+// headingLevel returns the level of a line as a heading, 0 for text.
 func headingLevel(l line, body float64) int {
 	ratio := l.size / body
 	hasLetter := strings.ContainsFunc(l.text, unicode.IsLetter)
 	switch {
+	case l.level > 0:
+		return l.level
 	case body == 0 || ratio < headingRatio || len(l.text) > maxHeading || !hasLetter:
 		return 0
 	case ratio >= level1Ratio:
@@ -90,34 +97,93 @@ func headingLevel(l line, body float64) int {
 	return 3
 }
 
-func markdown(lines []line, body float64) string {
-	var out []byte
-	leading := usualLeading(lines)
-	inHeading := 0
-	for i, l := range lines {
-		level := headingLevel(l, body)
-		if i > 0 {
-			previous := lines[i-1]
-			gap := previous.across - l.across
-			switch {
-			case level > 0 && level == inHeading && sameSize(l, previous) && gap > 0 && gap < 1.5*l.size: // a heading of two lines
-				out = append(append(out, ' '), l.text...)
-				continue
-			case level > 0 || inHeading > 0 || gap > 1.4*leading || math.Abs(l.size-previous.size) > 0.2*body:
-				out = append(out, "\n\n"...)
-			case hyphenated(previous.text, l.text):
-				out = out[:len(out)-len("-")]
-			default:
-				out = append(out, '\n')
-			}
+// isBoldHeading reports whether a line of body size is a heading because it is bold and
+// its neighbours are not.
+func isBoldHeading(lines []line, i int) bool {
+	l := lines[i]
+	last, _ := utf8.DecodeLastRuneInString(l.text)
+	return l.bold && len(l.text) <= maxHeading && l.cells == nil && !strings.ContainsRune(".,;:-", last) &&
+		strings.ContainsFunc(l.text, unicode.IsLetter) && bulletOf(l.text) == 0 &&
+		(i == 0 || !lines[i-1].bold) && i+1 < len(lines) && !lines[i+1].bold && lines[i+1].across < l.across
+}
+
+// bulletOf returns the bytes of the bullet and space that begin a text, 0 if none does.
+func bulletOf(text string) int {
+	for _, bullet := range []string{"•", "◦", "▪", "‣", "●", "■", "○"} {
+		if strings.HasPrefix(text, bullet+" ") {
+			return len(bullet) + 1
 		}
-		if level > 0 {
-			out = append(out, strings.Repeat("#", level)+" "...)
-		}
-		out = append(out, l.text...)
-		inHeading = level
 	}
-	return string(out)
+	return 0
+}
+
+// writer writes the lines of a page as Markdown.
+type writer struct {
+	out     []byte
+	lines   []line
+	body    float64
+	leading float64
+	heading int     // level of the line before, 0 for text
+	item    float64 // where the list item begins that the line before belongs to, NaN outside
+	table   bool    // the line before ended a table
+}
+
+func markdown(lines []line, body float64) string {
+	w := &writer{lines: lines, body: body, leading: usualLeading(lines), item: math.NaN()}
+	for i := 0; i < len(lines); {
+		if rows, n := table(lines[i:], body); n > 0 {
+			w.blank()
+			w.out = append(w.out, rows...)
+			w.heading, w.item, w.table = 0, math.NaN(), true
+			i += n
+			continue
+		}
+		w.line(i)
+		i++
+	}
+	return string(w.out)
+}
+
+// blank ends a paragraph.
+func (w *writer) blank() {
+	if len(w.out) > 0 {
+		w.out = append(w.out, "\n\n"...)
+	}
+}
+
+func (w *writer) line(i int) {
+	l := w.lines[i]
+	level := headingLevel(l, w.body)
+	if level == 0 && isBoldHeading(w.lines, i) {
+		level = 3
+	}
+	bullet := bulletOf(l.text)
+	if i > 0 {
+		previous := w.lines[i-1]
+		gap := previous.across - l.across
+		leavesItem := bullet == 0 && l.along < w.item+0.3*l.size // false outside of a list
+		switch {
+		case level > 0 && level == w.heading && sameSize(l, previous) && gap > 0 && gap < 1.5*l.size && l.level == previous.level: // a heading of two lines
+			w.out = append(append(w.out, ' '), l.text...)
+			return
+		case w.table || level > 0 || w.heading > 0 || leavesItem || gap > 1.4*w.leading || math.Abs(l.size-previous.size) > 0.2*w.body:
+			w.blank()
+			w.item = math.NaN()
+		case hyphenated(previous.text, l.text):
+			w.out = w.out[:len(w.out)-len("-")]
+		default:
+			w.out = append(w.out, '\n')
+		}
+	}
+	switch {
+	case level > 0:
+		w.out = append(w.out, strings.Repeat("#", level)+" "...)
+	case bullet > 0:
+		w.item = l.along
+		w.out = append(w.out, "- "...)
+	}
+	w.out = append(w.out, l.text[bullet:]...)
+	w.heading, w.table = level, false
 }
 
 func sameSize(a, b line) bool { return math.Abs(a.size-b.size) < 0.05*a.size }

@@ -2,6 +2,7 @@ package pdftext
 
 import (
 	"math"
+	"regexp"
 	"unicode"
 
 	"github.com/klippa-app/go-pdfium/references"
@@ -104,11 +105,63 @@ func (p *pageReader) measure(l *line, chars []rune, start, end int) (artifact bo
 	if x*cos+y*sin > l.along {
 		l.text = logical(l.text)
 	}
+	l.bold = p.isBold(first) && p.isBold(last)
+	p.split(l, chars[start:last+1], start)
 	wrong, err := p.FPDFText_HasUnicodeMapError(&requests.FPDFText_HasUnicodeMapError{TextPage: p.text, Index: middle})
 	if err == nil && wrong.HasUnicodeMapError {
 		p.unreadable += last - first + 1
 	}
 	return p.tagged && p.isArtifact(first)
+}
+
+// boldNames matches the names of bold fonts, with those of TeX.
+var boldNames = regexp.MustCompile(`(?i)bold|black|heavy|demi|cmbx|sfbx|ecbx`)
+
+// isBold reports whether the font of a character is bold.
+func (p *pageReader) isBold(index int) bool {
+	font, err := p.FPDFText_GetFontInfo(&requests.FPDFText_GetFontInfo{TextPage: p.text, Index: index})
+	return err == nil && boldNames.MatchString(font.FontName)
+}
+
+const (
+	cellGap = 1.1 // a larger gap between two words, in font sizes, separates cells
+	// sparse is the mean width of the characters of a line, in font sizes, below which its
+	// gaps are not looked at.
+	sparse = 0.47
+)
+
+// marker matches what begins a list item.
+var marker = regexp.MustCompile(`^(?:[•◦▪‣●■○*–-]|[(]?[0-9]{1,3}[.)]|[(]?[a-zA-Z][.)]|[(]?[ivx]+[.)])$`)
+
+// split finds the cells of a line whose words stand far apart. chars are its characters,
+// the first with the index start.
+func (p *pageReader) split(l *line, chars []rune, start int) {
+	if l.turned != 0 || l.size == 0 || l.end-l.along < sparse*l.size*float64(len(chars)) {
+		return
+	}
+	begun, from := 0, l.along
+	for i := 1; i+1 < len(chars); i++ {
+		if !unicode.IsSpace(chars[i]) || unicode.IsSpace(chars[i+1]) {
+			continue
+		}
+		word := i
+		for word > begun && unicode.IsSpace(chars[word-1]) {
+			word--
+		}
+		box, err := p.FPDFText_GetCharBox(&requests.FPDFText_GetCharBox{TextPage: p.text, Index: start + max(word-1, begun)})
+		if err != nil {
+			return
+		}
+		if next, _ := p.origin(start + i + 1); next > box.Right+cellGap*l.size {
+			l.cells = append(l.cells, cell{clean(string(chars[begun:i])), from, box.Right})
+			begun, from = i+1, next
+		}
+	}
+	if len(l.cells) > 0 && !marker.MatchString(l.cells[0].text) {
+		l.cells = append(l.cells, cell{clean(string(chars[begun:])), from, l.end})
+	} else {
+		l.cells = nil
+	}
 }
 
 // isArtifact reports whether a character is marked as an artifact (ISO 32000-1, 14.8.2.2).

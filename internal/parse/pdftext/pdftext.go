@@ -117,7 +117,7 @@ func (d *document) read(ctx context.Context, content []byte) (File, error) {
 }
 
 func (d *document) pages(ctx context.Context, count int) ([][]line, error) {
-	pages := make([][]line, count)
+	pages, outline := make([][]line, count), d.outline()
 	var broken error
 	readable := 0
 	for i := range count {
@@ -126,6 +126,7 @@ func (d *document) pages(ctx context.Context, count int) ([][]line, error) {
 		}
 		var err error
 		pages[i], err = d.page(i)
+		outline.mark(i, pages[i])
 		if err == nil && len(pages[i]) == 0 {
 			err = d.scan(ctx, i)
 		}

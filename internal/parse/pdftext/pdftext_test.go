@@ -3,6 +3,7 @@ package pdftext
 import (
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,6 +22,72 @@ func TestLayout(t *testing.T) {
 		{text: "It goes on.", size: 10, across: 88},
 	}
 	want := "# Gates and locks\n\nThey open early,2\nbefore flood.\n\nAnother paragraph.\nIt goes on."
+	if diff := cmp.Diff(want, markdown(lines, 10)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// row returns a line with cells that begin at multiples of 100 points.
+func row(across float64, texts ...string) line {
+	l := line{text: strings.Join(texts, " "), size: 10, across: across}
+	for i, text := range texts {
+		if text != "" {
+			l.cells = append(l.cells, cell{text, float64(100 * i), float64(100*i + 6*len(text))})
+		}
+	}
+	return l
+}
+
+func TestLinesOfCellsAreATable(t *testing.T) {
+	t.Parallel()
+	before := line{text: "Depths:", size: 10, across: 120}
+	after := line{text: "All at low tide.", size: 10, across: 30}
+	lines := []line{before, row(100, "Berth", "Depth", "Crane"), row(88, "North", "11 m", ""), row(76, "Fish | ice", "4 m", "none"), after}
+	want := "Depths:\n\n| Berth | Depth | Crane |\n| --- | --- | --- |\n| North | 11 m |  |\n| Fish \\| ice | 4 m | none |\n\nAll at low tide."
+	if diff := cmp.Diff(want, markdown(lines, 10)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for name, lines := range map[string][]line{
+		"one row":           {row(100, "a", "b", "c")},
+		"two of two":        {row(100, "a", "b"), row(88, "c", "d")},
+		"a list of figures": {row(100, "a . . . .", "1"), row(88, "b . . . .", "2"), row(76, "c . . . .", "3")},
+		"mostly gaps":       {row(100, "a", "b", "c"), row(88, "", "d", "e"), row(76, "f", "g", ""), row(64, "", "h", "i")},
+	} {
+		if got := markdown(lines, 10); strings.Contains(got, "|") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestRunningLinesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	var pages [][]line
+	for i := range 4 {
+		pages = append(pages, []line{
+			{text: "Harbour handbook", size: 8, across: 800},
+			{text: "Page text", size: 10, across: 700}, {text: "goes on.", size: 10, across: 688},
+			{text: "It ends.", size: 10, across: 676}, {text: "Here.", size: 10, across: 664},
+			{text: strconv.Itoa(98 + i), size: 8, across: 20},
+		})
+	}
+	for i, got := range layout(pages) {
+		if strings.Contains(got, "Harbour") != (i == 0) || strings.ContainsAny(got, "019") || !strings.Contains(got, "Here.") {
+			t.Errorf("page %d: %q", i+1, got)
+		}
+	}
+}
+
+func TestListItemsAndBoldHeadings(t *testing.T) {
+	t.Parallel()
+	lines := []line{
+		{text: "Papers", size: 10, across: 100, bold: true},
+		{text: "Bring:", size: 10, across: 88},
+		{text: "• the list of", size: 10, across: 76, along: 10},
+		{text: "the crew", size: 10, across: 64, along: 20},
+		{text: "• a pilot", size: 10, across: 52, along: 10},
+		{text: "All of it.", size: 10, across: 40},
+	}
+	want := "### Papers\n\nBring:\n- the list of\nthe crew\n- a pilot\n\nAll of it."
 	if diff := cmp.Diff(want, markdown(lines, 10)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -1,0 +1,119 @@
+package pdftext
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// cell is a piece of a line that stands apart from the others.
+type cell struct {
+	text     string
+	from, to float64 // along the line
+}
+
+// column is the extent of the cells of a column.
+type column struct{ from, to float64 }
+
+// A table has at least minRows rows, or two of at least three cells. Beyond maxColumns it
+// is a drawing.
+const (
+	minRows    = 3
+	maxColumns = 20
+)
+
+// table returns the table that the lines begin with as Markdown, and the number of its
+// lines, 0 if they do not begin with one. The first row is the head.
+func table(lines []line, body float64) (markdown string, n int) {
+	for n < len(lines) && isRow(lines, n, body) {
+		n++
+	}
+	if n < 2 {
+		return "", 0
+	}
+	columns := columnsOf(lines[:n])
+	if len(columns) < 2 || len(columns) > maxColumns || n < minRows && len(columns) < 3 {
+		return "", 0
+	}
+	var rows [][]string
+	whole := 0
+	for _, l := range lines[:n] {
+		row, ok := rowOf(l, columns)
+		if !ok {
+			return "", 0
+		}
+		if len(l.cells) == len(columns) {
+			whole++
+		}
+		rows = append(rows, row)
+	}
+	if whole*2 < n {
+		return "", 0
+	}
+	return format(rows), n
+}
+
+// isRow reports whether a line can be a row of the table that ends with the line before.
+func isRow(lines []line, i int, body float64) bool {
+	l := lines[i]
+	if len(l.cells) < 2 || strings.Contains(l.text, ". . .") || strings.Contains(l.text, "....") || l.size > level2Ratio*body {
+		return false
+	}
+	if i == 0 {
+		return true
+	}
+	gap := lines[i-1].across - l.across
+	return gap > 0.5*l.size && gap < 4*l.size
+}
+
+// columnsOf returns the columns of rows: the extents of their cells, joined where they
+// overlap.
+func columnsOf(rows []line) []column {
+	var all []column
+	for _, row := range rows {
+		for _, c := range row.cells {
+			all = append(all, column{c.from, c.to})
+		}
+	}
+	slices.SortFunc(all, func(a, b column) int { return cmp.Compare(a.from, b.from) })
+	var columns []column
+	for _, c := range all {
+		if n := len(columns); n > 0 && c.from < columns[n-1].to {
+			columns[n-1].to = max(columns[n-1].to, c.to)
+			continue
+		}
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// rowOf returns the text of each column of a line, or false if two cells are in one column.
+func rowOf(l line, columns []column) ([]string, bool) {
+	row := make([]string, len(columns))
+	for _, c := range l.cells {
+		i := slices.IndexFunc(columns, func(col column) bool { return c.from >= col.from && c.from < col.to })
+		if i < 0 || row[i] != "" {
+			return nil, false
+		}
+		row[i] = c.text
+	}
+	return row, true
+}
+
+// format returns rows as a table in Markdown.
+func format(rows [][]string) string {
+	var out strings.Builder
+	for i, row := range rows {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		for _, text := range row {
+			out.WriteString("| " + strings.ReplaceAll(text, "|", `\|`) + " ")
+		}
+		out.WriteByte('|')
+		if i == 0 {
+			out.WriteString("\n" + strings.Repeat("| --- ", len(row)) + "|")
+		}
+	}
+	return out.String()
+}
