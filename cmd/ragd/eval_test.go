@@ -101,7 +101,7 @@ func TestEvalRefusesWhatItCannotMeasure(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{nil, 2, "...--queries is missing"},
+		{nil, 2, "...--queries or --answers is missing"},
 		{[]string{"--queries", queries}, 1, "...no question has a relevant document: give each a field \"uris\", or --qrels"},
 		{[]string{"--queries", queries, "--qrels", file(t, "r.tsv", "q1\td1\t1\n")}, 1, "...r.tsv:1: the header is missing: the first line must be query_id, doc_id and relevance"},
 		{[]string{"--queries", queries, "--qrels", file(t, "r.tsv", "query_id\tdoc_id\trelevance\nq1\td1\tyes\n")}, 1, "...r.tsv:2: relevance \"yes\" is not a number"},
