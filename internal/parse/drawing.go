@@ -97,8 +97,34 @@ func plainCells(texts []string) []*flowCell {
 	return cells
 }
 
-// cached returns the values that a chart keeps of cells, at their indices.
+// cached returns the values that a chart keeps of cells, at their indices. Categories of several levels
+// are joined, the outermost first.
 func cached(n *node) []string {
+	if levels := n.child("multiLvlStrRef"); levels.name != "" {
+		var names []string
+		levels.all("lvl", func(level *node) { names = joinedLevels(names, points(level)) })
+		return names
+	}
+	return points(n)
+}
+
+// joinedLevels puts a level of categories before those within. A category stands at the first of them.
+func joinedLevels(within, level []string) []string {
+	name := ""
+	for i := range within {
+		if i < len(level) && level[i] != "" {
+			name = level[i]
+		}
+		within[i] = strings.TrimSpace(name + " " + within[i])
+	}
+	if within == nil {
+		return level
+	}
+	return within
+}
+
+// points returns the values below an element, at their indices.
+func points(n *node) []string {
 	var values []string
 	n.all("pt", func(point *node) {
 		i := number(point.attr("idx"))

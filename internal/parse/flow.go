@@ -93,6 +93,9 @@ func joined(marker, text string) string {
 // table writes a table. A table of one column is a frame around text.
 func (f *flow) table(t *flowTable) {
 	f.listed = false
+	if t.inline() == "" {
+		return
+	}
 	if t.width() <= 1 {
 		for _, row := range t.rows {
 			for _, cell := range row {

@@ -153,3 +153,23 @@ func TestNumerals(t *testing.T) {
 		}
 	}
 }
+
+func TestChartsOfCategoriesInLevels(t *testing.T) {
+	t.Parallel()
+	root, err := tree([]byte(`<chartSpace><chart><ser><tx><v>Ships</v></tx><cat><multiLvlStrRef><lvl><pt idx="0"><v>North</v></pt><pt idx="1"><v>South</v></pt></lvl>` +
+		`<lvl><pt idx="0"><v>Quay</v></pt></lvl></multiLvlStrRef></cat><val><pt idx="0"><v>3</v></pt><pt idx="1"><v>4</v></pt></val></ser></chart></chartSpace>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := inline(chart(root)), ", Ships"; got == want || !strings.Contains(got, "Quay North, 3; Quay South, 4") {
+		t.Errorf("chart %q", got)
+	}
+}
+
+func TestATableWithoutTextIsNoText(t *testing.T) {
+	t.Parallel()
+	cell := `<w:tc><w:p/></w:tc>`
+	if got, err := wordText(t, `<w:tbl><w:tr>`+cell+cell+`</w:tr></w:tbl>`, nil); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("text %q, %v", got, err)
+	}
+}

@@ -141,3 +141,38 @@ func FuzzOpenDocument(f *testing.F) {
 		}
 	})
 }
+
+// For any sheet and shared strings, the reader of workbooks returns a valid document or an Invalid error.
+func FuzzWorkbook(f *testing.F) {
+	f.Add(`<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><t>b</t></is></c></row><row r="3"><c r="B3"><f>1+1</f><v>2</v></c></row>`, `<mergeCells><mergeCell ref="A1:B2"/></mergeCells>`, `<si><t>name</t></si>`, `<comment ref="A1"><text><t>n</t></text></comment>`)
+	f.Fuzz(func(t *testing.T, rows, tail, shared, comments string) {
+		const relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+		const main = `xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="` + relation + `"`
+		content := packed(t, map[string]string{
+			"[Content_Types].xml":                 `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>`,
+			"_rels/.rels":                         relationHead + `<Relationship Id="a" Type="` + relation + `/officeDocument" Target="xl/workbook.xml"/>` + relationFoot,
+			"xl/workbook.xml":                     `<workbook ` + main + `><sheets><sheet name="S" sheetId="1" r:id="s"/></sheets></workbook>`,
+			"xl/_rels/workbook.xml.rels":          relationHead + `<Relationship Id="s" Type="` + relation + `/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="t" Type="` + relation + `/sharedStrings" Target="sharedStrings.xml"/>` + relationFoot,
+			"xl/sharedStrings.xml":                `<sst ` + main + `>` + shared + `</sst>`,
+			"xl/worksheets/sheet1.xml":            `<worksheet ` + main + `><sheetData>` + rows + `</sheetData>` + tail + `</worksheet>`,
+			"xl/worksheets/_rels/sheet1.xml.rels": relationHead + `<Relationship Id="c" Type="` + relation + `/comments" Target="../comments1.xml"/>` + relationFoot,
+			"xl/comments1.xml":                    `<comments ` + main + `><commentList>` + comments + `</commentList></comments>`,
+		})
+		d, err := Parse(t.Context(), Source{Content: content, FileName: "a.xlsx"})
+		if err == nil {
+			check(t, d)
+		} else if !isInvalid(err) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestMergedCellsOfASheet(t *testing.T) {
+	t.Parallel()
+	m := newMerges([]byte(`<mergeCells><mergeCell ref="A2:A4"/><mergeCell ref="B1:C1"/><mergeCell ref="x"/></mergeCells></worksheet>`))
+	got := []sheetRow{m.apply(1, []string{"", "wide"}), m.apply(2, []string{"q", "1"}), m.apply(3, []string{"", "2"}), m.apply(4, []string{""}), m.apply(5, []string{"", "3"})}
+	want := []sheetRow{{1, []string{"", "wide"}, map[int]int{1: 2}}, {2, []string{"q", "1"}, nil}, {3, []string{"q", "2"}, nil}, {4, []string{""}, nil}, {5, []string{"", "3"}, nil}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(sheetRow{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
