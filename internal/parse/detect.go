@@ -109,8 +109,30 @@ func hasBinary(content []byte) bool {
 	return false
 }
 
+// isUTF16 reports whether content is a text in UTF-16: by its byte order mark, or because
+// most of its characters are of ASCII and none is a control character.
 func isUTF16(content []byte) bool {
-	return bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff"))
+	return bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) ||
+		looksLikeUTF16(content, 0) || looksLikeUTF16(content, 1)
+}
+
+// looksLikeUTF16 reports whether the low bytes of the UTF-16 units of content are at the even
+// positions (low = 0) or at the odd ones.
+func looksLikeUTF16(content []byte, low int) bool {
+	const least, most = 16, 512 // units
+	units := min(len(content)/2, most)
+	ascii := 0
+	for i := range units {
+		letter, high := content[2*i+low], content[2*i+1-low]
+		if high != 0 {
+			continue
+		}
+		if letter < ' ' && letter != '\n' && letter != '\r' && letter != '\t' || letter == 0x7f {
+			return false
+		}
+		ascii++
+	}
+	return units >= least && ascii*4 >= units*3
 }
 
 func isTar(content []byte) bool {

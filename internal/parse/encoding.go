@@ -20,7 +20,11 @@ const encodingSample = 64 << 10
 // encoding is not certain.
 func encodingOf(content []byte) (encoding.Encoding, string) {
 	if isUTF16(content) {
-		return textunicode.UTF16(textunicode.LittleEndian, textunicode.UseBOM), "utf-16"
+		order := textunicode.LittleEndian
+		if looksLikeUTF16(content, 1) {
+			order = textunicode.BigEndian
+		}
+		return textunicode.UTF16(order, textunicode.UseBOM), "utf-16"
 	}
 	sample := content
 	if first := bytes.IndexFunc(content, func(r rune) bool { return r >= utf8.RuneSelf }); first > 0 {

@@ -74,3 +74,23 @@ func TestTextInUncertainEncodingsIsRejected(t *testing.T) {
 		}
 	}
 }
+
+func TestUTF16WithoutAByteOrderMarkIsDecoded(t *testing.T) {
+	t.Parallel()
+	const text = "Die Tür hält den Überdruck.\n"
+	for _, encoding := range []string{"utf-16le", "utf-16be"} {
+		known, _ := charset.Lookup(encoding)
+		content, err := known.NewEncoder().Bytes([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := parse.Parse(t.Context(), parse.Source{Content: content}); err != nil || got.Text != text {
+			t.Errorf("%s is read as %q, error %v", encoding, got.Text, err)
+		}
+	}
+	for _, content := range []string{strings.Repeat("\x00", 100), strings.Repeat("\x01\x00", 100), strings.Repeat("a\x00b\x01", 10), "a\x00b\x00"} {
+		if got, err := parse.Parse(t.Context(), parse.Source{Content: []byte(content)}); err == nil {
+			t.Errorf("%q is read as %q", content, got.Text)
+		}
+	}
+}
