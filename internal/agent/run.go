@@ -311,8 +311,7 @@ func (r *run) steps(ctx context.Context, caller *tenant.Request) (Answer, error)
 		}
 		c := &citer{passages: r.passages}
 		reply, err := r.turn(ctx, caller, c)
-		r.usage.InputTokens += reply.Usage.InputTokens
-		r.usage.OutputTokens += reply.Usage.OutputTokens
+		r.count(reply)
 		if err != nil {
 			return Answer{}, err
 		}
@@ -338,6 +337,19 @@ func (r *run) steps(ctx context.Context, caller *tenant.Request) (Answer, error)
 			return Answer{}, err
 		}
 	}
+}
+
+// bytesPerToken converts bytes to tokens where an endpoint does not count them.
+const bytesPerToken = 4
+
+// count adds what a turn has taken. An endpoint that counts no tokens does not escape the limits.
+func (r *run) count(reply llm.Reply) {
+	used := reply.Usage
+	if used.InputTokens+used.OutputTokens == 0 && (reply.Text != "" || len(reply.Calls) > 0) {
+		used.InputTokens, used.OutputTokens = r.bytes/bytesPerToken, len(reply.Text)/bytesPerToken
+	}
+	r.usage.InputTokens += used.InputTokens
+	r.usage.OutputTokens += used.OutputTokens
 }
 
 // checkLimits returns an error if no further step may be taken.

@@ -213,7 +213,7 @@ func (s *stream) add(data []byte) error {
 		return endpoint.BadAnswer("an error in the middle of the stream")
 	}
 	if u := chunk.Usage; u != nil {
-		s.usage = Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens}
+		s.usage = usageOf(u.PromptTokens, u.CompletionTokens)
 	}
 	if len(chunk.Choices) == 0 {
 		return nil

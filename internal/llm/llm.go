@@ -89,6 +89,15 @@ func (u *Usage) Add(other Usage) {
 	u.OutputTokens += other.OutputTokens
 }
 
+// maxReportedTokens is more than any model reads or writes at once.
+const maxReportedTokens = 100_000_000
+
+// usageOf returns what an endpoint says of a call, within possible numbers: it may be anybody's.
+func usageOf(input, output int) Usage {
+	possible := func(n int) int { return min(max(n, 0), maxReportedTokens) }
+	return Usage{InputTokens: possible(input), OutputTokens: possible(output)}
+}
+
 // New returns a Client.
 func New(config Config) *Client {
 	return &Client{endpoints: cmp.Or(config.Endpoints, new(endpoint.Directory))}
@@ -242,7 +251,7 @@ type chatAnswer struct {
 
 // text returns the text of an answer. The usage is set even if there is an error.
 func (completion chatAnswer) text() (text string, usage Usage, err error) {
-	usage = Usage{InputTokens: completion.Usage.PromptTokens, OutputTokens: completion.Usage.CompletionTokens}
+	usage = usageOf(completion.Usage.PromptTokens, completion.Usage.CompletionTokens)
 	if len(completion.Choices) == 0 {
 		return "", usage, endpoint.BadAnswer("an answer without choices")
 	}

@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -171,6 +172,26 @@ func TestModelsThatMisbehave(t *testing.T) {
 	left, err := acme.ListDocuments(t.Context(), &ragdv1.ListDocumentsRequest{IndexName: "laws"})
 	if err != nil || len(left.GetDocuments()) != 1 {
 		t.Errorf("documents %v, %v", left, err)
+	}
+}
+
+// Whatever an endpoint reports, the tokens of an agent are limited.
+func TestEndpointsThatCountNoTokens(t *testing.T) {
+	t.Parallel()
+	_, ai, acme, _ := agents(t)
+	createAgent(t, acme, "lawyer", `{"description": "x", "model": "openai/m", "limits": {"steps": 40, "tokens": 2000}}`)
+	for name, usage := range map[string]map[string]any{
+		"nothing": {}, "negative": {"prompt_tokens": -1_000_000, "completion_tokens": -1_000_000},
+		"too much": {"prompt_tokens": 1 << 60, "completion_tokens": 1 << 60},
+	} {
+		n := 0
+		ai.Turn = func(modelserver.Chat) modelserver.Turn {
+			n++
+			return modelserver.Turn{Usage: usage, Calls: []modelserver.Call{{Name: "vector_query", Arguments: fmt.Sprintf(`{"queryText": "cat tax %d"}`, n)}}}
+		}
+		if _, err := askAgent(t.Context(), acme, "lawyer", "What do cats pay?"); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), "limits.tokens") {
+			t.Errorf("%s: %v after %d turns", name, err, n)
+		}
 	}
 }
 

@@ -18,6 +18,8 @@ type Turn struct {
 	Cut bool
 	// Stall stops after half of the text until the caller leaves.
 	Stall bool
+	// Usage replaces the usage that is reported.
+	Usage map[string]any
 	// Whole answers in one piece where a stream was asked for.
 	Whole bool
 }
@@ -101,6 +103,9 @@ func (t streamed) send(w http.ResponseWriter, r *http.Request) {
 		delta(map[string]any{"tool_calls": []any{map[string]any{"index": i, "function": map[string]any{"arguments": c.Arguments[half:]}}}}, nil)
 	}
 	delta(map[string]any{}, t.finish())
+	if t.Usage != nil {
+		t.usage = t.Usage
+	}
 	event(map[string]any{"choices": []any{}, "usage": t.usage})
 	_, _ = fmt.Fprint(w, "data: [DONE]\n\n")
 }
