@@ -152,7 +152,7 @@ func (r *run) readCall(p *pendingCall) string {
 	case p.err != nil:
 		return problem("%s", fault.Public(p.err))
 	}
-	return r.read(p.tool, p.result)
+	return r.read(p.tool, p.arguments, p.result)
 }
 
 // workflowKind is the kind of the tools that run workflows.

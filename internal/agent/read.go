@@ -14,6 +14,7 @@ import (
 // passage is a passage as the model reads it.
 type passage struct {
 	Number int     `json:"number"`
+	ID     string  `json:"id,omitempty"` // for the tool fetch
 	Title  string  `json:"title,omitempty"`
 	URI    string  `json:"uri,omitempty"`
 	Score  float64 `json:"score,omitempty"`
@@ -26,9 +27,10 @@ var searchKinds = []string{"vector_query", "graph_rag"}
 
 // read returns what the model reads of a result: JSON, in which no text of a document can pass for
 // part of the conversation.
-func (r *run) read(d toolset.Definition, result toolset.Result) string {
+func (r *run) read(d toolset.Definition, arguments json.RawMessage, result toolset.Result) string {
 	var found struct {
 		Sources []struct {
+			ID         string
 			DocumentID string
 			URI        string
 			Title      string
@@ -56,7 +58,7 @@ func (r *run) read(d toolset.Definition, result toolset.Result) string {
 				break
 			}
 			n := r.add(Citation{URI: s.URI, DocumentID: s.DocumentID, Title: s.Title, StartByte: s.StartByte, EndByte: s.EndByte, Text: s.Document})
-			passages = append(passages, passage{n, s.Title, s.URI, s.Score, s.Document})
+			passages = append(passages, passage{n, r.fetched(arguments, s.ID), s.Title, s.URI, s.Score, s.Document})
 		}
 		return llm.JSON(map[string]any{"tool": d.Name, "data": map[string]any{"passages": passages, "warnings": found.Warnings}})
 	}
@@ -65,6 +67,22 @@ func (r *run) read(d toolset.Definition, result toolset.Result) string {
 		text = string(result.Structured)
 	}
 	return llm.JSON(map[string]any{"tool": d.Name, "data": textlimit.Shorten(text, maxResultBytes)})
+}
+
+// fetchTool is the name of the tool that reads a document by the id of a passage.
+const fetchTool = "fetch"
+
+// fetched returns the id by which the model can fetch the document of a passage that a call has found;
+// "" if it is not offered that tool.
+func (r *run) fetched(arguments json.RawMessage, id string) string {
+	if _, ok := r.tools[fetchTool]; !ok || id == "" {
+		return ""
+	}
+	var given struct{ IndexName string }
+	if err := json.Unmarshal(arguments, &given); err != nil || given.IndexName == "" {
+		return id
+	}
+	return given.IndexName + "/" + id
 }
 
 // add numbers a passage. One that was found before keeps its number.

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -175,6 +176,35 @@ func TestAgentsHaveTheRightsOfTheirCallers(t *testing.T) {
 	}
 	if _, err := reader.GetThread(t.Context(), &ragdv1.GetThreadRequest{AgentName: "lawyer", ThreadId: "t"}); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Errorf("the thread of another subject: %v", err)
+	}
+}
+
+// The model can read the document of a passage although there are several indexes.
+func TestAnAgentFetchesTheDocumentOfAPassage(t *testing.T) {
+	t.Parallel()
+	s, ai, acme := asking(t)
+	makeAgent(t, acme, "reader", map[string]any{})
+	makeAgent(t, acme, "searcher", map[string]any{"tools": []any{"vector_query"}})
+	id := regexp.MustCompile(`"id":"(laws/[^"]+)"`)
+	ai.Turn = func(c modelserver.Chat) modelserver.Turn {
+		results := c.Results()
+		switch {
+		case len(results) == 0:
+			return searching
+		case len(results) == 1 && id.MatchString(results[0]):
+			return called("fetch", `{"id": "`+id.FindStringSubmatch(results[0])[1]+`"}`)
+		}
+		return modelserver.Turn{Text: results[len(results)-1]}
+	}
+	for agent, want := range map[string]string{"reader": `"tool":"fetch"`, "searcher": `"tool":"vector_query"`} {
+		answer, err := acme.AskAgent(t.Context(), &ragdv1.AskAgentRequest{AgentName: agent, Message: "What do cats pay?"})
+		if err != nil || !strings.Contains(answer.GetText(), want) || strings.Contains(answer.GetText(), `"error"`) {
+			t.Errorf("%s: %v, %v", agent, answer, err)
+		}
+	}
+	_, text := mcptest.Call(t, mcptest.Connect(t, s.URL+mcphttp.Path, nil, bearer(acme)), "fetch", map[string]any{"id": "a"}, nil)
+	if !strings.Contains(text, "id: must name the index") {
+		t.Error(text)
 	}
 }
 

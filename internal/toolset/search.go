@@ -137,7 +137,10 @@ func (s *Set) named(ctx context.Context, id string) (*ragdv1.Document, int, erro
 		req.Uri = rest
 	}
 	document, err := s.api.GetDocument(ctx, req)
-	if fault.KindOf(err) == fault.Invalid {
+	switch {
+	case fault.KindOf(err) == fault.Invalid && req.IndexName == "" && strings.HasPrefix(fault.Public(err), indexArgument+":"):
+		err = fault.Field("id", "must name the index, as there are several: write INDEX/ID, where ID is that of a passage")
+	case fault.KindOf(err) == fault.Invalid:
 		err = fault.Rename("documentId", "id", fault.Rename("uri", "id", err))
 	}
 	return document, ordinal, err
