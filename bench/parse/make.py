@@ -66,6 +66,7 @@ def main():
                 make(commands, source, out)
                 shutil.copy(source, f"{out}.ref.md")
             except (RuntimeError, subprocess.TimeoutExpired) as problem:
+                out.unlink(missing_ok=True)
                 print(f"{out.name}: {problem}", file=sys.stderr)
 
 

@@ -41,7 +41,11 @@ func (p *parser) pdf(ctx context.Context) error {
 	if p.text.Len() < file.Unreadable {
 		return fault.Field("content", "is a PDF file whose fonts do not say what their characters mean: print it to a new PDF with text, or run character recognition over it")
 	}
-	return nil
+	var attached []Source
+	for _, a := range file.Attachments {
+		attached = append(attached, Source{Content: a.Content, FileName: a.Name})
+	}
+	return p.attachments(ctx, attached)
 }
 
 // ranges returns ascending numbers for people, such as 1-3, 7.

@@ -46,6 +46,8 @@ type File struct {
 	// Recognized are the numbers of pages whose text was read from pictures, Scanned those of
 	// further pages without text that have large pictures. In order.
 	Recognized, Scanned []int
+	// Attachments are the files within the file.
+	Attachments []Attachment
 	// Unreadable is an estimate of the number of characters that the fonts of the file do
 	// not map to text.
 	Unreadable int
@@ -106,6 +108,12 @@ func (d *document) read(ctx context.Context, content []byte) (File, error) {
 		return File{}, err
 	}
 	f := File{Pages: layout(pages), Scanned: d.scanned, Unreadable: d.unreadable}
+	if d.hasForm() {
+		for i := range f.Pages {
+			f.Pages[i] = strings.Trim(f.Pages[i]+"\n\n"+d.values(i), "\n")
+		}
+	}
+	f.Attachments = d.attachments()
 	for number := range f.Pages {
 		if text, ok := d.recognized[number+1]; ok {
 			f.Pages[number] = text

@@ -19,6 +19,7 @@ from ebooklib import epub
 from pypdf import PdfReader, PdfWriter
 from reportlab.lib.pagesizes import A5
 from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.pdfgen import canvas
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -64,6 +65,25 @@ def make_pdf():
         Spacer(1, 20),
         Paragraph("Fees are due on arrival.", styles["BodyText"]),
     ])
+    return out.getvalue()
+
+
+def make_form():
+    """A form that is filled in, with an attachment."""
+    out = io.BytesIO()
+    page = canvas.Canvas(out, invariant=1)
+    page.setTitle("Berth request")
+    page.drawString(72, 760, "Fill in this request before arrival.")
+    form = page.acroForm
+    form.textfield(name="Ship", x=72, y=700, value="Marigold")
+    form.checkbox(name="Pilot wanted", x=72, y=660, checked=True)
+    form.checkbox(name="Crane wanted", x=72, y=620)
+    form.choice(name="Berth", x=72, y=580, options=["North", "South"], value="South")
+    page.save()
+    writer = PdfWriter(clone_from=PdfReader(out))
+    writer.add_attachment("crew.csv", b"Name,Role\nKeel,master\nTarn,mate\n")
+    out = io.BytesIO()
+    writer.write(out)
     return out.getvalue()
 
 
@@ -220,6 +240,7 @@ GO = "package main\n\n// main opens the gate.\nfunc main() {}\n"
 def make_files():
     pdf, document = make_pdf(), make_docx()
     write("files", "handbook.pdf", pdf)
+    write("files", "form.pdf", make_form())
     for name, data in zip(("scanned-and-text.pdf", "scanned.pdf"), make_scan(pdf)):
         write("scans", name, data)
     write("files", "plan.docx", document)
