@@ -220,6 +220,10 @@ func oldOffice(src Source) (Format, error) {
 			return stream.format, nil
 		}
 	}
+	// The streams may be listed after the part of a file that a client looks at.
+	if format, known := formatOfName(src.FileName); known && (format == DOC || format == XLS || format == PPT) {
+		return format, nil
+	}
 	return "", unsupported("a compound file that is no DOC, XLS or PPT file", "save it as DOCX, XLSX or PPTX")
 }
 

@@ -14,7 +14,7 @@ func (p *pack) drawing(r relation) ([]block, error) {
 	}
 	root, err := tree(data)
 	if err != nil {
-		return nil, nil //nolint:nilerr // the rest of the document can be read without it
+		return nil, nil // the rest of the document can be read without it
 	}
 	switch r.kind {
 	case "diagramData":

@@ -39,7 +39,7 @@ var hostile = map[string]string{
 	"bomb.docx":            "content: is a DOCX file that is too large inside",
 	"empty.docx":           "content: is a DOCX file without text",
 	"password.docx":        "content: is an encrypted DOCX file",
-	"old.doc":              "content: is a compound file that is no DOC, XLS or PPT file, which cannot be read: save it as DOCX",
+	"old.doc":              "content: is a DOC file of Office before 2007, which cannot be read: save it as DOCX",
 	"missing-slide.pptx":   "content: is a broken PPTX file",
 	"broken-xml.xlsx":      "content: is a broken XLSX file",
 	"bomb.xlsx":            "content: is a",

@@ -151,6 +151,7 @@ func TestDetectText(t *testing.T) {
 		{"what is left of a PDF file", Source{ContentType: "text/plain", FileName: "a.txt", Content: []byte("%PDF-1.4")}, PDF},
 		{"a text that quotes the first line of a PDF file", Source{ContentType: "text/markdown", Content: []byte("The first line:\n\n%PDF-1.7\n")}, Markdown},
 		{"a text that begins like a bitmap", Source{Content: []byte("BMW is a maker of cars.")}, Text},
+		{"the beginning of an old Word file", Source{FileName: "a.doc", Content: []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00")}, DOC},
 		{"a structured suffix", Source{ContentType: "application/ld+json"}, JSON},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
