@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
@@ -68,6 +69,9 @@ func (p *pageReader) chars() ([]rune, error) {
 			return nil, err
 		}
 		chars[i] = rune(found.Unicode)
+		if i > 0 && utf16.IsSurrogate(chars[i-1]) { // PDFium gives some characters as two
+			chars[i-1], chars[i] = 0, utf16.DecodeRune(chars[i-1], chars[i])
+		}
 		if i > 0 && (chars[i-1] == 0x02 || chars[i-1] == 0xfffe) {
 			chars[i-1] = 0
 			if unicode.IsSpace(chars[i]) {
