@@ -104,15 +104,15 @@ func load(kept string) (result, error) {
 }
 
 func (r result) store(kept string) error {
-	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(kept), 0o750); err != nil {
 		return err
 	}
-	if err := os.WriteFile(kept+".txt", []byte(r.Text), 0o644); err != nil {
+	if err := os.WriteFile(kept+".txt", []byte(r.Text), 0o600); err != nil {
 		return err
 	}
 	about, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(kept+".json", about, 0o644)
+	return os.WriteFile(kept+".json", about, 0o600)
 }

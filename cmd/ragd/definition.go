@@ -70,7 +70,7 @@ func toJSON(raw []byte) ([]byte, error) {
 	case document == nil:
 		return nil, errors.New("is empty")
 	case !isObject:
-		return nil, errors.New("must be an object: lines such as description: ...")
+		return nil, errors.New("must be an object, with lines such as `description: Answers questions`")
 	}
 	return encoded, nil
 }

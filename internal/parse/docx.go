@@ -221,10 +221,9 @@ type openLink struct {
 
 // wordField is a field whose result is text.
 type wordField struct {
-	code   strings.Builder
-	in     *wordParagraph // where its result begins
-	at     int
-	result bool
+	code strings.Builder
+	in   *wordParagraph // where its result begins
+	at   int
 }
 
 func (w *wordReader) visit(token xml.Token, _ int) error {

@@ -384,7 +384,8 @@ func (r *rtfReader) word(word string, value int, has bool) {
 
 // begin makes the group a destination.
 func (r *rtfReader) begin(name string, to destination) {
-	if name == "title" && r.state.within != "info" || r.state.to == dropped && to != boxed && !(name == "ud" || name == "nesttableprops" || r.state.within == "info") {
+	hidden := r.state.to == dropped && to != boxed && name != "ud" && name != "nesttableprops" && r.state.within != "info"
+	if hidden || name == "title" && r.state.within != "info" {
 		return
 	}
 	if to == boxed && r.state.to == dropped && (name != "shptxt" || r.state.within != "shpinst") {

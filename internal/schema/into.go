@@ -124,7 +124,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 
 // scalar checks a text, a number or a truth value.
 func scalar(path string, t reflect.Type, value any) error {
-	ok := false
+	var ok bool
 	switch t.Kind() {
 	case reflect.String:
 		_, ok = value.(string)

@@ -89,7 +89,7 @@ func (c Config) Convert(ctx context.Context, content []byte, ending string) ([]b
 	defer os.RemoveAll(dir)
 	source := filepath.Join(dir, "file"+ending)
 	profile := filepath.Join(dir, "profile")
-	if err := errors.Join(os.WriteFile(source, content, 0o600), writeProfile(profile)); err != nil {
+	if err := errors.Join(os.WriteFile(source, content, 0o600), writeProfile(profile)); err != nil { //nolint:gosec // in a new directory
 		return nil, fault.Wrap(fault.Unavailable, err, "there is no directory for LibreOffice")
 	}
 	result := filepath.Join(dir, "out", "file."+kind.result)

@@ -182,7 +182,7 @@ func TestTheProgramEndsWithItsChild(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "slow")
 	note := program + ".pid"
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho $$ > "+note+"\nexec sleep 600\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho $$ > "+note+"\nexec sleep 600\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c := configOf(program)
