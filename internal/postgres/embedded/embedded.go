@@ -73,7 +73,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{lock: lock, log: cmp.Or(cfg.Logger, slog.Default()), done: make(chan struct{}), lingerWait: cmp.Or(cfg.lingerWait, lingerWait)}
 	if err := s.start(ctx, dir, cfg.Settings); err != nil {
-		_ = lock.Close()
+		_ = unlockDir(lock)
 		return nil, err
 	}
 	return s, nil
@@ -154,7 +154,7 @@ func (s *Server) Stop(ctx context.Context) error {
 			<-s.done
 		}
 	}
-	return errors.Join(err, ignoreClosed(s.lock.Close()))
+	return errors.Join(err, ignoreClosed(unlockDir(s.lock)))
 }
 
 // quitWait is how long an immediate shutdown may take before the server is killed.

@@ -40,3 +40,12 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// unlockDir unlocks the data directory. Closing the file alone would leave it locked for as long as
+// a process that is just being started has a copy of the file.
+func unlockDir(lock *os.File) error {
+	if conn, err := lock.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) { _ = syscall.Flock(int(fd), syscall.LOCK_UN) }) // closing it unlocks it too
+	}
+	return lock.Close()
+}
