@@ -21,13 +21,18 @@ type Citation struct {
 // marker matches the markers of citations, such as [1] and [2, 3].
 var marker = regexp.MustCompile(`\[\d{1,5}(?:\s?,\s?\d{1,5}){0,15}\]`)
 
+// openMarker matches a text that ends within what may become a marker.
+var openMarker = regexp.MustCompile(`\[[\d,\s]{0,160}$`)
+
 // quotation matches a quotation that ends before a marker.
-var quotation = regexp.MustCompile(`(?s)(?:"([^"]+)"|“([^”]+)”|«([^»]+)»)[\s.,;:]*$`)
+var quotation = regexp.MustCompile(`(?s)(?:"([^"]+)"|“([^”]+)”|«([^»]+)»)[\s.,;:[(]*$`)
 
 // WithoutMarkers returns an answer without the numbers of its citations.
 func WithoutMarkers(text string) string { return marker.ReplaceAllString(text, "") }
 
 const (
+	// maxMarkers is how many markers of an answer are checked; further ones are removed.
+	maxMarkers = 1000
 	// maxMarkerBytes is longer than any marker.
 	maxMarkerBytes = 160
 	// maxQuoteBytes bounds how far back a quotation before a marker is looked for.
@@ -42,7 +47,9 @@ type citer struct {
 	passages []Citation
 	pending  string // received and not yet passed on
 	text     strings.Builder
+	plain    map[int]string // passages as plain returns them, by number
 	cited    map[int]bool
+	markers  int
 	removed  int
 }
 
@@ -85,6 +92,9 @@ func (c *citer) checked(text string) string {
 		kept := c.keep(text[found[0]:found[1]], c.before(before))
 		if kept == "" {
 			before = strings.TrimRight(before, " ")
+			if openMarker.MatchString(c.before(before)) {
+				kept = "[?]" // what is around it would become a marker
+			}
 		}
 		write(before)
 		write(kept)
@@ -96,17 +106,24 @@ func (c *citer) checked(text string) string {
 
 // before returns the end of the answer so far with further text.
 func (c *citer) before(text string) string {
-	all := c.text.String() + text
-	return all[max(0, len(all)-maxQuoteBytes):]
+	if len(text) >= maxQuoteBytes {
+		return text[len(text)-maxQuoteBytes:]
+	}
+	said := c.text.String()
+	return said[max(0, len(said)+len(text)-maxQuoteBytes):] + text
 }
 
 // keep returns a marker with the numbers that hold, or "".
 func (c *citer) keep(marker, before string) string {
+	if c.markers++; c.markers > maxMarkers {
+		c.removed++
+		return ""
+	}
 	quote := quoted(before)
 	var kept []string
 	for number := range strings.SplitSeq(strings.Trim(marker, "[]"), ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(number))
-		if err != nil || n < 1 || n > len(c.passages) || quote != "" && !strings.Contains(plain(c.passages[n-1].Text), quote) {
+		if err != nil || n < 1 || n > len(c.passages) || quote != "" && !strings.Contains(c.passage(n), quote) {
 			c.removed++
 			continue
 		}
@@ -120,6 +137,19 @@ func (c *citer) keep(marker, before string) string {
 		return ""
 	}
 	return "[" + strings.Join(kept, ", ") + "]"
+}
+
+// passage returns a passage as plain does.
+func (c *citer) passage(number int) string {
+	text, ok := c.plain[number]
+	if !ok {
+		if c.plain == nil {
+			c.plain = map[int]string{}
+		}
+		text = plain(c.passages[number-1].Text)
+		c.plain[number] = text
+	}
+	return text
 }
 
 // quoted returns the quotation at the end of a text as plain returns it, or "".

@@ -43,7 +43,7 @@ type Answer struct {
 type Usage struct {
 	Steps        int     `json:"steps"` // turns of the model
 	ToolCalls    int     `json:"toolCalls"`
-	InputTokens  int     `json:"inputTokens"`
+	InputTokens  int     `json:"inputTokens"` // with those of agents that it asked
 	OutputTokens int     `json:"outputTokens"`
 	Cost         float64 `json:"cost"` // by the agent's prices
 	// RemovedCitations counts the numbers that were removed because no passage has them or because
@@ -139,14 +139,14 @@ type run struct {
 	bytes    int            // of the messages
 	calls    map[string]int // by tool and arguments
 	passages []Citation
-	usage    Usage
+	usage    Usage // without what spent has
+	spent    *spending
 	limits   Limits
 	schema   *schema.Schema
 }
 
 // Ask answers a question. The calls of tools have the rights of the caller. Answer.Usage is set even
-// if there is an error. Errors: NotFound for
-// an agent that the caller may not use; Invalid; Exhausted when a limit of the agent ends the run;
+// if there is an error. Errors: NotFound for an agent that the caller may not use; Invalid; Exhausted when a limit of the agent ends the run;
 // Deadline when it takes too long; Unavailable for an answer that does not fit the output schema;
 // those of llm.Client.Chat.
 func (s *Service) Ask(ctx context.Context, q Question) (Answer, error) {
@@ -166,13 +166,12 @@ func (s *Service) Ask(ctx context.Context, q Question) (Answer, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Duration(limits.Seconds)*time.Second)
 	defer cancel()
-	r := &run{service: s, agent: a, question: q, limits: limits, calls: map[string]int{}}
+	r := &run{service: s, agent: a, question: q, limits: limits, spent: newSpending(ctx, a.Name, limits), calls: map[string]int{}}
 	answer, err := r.answer(limited)
 	if err == nil {
 		return answer, nil
 	}
-	r.usage.Cost = r.agent.Prices.cost(llm.Usage{InputTokens: r.usage.InputTokens, OutputTokens: r.usage.OutputTokens})
-	answer = Answer{Usage: r.usage}
+	answer = Answer{Usage: r.used()}
 	if limited.Err() != nil && ctx.Err() == nil {
 		return answer, fault.New(fault.Deadline, "agent %q has not answered within %d seconds (limits.seconds)", a.Name, limits.Seconds)
 	}
@@ -217,7 +216,7 @@ func (r *run) within(ctx context.Context, caller *tenant.Request) context.Contex
 	changed.Bounds = changed.Bounds.Intersect(tenant.Bounds{Indexes: r.agent.Indexes})
 	changed.Bounds.Tools = r.names()
 	// Calls of a model differ each time, so that they must not share the key of a workflow's step.
-	return remote.WithIdempotencyKey(tenant.NewContext(ctx, &changed), "")
+	return withSpending(remote.WithIdempotencyKey(tenant.NewContext(ctx, &changed), ""), r.spent)
 }
 
 // unbound returns the context in which tools are looked up: what a tool calls in turn, which tells
@@ -348,21 +347,24 @@ func (r *run) count(reply llm.Reply) {
 	if used.InputTokens+used.OutputTokens == 0 && (reply.Text != "" || len(reply.Calls) > 0) {
 		used.InputTokens, used.OutputTokens = r.bytes/bytesPerToken, len(reply.Text)/bytesPerToken
 	}
-	r.usage.InputTokens += used.InputTokens
-	r.usage.OutputTokens += used.OutputTokens
+	r.spent.add(used, r.agent.Prices.cost(used))
+}
+
+// used returns the usage so far.
+func (r *run) used() Usage {
+	u := r.usage
+	u.InputTokens, u.OutputTokens, u.Cost = r.spent.sum()
+	return u
 }
 
 // checkLimits returns an error if no further step may be taken.
 func (r *run) checkLimits() error {
-	used := llm.Usage{InputTokens: r.usage.InputTokens, OutputTokens: r.usage.OutputTokens}
-	r.usage.Cost = r.agent.Prices.cost(used)
+	if err := r.spent.check(); err != nil {
+		return err
+	}
 	switch {
 	case r.usage.Steps >= r.limits.Steps:
 		return fault.New(fault.Exhausted, "agent %q has not answered within %d steps (limits.steps)", r.agent.Name, r.limits.Steps)
-	case used.InputTokens+used.OutputTokens >= r.limits.Tokens:
-		return fault.New(fault.Exhausted, "agent %q has not answered within %d tokens (limits.tokens)", r.agent.Name, r.limits.Tokens)
-	case r.limits.Cost > 0 && r.usage.Cost >= r.limits.Cost:
-		return fault.New(fault.Exhausted, "agent %q has not answered for a cost of %g (limits.cost)", r.agent.Name, r.limits.Cost)
 	case r.bytes > maxRunBytes:
 		return fault.New(fault.Exhausted, "agent %q has read more than %d bytes without an answer", r.agent.Name, maxRunBytes)
 	}
@@ -412,8 +414,7 @@ func (r *run) pass(text string) error {
 func (r *run) finish(reply llm.Reply, c *citer) (Answer, error) {
 	answer := Answer{Text: strings.TrimSpace(c.text.String()), Citations: c.citations()}
 	r.usage.RemovedCitations += c.removed
-	r.usage.Cost = r.agent.Prices.cost(llm.Usage{InputTokens: r.usage.InputTokens, OutputTokens: r.usage.OutputTokens})
-	answer.Usage = r.usage
+	answer.Usage = r.used()
 	if r.schema == nil {
 		return answer, nil
 	}

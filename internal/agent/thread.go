@@ -32,6 +32,7 @@ type ThreadMessage struct {
 // Limits of threads.
 const (
 	maxThreads        = 1000 // of a tenant; the one unused for longest is deleted
+	maxOwnThreads     = 200  // of one caller; likewise
 	maxThreadMessages = 40
 	maxThreadBytes    = 64 << 10 // of the texts of the messages
 )
@@ -86,6 +87,11 @@ func remember(ctx context.Context, h *tenant.Handle, agent, subject, id string, 
 			SELECT agent_name, $2, $3, $4 FROM ragd_shared.agents WHERE agent_name = $1
 			ON CONFLICT (tenant_id, agent_name, subject, thread_id) DO UPDATE SET messages = excluded.messages, updated_at = clock_timestamp()`,
 			agent, subject, id, raw); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `
+			DELETE FROM ragd_shared.agent_threads WHERE subject = $1 AND (agent_name, thread_id) IN (
+				SELECT agent_name, thread_id FROM ragd_shared.agent_threads WHERE subject = $1 ORDER BY updated_at DESC, agent_name, thread_id OFFSET $2)`, subject, maxOwnThreads); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `

@@ -87,6 +87,8 @@ type Reply struct {
 // Limits of one reply.
 const (
 	maxReplyBytes = 4 << 20
+	maxEventBytes = 64 << 20 // of all events of a stream
+	maxIDBytes    = 256      // of a call
 	maxCalls      = 128
 )
 
@@ -99,7 +101,7 @@ func (c *Client) Chat(ctx context.Context, chat Chat) (Reply, error) {
 	if err != nil {
 		return reply, err
 	}
-	key := turnKey{target.Config.BaseURL, target.Model, len(chat.Tools) > 0}
+	key := turnKey{chat.Tenant, target.Config.BaseURL, target.Model, len(chat.Tools) > 0}
 	known, _ := c.formats.Load(key)
 	from, _ := known.(format)
 	for f := from; f <= inText; f++ {
@@ -120,10 +122,10 @@ func (c *Client) Chat(ctx context.Context, chat Chat) (Reply, error) {
 }
 
 // turnKey identifies a model at an address, with or without tools: some servers accept a schema
-// only without them.
+// only without them. The schema of one tenant may be refused where that of another is accepted.
 type turnKey struct {
-	baseURL, model string
-	tools          bool
+	tenant, baseURL, model string
+	tools                  bool
 }
 
 // send sends the turn with one format of its answer.
@@ -148,7 +150,7 @@ func (chat Chat) send(ctx context.Context, target endpoint.Target, f format, rep
 			}
 			return err
 		}
-		reply.Text, reply.Calls, reply.Cut = s.text.String(), s.calls, s.finish == "length"
+		reply.Text, reply.Calls, reply.Cut = s.text.String(), s.toolCalls(), s.finish == "length"
 		return nil
 	})
 	if stopped != nil {
@@ -194,9 +196,9 @@ func (chat Chat) body(model string, f format) turnRequest {
 type stream struct {
 	onText  func(string) error
 	text    strings.Builder
-	calls   []ToolCall
-	indexes []int // of the calls
+	calls   []*callStream
 	bytes   int
+	events  int // bytes of all events
 	finish  string
 	usage   Usage
 	passed  bool  // a piece of the text
@@ -205,6 +207,9 @@ type stream struct {
 
 // add adds an event.
 func (s *stream) add(data []byte) error {
+	if s.events += len(data); s.events > maxEventBytes {
+		return endpoint.BadAnswer("a stream of more than %d bytes", maxEventBytes)
+	}
 	var chunk turnChunk
 	if err := json.Unmarshal(data, &chunk); err != nil {
 		return endpoint.BadAnswer("an event that is no JSON")
@@ -245,30 +250,46 @@ func (s *stream) addText(piece string) error {
 	return s.stopped
 }
 
+// callStream collects the pieces of a call.
+type callStream struct {
+	index           int
+	id              string
+	name, arguments strings.Builder
+}
+
 // addCall adds a piece of a call. Pieces of one call have the same index.
 func (s *stream) addCall(piece turnCall) error {
-	at := -1
-	for i, index := range s.indexes {
-		if piece.Index != nil && index == *piece.Index {
-			at = i
+	var call *callStream
+	for _, known := range s.calls {
+		if piece.Index != nil && known.index == *piece.Index {
+			call = known
 		}
 	}
-	if at < 0 {
+	if call == nil {
 		if len(s.calls) >= maxCalls {
 			return endpoint.BadAnswer("more than %d calls of tools", maxCalls)
 		}
-		at = len(s.calls)
-		index := at
+		call = &callStream{index: len(s.calls)}
 		if piece.Index != nil {
-			index = *piece.Index
+			call.index = *piece.Index
 		}
-		s.calls, s.indexes = append(s.calls, ToolCall{}), append(s.indexes, index)
+		s.calls = append(s.calls, call)
 	}
-	call := &s.calls[at]
-	call.ID = cmp.Or(call.ID, piece.ID)
-	call.Name += piece.Function.Name
-	call.Arguments += piece.Function.Arguments
+	if call.id = cmp.Or(call.id, piece.ID); len(call.id) > maxIDBytes {
+		return endpoint.BadAnswer("a call with an id of more than %d bytes", maxIDBytes)
+	}
+	call.name.WriteString(piece.Function.Name)
+	call.arguments.WriteString(piece.Function.Arguments)
 	return s.grow(len(piece.Function.Name) + len(piece.Function.Arguments))
+}
+
+// toolCalls returns the calls once the stream has ended.
+func (s *stream) toolCalls() []ToolCall {
+	var calls []ToolCall
+	for i, c := range s.calls {
+		calls = append(calls, ToolCall{ID: cmp.Or(c.id, fmt.Sprintf("call_%d", i+1)), Name: c.name.String(), Arguments: c.arguments.String()})
+	}
+	return calls
 }
 
 func (s *stream) grow(by int) error {
@@ -288,9 +309,6 @@ func (s *stream) end() error {
 	}
 	if len(s.calls) == 0 && strings.TrimSpace(s.text.String()) == "" {
 		return endpoint.BadAnswer("an empty answer")
-	}
-	for i := range s.calls {
-		s.calls[i].ID = cmp.Or(s.calls[i].ID, fmt.Sprintf("call_%d", i+1))
 	}
 	return nil
 }

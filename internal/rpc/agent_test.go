@@ -195,6 +195,31 @@ func TestEndpointsThatCountNoTokens(t *testing.T) {
 	}
 }
 
+// What the agents take that an agent asks counts towards its own limits.
+func TestTokensOfInnerAgentsCount(t *testing.T) {
+	t.Parallel()
+	_, ai, acme, _ := agents(t)
+	createAgent(t, acme, "inner", `{"description": "x", "model": "openai/m", "instructions": "inner", "tools": [], "prices": {"input": 1}}`)
+	createAgent(t, acme, "outer", `{"description": "x", "model": "openai/m", "tools": ["ask_inner"], "limits": {"tokens": 100000, "steps": 10}}`)
+	small := map[string]any{"prompt_tokens": 10, "completion_tokens": 10}
+	ai.Turn = func(c modelserver.Chat) modelserver.Turn {
+		switch n := len(c.Results()); {
+		case strings.HasPrefix(c.System, "inner"):
+			return modelserver.Turn{Text: "inner", Usage: map[string]any{"prompt_tokens": 60_000, "completion_tokens": 0}}
+		case n == 0 || strings.Contains(c.User, "more"):
+			return modelserver.Turn{Calls: []modelserver.Call{{Name: "ask_inner", Arguments: fmt.Sprintf(`{"message": "question %d"}`, n)}}, Usage: small}
+		}
+		return modelserver.Turn{Text: "done", Usage: small}
+	}
+	answer, err := askAgent(t.Context(), acme, "outer", "Once")
+	if u := answer.GetUsage(); err != nil || u.GetInputTokens() != 60_020 || u.GetOutputTokens() != 20 || u.GetCost() != 0.06 {
+		t.Errorf("%v, %v", u, err)
+	}
+	if _, err := askAgent(t.Context(), acme, "outer", "Once more"); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), "limits.tokens") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // The agent of the reference chooses its instructions, model and tools by tier and language.
 func TestAgentsByTierAndLanguage(t *testing.T) {
 	t.Parallel()

@@ -183,7 +183,7 @@ func (x *execution) save(ctx context.Context, s StepRun) error {
 	if tooMany {
 		return fault.New(fault.Exhausted, "a run may have %d steps, those of each item included", maxRunSteps)
 	}
-	if err := admission.Grow(ctx, memoryFactor*int64(len(s.Input)+len(s.Output))); err != nil {
+	if err := admission.Grow(ctx, memoryFactor*int64(s.added())); err != nil {
 		return err
 	}
 	if err := saveStep(ctx, x.handle, x.runID, s); err != nil {

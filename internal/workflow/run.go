@@ -64,6 +64,7 @@ type StepRun struct {
 const (
 	maxRuns        = 1000 // of a tenant that are kept; the oldest that have ended are deleted
 	maxOpenRuns    = 500  // of a tenant that have not ended
+	maxOwnRuns     = 400  // of them, those of one caller
 	keepRuns       = 30 * 24 * time.Hour
 	maxInputBytes  = 1 << 20
 	maxOutputBytes = 1 << 20  // of a step or a run

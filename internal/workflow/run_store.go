@@ -31,6 +31,13 @@ func insertRun(ctx context.Context, h *tenant.Handle, queue *job.Queue, r Run, a
 		if err != nil {
 			return err
 		}
+		own, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.workflow_runs WHERE status IN ('queued', 'running', 'waiting') AND subject = $1`, r.Subject)
+		if err != nil {
+			return err
+		}
+		if own >= maxOwnRuns {
+			return fault.Retry(30*time.Second, "a caller may have %d runs that have not ended: wait, or cancel some", maxOwnRuns)
+		}
 		if open >= maxOpenRuns {
 			return fault.Retry(30*time.Second, "a tenant may have %d runs that have not ended: wait, or cancel some", maxOpenRuns)
 		}
@@ -118,13 +125,21 @@ func begin(ctx context.Context, h *tenant.Handle, id string) error {
 	return err
 }
 
+// added returns how many bytes a change of the step adds to its run.
+func (s StepRun) added() int {
+	switch s.Status {
+	case Succeeded:
+		return len(s.Output)
+	case Waiting:
+		return len(s.Input) + len(s.Message) + len(s.Schema)
+	}
+	return len(s.Input)
+}
+
 // saveStep stores the state of a step of a running run. Errors: job.ErrEnded when the run is no
 // longer running; Exhausted when it has too many bytes.
 func saveStep(ctx context.Context, h *tenant.Handle, id string, s StepRun) error {
-	size := len(s.Input)
-	if s.Status == Succeeded {
-		size = len(s.Output)
-	}
+	size := s.added()
 	total, err := tenant.Values[int64](ctx, h, `
 		WITH changed AS (
 			UPDATE ragd_shared.workflow_runs SET changes = changes + 1, bytes = bytes + $3, updated_at = now()

@@ -153,7 +153,7 @@ func (s *Service) steps(ctx context.Context, h *tenant.Handle, id string, reques
 	x := &execution{service: s, handle: h, runID: id, context: contextOf(request), done: map[string]StepRun{}}
 	for _, step := range recorded {
 		x.done[step.Path] = step
-		if err := admission.Grow(ctx, memoryFactor*int64(len(step.Input)+len(step.Output))); err != nil {
+		if err := admission.Grow(ctx, memoryFactor*int64(len(step.Input)+len(step.Output)+len(step.Message)+len(step.Schema))); err != nil {
 			return storeError{err}
 		}
 	}
