@@ -37,19 +37,20 @@ func TestEvalAnswers(t *testing.T) {
 {"id": "dogs", "text": "What do dogs pay?", "unanswerable": true}`)); !strings.Contains(set, "questions 2") {
 		t.Fatal(set)
 	}
-	cats := "They pay the tax: five coins [1]."
-	ai.Turn = func(c modelserver.Chat) modelserver.Turn {
-		switch {
-		case c.Model == "judge" && strings.Contains(c.User, "dogs"):
-			return modelserver.Turn{Text: `{"analysis": "a", "declined": true}`}
-		case c.Model == "judge":
-			return modelserver.Turn{Text: `{"analysis": "the coins are right", "declined": false, "correctness": 1, "faithfulness": 0.5}`}
-		case len(c.Results()) == 0:
-			return modelserver.Turn{Calls: []modelserver.Call{{Name: "vector_query", Arguments: `{"queryText": "tax"}`}}}
-		case strings.Contains(c.User, "dogs"):
-			return modelserver.Turn{Text: "The documents do not say."}
+	says := func(cats string) func(modelserver.Chat) modelserver.Turn {
+		return func(c modelserver.Chat) modelserver.Turn {
+			switch {
+			case c.Model == "judge" && strings.Contains(c.User, "dogs"):
+				return modelserver.Turn{Text: `{"analysis": "a", "declined": true}`}
+			case c.Model == "judge":
+				return modelserver.Turn{Text: `{"analysis": "the coins are right", "declined": false, "correctness": 1, "faithfulness": 0.5}`}
+			case len(c.Results()) == 0:
+				return modelserver.Turn{Calls: []modelserver.Call{{Name: "vector_query", Arguments: `{"queryText": "tax"}`}}}
+			case strings.Contains(c.User, "dogs"):
+				return modelserver.Turn{Text: "The documents do not say."}
+			}
+			return modelserver.Turn{Text: cats}
 		}
-		return modelserver.Turn{Text: cats}
 	}
 	has := func(got string, parts ...string) {
 		t.Helper()
@@ -59,10 +60,11 @@ func TestEvalAnswers(t *testing.T) {
 			}
 		}
 	}
+	ai.SetTurn(says("They pay the tax: five coins [1]."))
 	first := flat("eval", "--answers", "--agent", "lawyer", "--set", "laws", "--judge", "openai/judge", "--label", "one")
 	has(first, "label one", "settings agent lawyer, judge openai/judge", "questions 2, of which 1 unanswerable", "status succeeded", "4 steps, 2 calls of tools", "judge: 2 calls",
 		"correctness 1.000", "exactMatch 0.000", "f1 0.571", "faithfulness 0.500", "citationRecall 1.000", "declinedUnanswerable 1.000", "failed 0.000", "tokens ", "cost ")
-	cats = "Five coins [1]."
+	ai.SetTurn(says("Five coins [1]."))
 	second := flat("eval", "--answers", "--agent", "lawyer", "--set", "laws", "--judge", "openai/judge", "--declines", "^The documents")
 	has(second, "exactMatch 1.000", "f1 1.000", `declines "^The documents"`)
 	has(flat("eval", "runs", "laws"), "correctness 1.000, f1 0.571", "agent lawyer")
@@ -103,7 +105,7 @@ func TestAnEvaluationOfAnAgentGoesOnAlthoughRagdIsKilled(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]int{}
 	reached, killed := make(chan struct{}), make(chan struct{})
-	ai.Turn = func(c modelserver.Chat) modelserver.Turn {
+	ai.SetTurn(func(c modelserver.Chat) modelserver.Turn {
 		mu.Lock()
 		asked[c.User]++
 		n := asked[c.User]
@@ -113,7 +115,7 @@ func TestAnEvaluationOfAnAgentGoesOnAlthoughRagdIsKilled(t *testing.T) {
 			<-killed
 		}
 		return modelserver.Turn{Text: "nothing"}
-	}
+	})
 	h := newHome(t, "RAGD_OPENAI_BASE_URL="+ai.URL+"/v1", "RAGD_OPENAI_API_KEY="+modelserver.Key, "RAGD_OPENAI_MODELS=*")
 	service := h.serve()
 	var questions strings.Builder

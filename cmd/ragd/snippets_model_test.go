@@ -34,7 +34,7 @@ type docAnswer struct {
 func newDocModel(t *testing.T) *docModel {
 	server := modelserver.New(t)
 	m := &docModel{t: t, url: server.URL + "/v1"}
-	server.Turn = m.turn
+	server.SetTurn(m.turn)
 	return m
 }
 

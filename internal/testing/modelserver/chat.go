@@ -84,8 +84,11 @@ func messageOf(message map[string]any) (said Message) {
 func (s *Server) completions(r Request) any {
 	c := chatOf(r)
 	var turn Turn
-	if s.Turn != nil {
-		turn = s.Turn(c)
+	s.mu.Lock()
+	answer := s.Turn
+	s.mu.Unlock()
+	if answer != nil {
+		turn = answer(c)
 	} else {
 		turn.Text = s.Chat(c)
 	}

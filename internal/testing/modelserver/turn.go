@@ -32,13 +32,20 @@ type Call struct{ Name, Arguments string }
 func (s *Server) Script(turns ...Turn) {
 	var mu sync.Mutex
 	next := 0
-	s.Turn = func(Chat) Turn {
+	s.SetTurn(func(Chat) Turn {
 		mu.Lock()
 		defer mu.Unlock()
 		turn := turns[min(next, len(turns)-1)]
 		next++
 		return turn
-	}
+	})
+}
+
+// SetTurn sets the field Turn while a service may call the server.
+func (s *Server) SetTurn(turn func(Chat) Turn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Turn = turn
 }
 
 func (t Turn) finish() string {
