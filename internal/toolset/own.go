@@ -165,7 +165,7 @@ func newRunnerTool(made *ragdv1.Tool, runner Runner) (*tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = t.takeInput(); err != nil {
+	if t.input, err = toolschema.Foreign(t.definition.InputSchema); err != nil {
 		return nil, err
 	}
 	t.arguments, err = newGivenArguments(t.input)
@@ -176,8 +176,8 @@ func newRunnerTool(made *ragdv1.Tool, runner Runner) (*tool, error) {
 	return t, err
 }
 
-// takeInput reads the input schema of a tool that is not the service's own. Models are shown it
-// without what client libraries cannot convert.
+// takeInput reads the input schema of a tool of a Source. Models are shown it without what client
+// libraries cannot convert. The schemas of tools that a tenant has written are shown as they are.
 func (t *tool) takeInput() (err error) {
 	d := &t.definition
 	if t.input, err = toolschema.Foreign(d.InputSchema); err != nil {
