@@ -28,6 +28,7 @@ build: ## build bin/ragd
 .PHONY: test
 test: deps ## run all tests against a real PostgreSQL, with the race detector
 	hack/test-tools.sh
+	go test -count=1 ./internal/parse/pdftext # compiles PDFium for the children of the tests, which have too little memory for it with the race detector
 	go test -race -timeout 20m ./...
 
 .PHONY: test-containers
