@@ -16,7 +16,7 @@ import (
 
 const (
 	// recheckEvery is the interval between checks of the credential that started a run.
-	recheckEvery = 10 * time.Second
+	recheckEvery = 5 * time.Second
 	// busyPause is how long a run waits while too many of its tenant run on this instance.
 	busyPause = 300 * time.Millisecond
 	// endTimeout bounds the time in which the end of a run is stored.
