@@ -171,19 +171,7 @@ func checkInstructions(field, text string) error {
 	if err := textlimit.Check(field, text, maxInstructionsBytes); err != nil {
 		return err
 	}
-	parsed, err := template.Parse(field, text)
-	if err != nil {
-		return err
-	}
-	for _, path := range parsed.Paths() {
-		switch root, _, _ := strings.Cut(path, "."); root {
-		case "arguments":
-			return fault.Field(field, "has the placeholder {{%s}}, but instructions have no arguments", path)
-		case "secrets":
-			return fault.Field(field, "has the placeholder {{%s}}: instructions cannot show secrets", path)
-		}
-	}
-	return nil
+	return template.CheckInstructions(field, text)
 }
 
 func (a *Agent) checkNames() error {

@@ -11,7 +11,6 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/agent"
 	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/jsonmessage"
 )
 
 // CreateAgent implements AgentService.
@@ -28,11 +27,7 @@ func agentDefinition(definition *structpb.Struct) ([]byte, error) {
 	if definition == nil {
 		return nil, fault.Field("definition", "is missing")
 	}
-	raw, err := jsonmessage.Append(nil, definition)
-	if err != nil {
-		return nil, fmt.Errorf("write a definition: %w", err)
-	}
-	return raw, nil
+	return objectJSON(definition)
 }
 
 // GetAgent implements AgentService.

@@ -135,27 +135,11 @@ func (s *Server) checkTexts() error {
 			return err
 		}
 	}
-	if err := checkInstructions(s.Instructions); err != nil {
+	if err := template.CheckInstructions("instructions", s.Instructions); err != nil {
 		return err
 	}
 	if versionRange.MatchString(s.Version) || s.Version == "latest" {
 		return fault.Field("version", "must be one version such as 1.2.0, not a range, got %q", s.Version)
-	}
-	return nil
-}
-
-func checkInstructions(text string) error {
-	parsed, err := template.Parse("instructions", text)
-	if err != nil {
-		return err
-	}
-	for _, path := range parsed.Paths() {
-		switch root, _, _ := strings.Cut(path, "."); root {
-		case "arguments":
-			return fault.Field("instructions", "has the placeholder {{%s}}, but instructions have no arguments", path)
-		case "secrets":
-			return fault.Field("instructions", "has the placeholder {{%s}}: instructions cannot show secrets", path)
-		}
 	}
 	return nil
 }

@@ -7,7 +7,6 @@
 package libreoffice
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Config are the settings of Convert. Resolve prepares it for another process.
@@ -113,7 +113,7 @@ func (c Config) run(ctx context.Context, dir string, arguments ...string) error 
 	cmd := exec.CommandContext(ctx, c.Program, arguments...)
 	cmd.Dir = dir
 	cmd.Env = []string{"HOME=" + dir, "TMPDIR=" + dir, "SAL_USE_VCLPLUGIN=svp", "SAL_DISABLE_OPENCL=1", "LC_ALL=C.UTF-8"}
-	note := &bounded{most: maxNoteBytes}
+	note := &textlimit.Head{Most: maxNoteBytes}
 	cmd.Stderr = note
 	isolate(cmd, c.Isolated)
 	runtime.LockOSThread() // the program ends with the thread that has started it
@@ -182,16 +182,4 @@ func removeStale(now time.Time) {
 			_ = os.RemoveAll(dir) // another process may remove it too
 		}
 	}
-}
-
-// bounded keeps the first bytes of what is written to it.
-type bounded struct {
-	bytes.Buffer
-
-	most int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), max(0, b.most-b.Len()))])
-	return len(p), nil
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Config are the settings of an Engine. Resolve prepares it for another process.
@@ -36,7 +37,6 @@ type Config struct {
 const (
 	pictureTimeout = 2 * time.Minute
 	maxTextBytes   = 4 << 20
-	maxNoteBytes   = 4 << 10
 )
 
 // Engine recognizes characters. Not safe for concurrent use.
@@ -113,8 +113,8 @@ func (e *Engine) program(ctx context.Context, picture []byte, _ string) (string,
 	cmd := exec.CommandContext(ctx, e.config.Engine, "stdin", "stdout", "-l", strings.Join(e.config.Languages, "+"))
 	cmd.Env = []string{"OMP_THREAD_LIMIT=1"} // pages of several files run beside each other
 	cmd.Stdin = bytes.NewReader(picture)
-	text, note := &bounded{most: maxTextBytes}, &bounded{most: maxNoteBytes}
-	cmd.Stdout, cmd.Stderr = text, note
+	text := &textlimit.Head{Most: maxTextBytes}
+	cmd.Stdout = text
 	runtime.LockOSThread() // the program ends with the thread that has started it
 	defer runtime.UnlockOSThread()
 	endWithParent(cmd)
@@ -155,16 +155,4 @@ func (e *Engine) endpoint(ctx context.Context, picture []byte, mediaType string)
 		return "", fault.Wrap(fault.Unavailable, err, "the endpoint that recognizes characters broke off")
 	}
 	return string(text), nil
-}
-
-// bounded keeps the first bytes of what is written to it.
-type bounded struct {
-	bytes.Buffer
-
-	most int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), max(0, b.most-b.Len()))])
-	return len(p), nil
 }
