@@ -24,6 +24,10 @@ deps: ## install PostgreSQL and pgvector if they are missing
 build: ## build bin/ragd
 	go build -trimpath -o bin/ragd ./cmd/ragd
 
+.PHONY: console
+console: ## build the web page into internal/console/dist, which `make build` embeds; installs Node.js if it is missing
+	hack/console.sh
+
 # In CI (the variable CI is set) a missing database fails the tests; elsewhere they are skipped.
 .PHONY: test
 test: deps ## run all tests against a real PostgreSQL, with the race detector

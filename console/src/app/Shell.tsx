@@ -1,0 +1,88 @@
+import { ActionIcon, Burger, Button, Menu, Text, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconLogout, IconMoon, IconSun, IconUserCircle } from "@tabler/icons-react";
+import { useEffect, type ReactNode } from "react";
+import { NavLink, useLocation } from "react-router";
+import { Mark } from "./Mark";
+import { links, type Link } from "./navigation";
+import { useSession } from "./session";
+import { TenantSelect } from "./TenantSelect";
+import classes from "./Shell.module.css";
+
+/** Shell is what surrounds every screen: the bar at the top and the navigation. */
+export function Shell({ children }: { children: ReactNode }) {
+  const [open, menu] = useDisclosure(false);
+  const { pathname } = useLocation();
+  const close = menu.close;
+  useEffect(close, [pathname, close]);
+  return (
+    <div className={classes.shell}>
+      <a className={classes.skip} href="#content">Skip to the content</a>
+      <header className={classes.bar}>
+        <Burger className={classes.burger} opened={open} onClick={menu.toggle} size="sm" aria-label="Navigation" aria-expanded={open} />
+        <NavLink to="/" className={classes.brand}><Mark /> ragd</NavLink>
+        <div className={classes.spacer} />
+        <TenantSelect />
+        <Scheme />
+        <Who />
+      </header>
+      <Navigation open={open} />
+      <main id="content" className={classes.content} tabIndex={-1}>{children}</main>
+    </div>
+  );
+}
+
+function Navigation({ open }: { open: boolean }) {
+  const session = useSession();
+  const { pathname } = useLocation();
+  const active = (link: Link) => [link.to, ...(link.also ?? [])].some((to) => pathname === to || (to !== "/" && pathname.startsWith(`${to}/`)));
+  return (
+    <nav className={classes.nav} data-open={open || undefined} aria-label="Main">
+      {links.map((group) => {
+        const shown = group.links.filter((link) => link.allowed?.(session) ?? true);
+        return (
+          <div key={group.label} className={classes.group}>
+            <div className={classes.label}>{group.label}</div>
+            {shown.map((link) => (
+              <NavLink key={link.to} to={link.to} className={classes.link} data-active={active(link) || undefined} aria-current={active(link) ? "page" : undefined}>
+                <link.icon size={18} stroke={1.6} aria-hidden /> {link.label}
+              </NavLink>
+            ))}
+          </div>
+        );
+      })}
+      <Text className={classes.version} size="xs" c="dimmed">ragd {session.info.version}</Text>
+    </nav>
+  );
+}
+
+function Scheme() {
+  const { setColorScheme } = useMantineColorScheme();
+  const scheme = useComputedColorScheme("light");
+  const other = scheme === "light" ? "dark" : "light";
+  return (
+    <Tooltip label={`Use ${other} colours`}>
+      <ActionIcon variant="subtle" color="gray" size="lg" onClick={() => setColorScheme(other)} aria-label={`Use ${other} colours`}>
+        {scheme === "light" ? <IconMoon size={18} /> : <IconSun size={18} />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function Who() {
+  const session = useSession();
+  return (
+    <Menu position="bottom-end" withArrow>
+      <Menu.Target>
+        <Button variant="subtle" color="gray" size="compact-md" px={6} aria-label="Your access"><IconUserCircle size={20} /></Button>
+      </Menu.Target>
+      <Menu.Dropdown maw={320}>
+        <Menu.Label>Signed in as</Menu.Label>
+        <Text px="sm" size="sm" style={{ overflowWrap: "anywhere" }}>{session.who.subject}</Text>
+        <Text px="sm" pb="xs" size="xs" c="dimmed">{session.who.scopes.join(", ")}{session.who.filtered && "; sees only documents that match its filter"}</Text>
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void session.signOut()}>Sign out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

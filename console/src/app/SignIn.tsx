@@ -1,0 +1,82 @@
+import { Alert, Anchor, Button, Divider, Loader, PasswordInput, Stack, Text, Title } from "@mantine/core";
+import { useEffect, useRef, useState, type FormEvent } from "react";
+import { Code } from "@/ui/Code";
+import { Mark } from "./Mark";
+import type { SessionInfo } from "./session";
+import classes from "./SignIn.module.css";
+
+async function post(path: string, body: unknown): Promise<string> {
+  const response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  if (response.ok) return "";
+  const error = (await response.json().catch(() => ({}))) as { message?: string };
+  return error.message ?? `The service answered ${response.status}.`;
+}
+
+/** takeLink returns the one-time link in the page's address, and removes it from there. */
+function takeLink(): string {
+  const link = new URLSearchParams(window.location.hash.slice(1)).get("link") ?? "";
+  if (link) window.history.replaceState(null, "", "/");
+  return link;
+}
+
+/** SignIn asks for an API key, or sends the visitor to an authorization server. */
+export function SignIn({ info, ended, onSignedIn }: { info: SessionInfo; ended: boolean; onSignedIn: () => void }) {
+  const [key, setKey] = useState("");
+  const [error, setError] = useState("");
+  const [busy, setBusy] = useState(false);
+  const link = useRef<string | null>(null);
+
+  async function signIn(path: string, body: unknown) {
+    setBusy(true);
+    const problem = await post(path, body).catch(() => "The service does not answer.");
+    setBusy(false);
+    setError(problem);
+    if (!problem) onSignedIn();
+  }
+  useEffect(() => {
+    if (link.current !== null) return; // a link works once
+    link.current = takeLink();
+    if (link.current) void signIn("/console/links/redeem", { link: link.current });
+  });
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    void signIn("/console/session", { key: key.trim() });
+  }
+  const here = window.location.pathname + window.location.search;
+  return (
+    <main className={classes.page}>
+      <Stack className={classes.panel} gap="md">
+        <Stack gap={4} align="flex-start">
+          <Mark size={40} />
+          <Title order={1}>Sign in to ragd</Title>
+          <Text c="dimmed" size="sm">{window.location.host}</Text>
+        </Stack>
+        {ended && <Alert color="yellow" title="The session has ended">Sign in again; you return to the same page.</Alert>}
+        {error && <Alert color="red" role="alert" title="Not signed in">{error}</Alert>}
+        <form onSubmit={submit}>
+          <Stack gap="sm">
+            <PasswordInput label="API key" name="key" autoComplete="current-password" placeholder="ragd_..." value={key} onChange={(event) => setKey(event.currentTarget.value)} data-autofocus required />
+            <Button type="submit" disabled={key.trim() === "" || busy} leftSection={busy ? <Loader size="xs" /> : undefined}>Sign in</Button>
+          </Stack>
+        </form>
+        {info.issuers.length > 0 && <Divider label="or" />}
+        {info.issuers.map((issuer) => (
+          <Button key={issuer.name} component="a" variant="default" href={`/console/oauth/start?issuer=${encodeURIComponent(issuer.name)}&return=${encodeURIComponent(here)}`}>
+            Sign in with {issuer.name}
+          </Button>
+        ))}
+        <Divider />
+        <Stack gap={6}>
+          <Text size="sm">On the machine of the service, this opens the console signed in:</Text>
+          <Code text="ragd console" />
+          <Text size="sm">A key for somebody else:</Text>
+          <Code text="ragd key create --name console --scopes read" />
+          <Text size="sm" c="dimmed">
+            The key stays in a session of the service, never in the browser. <Anchor size="sm" href="https://github.com/ragdhq/ragd/blob/main/docs/how-to/console.md">How the console signs in</Anchor>
+          </Text>
+        </Stack>
+      </Stack>
+    </main>
+  );
+}

@@ -1,0 +1,108 @@
+import { createClient } from "@connectrpc/connect";
+import { useQueryClient } from "@tanstack/react-query";
+import { createContext, useContext, useEffect, useRef, useState, type ReactNode } from "react";
+import { EventService, type Event } from "@/gen/ragd/v1/event_pb";
+import { useSession } from "./session";
+import { transport } from "./transport";
+
+type Listener = (event: Event) => void;
+
+interface Stream {
+  connected: boolean;
+  listen(listener: Listener): () => void;
+}
+
+const Context = createContext<Stream>({ connected: false, listen: () => () => {} });
+
+/** services are the services whose answers an event of a kind makes out of date. */
+const services: Record<string, string[]> = {
+  document: ["ragd.v1.DocumentService", "ragd.v1.IndexService"],
+  job: ["ragd.v1.DocumentService", "ragd.v1.IndexService"],
+  index: ["ragd.v1.IndexService"],
+  tools: ["ragd.v1.ToolService"],
+  prompts: ["ragd.v1.PromptService"],
+  server: ["ragd.v1.ServerService"],
+  context: ["ragd.v1.ContextService"],
+  hook: ["ragd.v1.HookService"],
+  key: ["ragd.v1.TenantService"],
+};
+
+/** settle is how long events are collected before queries are asked again, in ms. */
+const settle = 400;
+
+/**
+ * Live follows the tenant's events in one stream for the whole page, and asks queries again whose
+ * answers the events have made out of date. It connects again, with a growing pause.
+ */
+export function Live({ children }: { children: ReactNode }) {
+  const client = useQueryClient();
+  const { tenant, canRead } = useSession();
+  const listeners = useRef(new Set<Listener>());
+  const [connected, setConnected] = useState(false);
+
+  useEffect(() => {
+    if (!tenant || !canRead) return;
+    const stop = new AbortController();
+    const stale = new Set<string>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const refresh = () => {
+      timer = undefined;
+      const names = new Set(stale);
+      stale.clear();
+      void client.invalidateQueries({ predicate: ({ queryKey }) => names.has(serviceOf(queryKey)) });
+    };
+    const take = (event: Event) => {
+      for (const listener of listeners.current) listener(event);
+      for (const name of services[event.type.split(".")[0] ?? ""] ?? []) stale.add(name);
+      if (stale.size > 0) timer ??= setTimeout(refresh, settle);
+    };
+    void follow(take, setConnected, stop.signal);
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+      setConnected(false);
+    };
+  }, [client, tenant, canRead]);
+
+  const listen = (listener: Listener) => {
+    listeners.current.add(listener);
+    return () => void listeners.current.delete(listener);
+  };
+  return <Context.Provider value={{ connected, listen }}>{children}</Context.Provider>;
+}
+
+/** useLive calls the listener for every event while the component is shown, and returns whether the stream is connected. */
+export function useLive(listener?: Listener): boolean {
+  const stream = useContext(Context);
+  const current = useRef(listener);
+  current.current = listener;
+  const { listen } = stream;
+  useEffect(() => listen((event) => current.current?.(event)), []); // eslint-disable-line
+  return stream.connected;
+}
+
+/** serviceOf returns the service of a query's key, as connect-query writes it. */
+function serviceOf(key: readonly unknown[]): string {
+  const rpc = key[1] as { serviceName?: string } | undefined;
+  return key[0] === "connect-query" ? (rpc?.serviceName ?? "") : "";
+}
+
+async function follow(take: Listener, setConnected: (connected: boolean) => void, signal: AbortSignal) {
+  const events = createClient(EventService, transport);
+  let cursor = "";
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      for await (const message of events.watchEvents({ cursor }, { signal })) {
+        setConnected(true);
+        failures = 0;
+        if (message.cursor) cursor = message.cursor;
+        if (message.event) take(message.event);
+      }
+    } catch {
+      if (failures > 1) cursor = ""; // it may be too old
+    }
+    if (signal.aborted) return;
+    setConnected(false);
+    await new Promise((resolve) => setTimeout(resolve, Math.min(1000 * 2 ** failures, 30_000)));
+  }
+}

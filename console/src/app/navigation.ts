@@ -1,0 +1,49 @@
+import {
+  IconAffiliate, IconBooks, IconBuildingCommunity, IconKey, IconListCheck, IconMessageSearch, IconPlayerPlay,
+  IconRobot, IconRouteAltLeft, IconTestPipe, IconTool, IconWebhook, type Icon,
+} from "@tabler/icons-react";
+import type { Session } from "./session";
+
+/** Link is an entry of the navigation. */
+export interface Link {
+  to: string;
+  label: string;
+  icon: Icon;
+  /** Whether the visitor may use the page. Default: everybody with a tenant. */
+  allowed?: (session: Session) => boolean;
+  /** Other addresses that belong to the entry. */
+  also?: string[];
+}
+
+const admin = (session: Session) => session.isAdmin;
+
+/** links are the entries of the navigation, in groups. */
+export const links: { label: string; links: Link[] }[] = [
+  {
+    label: "Search",
+    links: [
+      { to: "/", label: "Indexes", icon: IconBooks, also: ["/indexes"] },
+      { to: "/ask", label: "Ask", icon: IconMessageSearch },
+      { to: "/graph", label: "Graph", icon: IconAffiliate },
+      { to: "/evaluate", label: "Evaluate", icon: IconTestPipe },
+    ],
+  },
+  {
+    label: "Build",
+    links: [
+      { to: "/agents", label: "Agents", icon: IconRobot },
+      { to: "/workflows", label: "Workflows", icon: IconRouteAltLeft },
+      { to: "/tools", label: "Tools and servers", icon: IconTool, also: ["/servers", "/prompts"] },
+      { to: "/hooks", label: "Hooks", icon: IconWebhook, allowed: admin },
+    ],
+  },
+  {
+    label: "Operate",
+    links: [
+      { to: "/jobs", label: "Jobs", icon: IconListCheck },
+      { to: "/activity", label: "Activity", icon: IconPlayerPlay },
+      { to: "/keys", label: "Keys and access", icon: IconKey, allowed: admin },
+      { to: "/tenants", label: "Tenants", icon: IconBuildingCommunity, allowed: (session) => session.operator },
+    ],
+  },
+];

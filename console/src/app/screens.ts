@@ -1,0 +1,12 @@
+import { lazy, type ComponentType } from "react";
+
+/** Screen is a page of the console: its address, and the component, which is loaded when it is shown first. */
+interface Screen {
+  path: string;
+  Screen: ComponentType;
+}
+
+/** screens are all pages. Each has a folder of its own below screens/. */
+export const screens: Screen[] = [
+  { path: "/", Screen: lazy(() => import("@/screens/home/Home")) },
+];

@@ -1,0 +1,57 @@
+import { createTheme, type ConvertCSSVariablesInput, type MantineColorsTuple, type MantineTheme } from "@mantine/core";
+
+const tide: MantineColorsTuple = [
+  "#eaf6f3", "#d7ebe6", "#acd6cc", "#7ec0b1", "#59ae9b", "#41a38d", "#2f8f7a", "#2b6a5f", "#1f554b", "#123f37",
+];
+
+/** theme is the look of the console: one accent, square-ish corners, the system's fonts. */
+export const theme = createTheme({
+  primaryColor: "tide",
+  primaryShade: { light: 7, dark: 7 },
+  colors: { tide },
+  defaultRadius: "sm",
+  fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Helvetica Neue', sans-serif",
+  fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace",
+  headings: { fontWeight: "600", sizes: { h1: { fontSize: "1.5rem" }, h2: { fontSize: "1.15rem" }, h3: { fontSize: "1rem" } } },
+  cursorType: "pointer",
+  components: {
+    // Locking the page's scrolling inserts a <style> element, which the page's policy forbids.
+    Modal: { defaultProps: { lockScroll: false } },
+    Drawer: { defaultProps: { lockScroll: false } },
+    Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
+  },
+});
+
+const accents = ["tide", "blue", "red", "green", "yellow", "orange", "grape", "gray", "teal", "violet", "cyan", "indigo", "pink"];
+
+/** variables overrides CSS variables of Mantine so that text has a contrast of at least 4.5. */
+export function variables(theme: MantineTheme): ConvertCSSVariablesInput {
+  const light: Record<string, string> = {
+    "--mantine-color-dimmed": theme.colors.gray![7],
+    "--mantine-color-placeholder": theme.colors.gray![7],
+    "--mantine-color-error": theme.colors.red![9],
+    "--mantine-color-anchor": theme.colors.tide![7],
+  };
+  const dark: Record<string, string> = {
+    "--mantine-color-dimmed": theme.colors.dark![1],
+    "--mantine-color-placeholder": theme.colors.dark![1],
+    "--mantine-color-error": theme.colors.red![4],
+    "--mantine-color-anchor": theme.colors.tide![3],
+    "--mantine-primary-color-light-color": theme.colors.tide![2],
+  };
+  for (const color of accents) {
+    const shades = theme.colors[color];
+    if (!shades) continue;
+    light[`--mantine-color-${color}-light-color`] = shades[9];
+    light[`--mantine-color-${color}-filled`] = shades[color === "tide" ? 7 : 9];
+    light[`--mantine-color-${color}-filled-hover`] = shades[color === "tide" ? 8 : 9];
+    light[`--mantine-color-${color}-outline`] = shades[9];
+    light[`--mantine-color-${color}-text`] = shades[9];
+    dark[`--mantine-color-${color}-light-color`] = shades[2];
+    dark[`--mantine-color-${color}-filled`] = shades[color === "tide" ? 7 : 9];
+    dark[`--mantine-color-${color}-filled-hover`] = shades[8];
+    dark[`--mantine-color-${color}-outline`] = shades[3];
+    dark[`--mantine-color-${color}-text`] = shades[3];
+  }
+  return { variables: {}, light, dark };
+}

@@ -1,0 +1,28 @@
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import { chosenTenant } from "./tenant";
+
+/** signedOut is sent to the window when a call was refused because the session has ended. */
+export const signedOut = "ragd:signed-out";
+
+/** tenantHeader names the tenant that an operator has chosen. */
+const tenantHeader: Interceptor = (next) => (request) => {
+  const tenant = chosenTenant();
+  if (tenant) request.header.set("Ragd-Tenant", tenant);
+  return next(request);
+};
+
+const watchSession: Interceptor = (next) => async (request) => {
+  try {
+    return await next(request);
+  } catch (error) {
+    if (ConnectError.from(error).code === Code.Unauthenticated) window.dispatchEvent(new Event(signedOut));
+    throw error;
+  }
+};
+
+/** transport calls the public API of the service that served the page; the browser sends the session's cookie. */
+export const transport = createConnectTransport({
+  baseUrl: window.location.origin,
+  interceptors: [tenantHeader, watchSession],
+});

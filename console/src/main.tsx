@@ -1,0 +1,8 @@
+import "@mantine/core/styles.css";
+import "@mantine/notifications/styles.css";
+import "virtual:theme.css";
+import "@/app/base.css";
+import { createRoot } from "react-dom/client";
+import { App } from "@/app/App";
+
+createRoot(document.getElementById("root")!).render(<App />);

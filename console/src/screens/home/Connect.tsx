@@ -1,0 +1,26 @@
+import { Tabs, Text } from "@mantine/core";
+import { useSession } from "@/app/session";
+import { Code } from "@/ui/Code";
+import { snippets } from "./snippets";
+
+/** Connect shows how clients are connected, with the address of this service. */
+export function Connect() {
+  const { info, tenant } = useSession();
+  const all = snippets(info.publicUrl || window.location.origin);
+  return (
+    <>
+      <Text size="sm" c="dimmed">
+        Replace <code>RAGD_API_KEY</code> by a key of the tenant {tenant}; an agent needs the scope read alone.
+      </Text>
+      <Tabs defaultValue={all[0]!.client} keepMounted={false}>
+        <Tabs.List aria-label="Clients">{all.map((s) => <Tabs.Tab key={s.client} value={s.client}>{s.client}</Tabs.Tab>)}</Tabs.List>
+        {all.map((s) => (
+          <Tabs.Panel key={s.client} value={s.client} pt="sm">
+            <Text size="sm" mb={6}>{s.where}</Text>
+            <Code text={s.text} />
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </>
+  );
+}

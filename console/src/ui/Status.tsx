@@ -1,0 +1,12 @@
+import { Badge } from "@mantine/core";
+
+const colors: Record<string, string> = {
+  ready: "green", succeeded: "green", enabled: "green", active: "green",
+  pending: "blue", queued: "blue", processing: "blue", running: "blue", building: "blue", waiting: "yellow", suspended: "yellow",
+  failed: "red", error: "red", needs_ocr: "orange", cancelled: "gray", disabled: "gray", revoked: "gray", expired: "gray",
+};
+
+/** Status shows the status of a document, job or run. */
+export function Status({ value }: { value: string }) {
+  return <Badge variant="light" radius="sm" tt="none" miw="max-content" color={colors[value] ?? "gray"}>{value.replaceAll("_", " ")}</Badge>;
+}
