@@ -34,6 +34,11 @@ test: deps ## run all tests against a real PostgreSQL, with the race detector
 	hack/test-tools.sh
 	go test -count=1 ./internal/parse/pdftext # compiles PDFium for the children of the tests, which have too little memory for it with the race detector
 	go test -race -timeout 20m ./...
+	hack/test-console.sh
+
+.PHONY: test-console
+test-console: deps ## test the web page in Chromium, which apt installs, against the service
+	hack/test-console.sh
 
 .PHONY: test-containers
 test-containers: ## run the database tests in a container of PostgreSQL 17; needs a container engine
@@ -73,10 +78,10 @@ MODELS_DIR ?=
 test-models: ## compare the models in the folder MODELS_DIR with PyTorch and measure them
 	MODELS_DIR=$(abspath $(MODELS_DIR)) go test -count=1 -v -run TestRealModels ./internal/localmodel
 
-GENERATED := gen internal/localmodel/kernel docs/reference/api docs/reference/cli.md docs/reference/settings.md
+GENERATED := gen internal/console/dist internal/localmodel/kernel docs/reference/api docs/reference/cli.md docs/reference/settings.md
 
 .PHONY: generated
-generated: generate ## fail if generated files or go.mod are not up to date
+generated: generate console ## fail if generated files or go.mod are not up to date
 	go mod tidy -diff
 	@test -z "$$(git status --porcelain $(GENERATED))" || { echo "not up to date:"; git status --porcelain $(GENERATED); exit 1; }
 

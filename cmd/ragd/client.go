@@ -118,6 +118,11 @@ func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.send(req)
+}
+
+// send sends a request that is no call of the API. Errors: Unavailable.
+func (c *client) send(req *http.Request) (*http.Response, error) {
 	res, err := c.http.Do(req)
 	var broken *url.Error
 	if errors.As(err, &broken) {

@@ -122,6 +122,7 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.SessionKey, "session-key", "", "signs ids of MCP sessions: at least 32 bytes, the same on all instances (default: random)")
 	flags.StringVar(&c.Traces.URL, "traces-url", "", "OTLP collector that gets traces over HTTP, such as http://localhost:4318 (default none)")
 	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "fraction of the requests that are traced, 0 to 1")
+	flags.BoolVar(&c.NoConsole, "no-console", false, "serve no web page, and sign no browsers in")
 	flags.BoolVar(&c.RecordNoQuestions, "record-no-questions", false, "record no embeddings of questions, with which search widths are measured")
 	flags.IntVar(&c.IndexesPerConnection, "indexes-per-connection", 750, "indexes, of all tenants, whose tables a database connection may use before it is replaced: bounds the memory of the server's process")
 	flags.IntVar(&c.StatementsPerTenant, "statements-per-tenant", max(2, runtime.NumCPU()), "statements of one tenant that requests run in the database at once, twice as many while no other tenant is active; set it to the processors of an external database")
@@ -133,7 +134,7 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.MasterKeyFile, "master-key-file", "", "file with master-key (default with the embedded database: master.key in its folder)")
 	flags.StringVar(&s.EndpointsFile, "endpoints-file", "", "file with further endpoints for all tenants, as a JSON list of what CreateEndpoint takes (default none)")
 	config.MarkSecrets(flags, "master-key")
-	config.MarkSettings(flags, "record-no-questions", "endpoints-file", "allowed-private-networks", "master-key-file", "indexes-per-connection", "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
+	config.MarkSettings(flags, "no-console", "record-no-questions", "endpoints-file", "allowed-private-networks", "master-key-file", "indexes-per-connection", "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
 		"tenant-request-rate", "tenant-concurrent-requests", "mcp-legacy-sse", "mcp-stateless", "mcp-registry-package", "traces-url", "traces-share")
 	config.Most(flags, "traces-share", 1)
 	config.MarkSecrets(flags, "session-key")

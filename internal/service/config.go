@@ -97,6 +97,8 @@ type Config struct {
 	MinFreeBytes int64
 	// ModelsDir is the folder with the folders of local models. Default: models in DataDir.
 	ModelsDir string
+	// NoConsole serves no web page, and signs no browsers in.
+	NoConsole bool
 	// NoWorkers leaves uploads and other jobs to other instances on the same database:
 	// this one serves requests alone.
 	NoWorkers bool

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/console"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/identity"
@@ -13,8 +14,8 @@ import (
 	"github.com/ragdhq/ragd/internal/rpc"
 )
 
-// handler returns the HTTP handler of the service: RPC, MCP and health checks, behind
-// the body deadline, tracing and the request log.
+// handler returns the HTTP handler of the service: RPC, MCP, health checks and the console,
+// behind the body deadline, tracing and the request log.
 func (s *Service) handler() http.Handler {
 	mux := http.NewServeMux()
 	s.Handlers.Mount(mux, s.guard, s.gate, s.Tenants.Auth.Middleware(rpc.Refuse()))
@@ -27,7 +28,30 @@ func (s *Service) handler() http.Handler {
 	mux.Handle("/.well-known/", s.mcp)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	return httpserver.Limit(s.tracing.handler(httpserver.Log(s.config.Logger)(mux)), s.config.MaxBodyPause)
+	return httpserver.Limit(s.tracing.handler(httpserver.Log(s.config.Logger)(s.withConsole(mux))), s.config.MaxBodyPause)
+}
+
+// withConsole adds the web page and its sessions to the paths that nothing else answers.
+func (s *Service) withConsole(mux *http.ServeMux) http.Handler {
+	if s.config.NoConsole {
+		return mux
+	}
+	web := console.New(console.Config{
+		Database: s.database.requests, Refuse: rpc.Refuse(), Version: s.config.Version, PublicURL: s.config.MCP.PublicURL,
+		Authenticate: func(ctx context.Context, secret string) error {
+			_, err := s.Tenants.Auth.Authenticate(ctx, secret)
+			return err
+		},
+	})
+	mux.Handle("/console/", s.guard.Handler(web, rpc.Refuse()))
+	page := s.guard.Handler(http.HandlerFunc(web.Page), rpc.Refuse())
+	return web.Authorize(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern == "/" && console.Serves(r) {
+			page.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
 }
 
 // readyTimeout bounds the readiness check.

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState, type FormEvent } from "react";
 import { Code } from "@/ui/Code";
 import { Mark } from "./Mark";
 import type { SessionInfo } from "./session";
+import { chooseTenant } from "./tenant";
 import classes from "./SignIn.module.css";
 
 async function post(path: string, body: unknown): Promise<string> {
@@ -12,10 +13,13 @@ async function post(path: string, body: unknown): Promise<string> {
   return error.message ?? `The service answered ${response.status}.`;
 }
 
-/** takeLink returns the one-time link in the page's address, and removes it from there. */
+/** takeLink returns the one-time link in the page's address, and removes it from there. An operator's link names a tenant. */
 function takeLink(): string {
-  const link = new URLSearchParams(window.location.hash.slice(1)).get("link") ?? "";
-  if (link) window.history.replaceState(null, "", "/");
+  const given = new URLSearchParams(window.location.hash.slice(1));
+  const link = given.get("link") ?? "";
+  if (!link) return "";
+  chooseTenant(given.get("tenant") ?? "");
+  window.history.replaceState(null, "", "/");
   return link;
 }
 
@@ -73,7 +77,7 @@ export function SignIn({ info, ended, onSignedIn }: { info: SessionInfo; ended: 
           <Text size="sm">A key for somebody else:</Text>
           <Code text="ragd key create --name console --scopes read" />
           <Text size="sm" c="dimmed">
-            The key stays in a session of the service, never in the browser. <Anchor size="sm" href="https://github.com/ragdhq/ragd/blob/main/docs/how-to/console.md">How the console signs in</Anchor>
+            The key stays in a session of the service, never in the browser. <Anchor size="sm" underline="always" href="https://github.com/ragdhq/ragd/blob/main/docs/how-to/console.md">How the console signs in</Anchor>
           </Text>
         </Stack>
       </Stack>

@@ -51,6 +51,7 @@ async function loadSession(): Promise<SessionInfo> {
 export function SessionProvider({ children }: { children: ReactNode }) {
   const client = useQueryClient();
   const [ended, setEnded] = useState(false);
+  const [hasLink, setHasLink] = useState(window.location.hash.startsWith("#link="));
   const session = useQuery({ queryKey: ["session"], queryFn: loadSession, staleTime: 60_000, retry: 8, retryDelay: (n) => Math.min(1000 * 2 ** n, 15_000) });
 
   useEffect(() => {
@@ -64,10 +65,11 @@ export function SessionProvider({ children }: { children: ReactNode }) {
 
   if (session.isPending) return <Waiting />;
   if (session.isError) return <Center p="xl"><ErrorView error={session.error} retry={() => void session.refetch()} /></Center>;
-  if (ended || !session.data.signedIn) {
+  if (ended || hasLink || !session.data.signedIn) {
     const signedIn = () => {
-      client.clear();
+      setHasLink(false);
       setEnded(false);
+      void client.resetQueries();
     };
     return <SignIn info={session.data} ended={ended} onSignedIn={signedIn} />;
   }

@@ -6,16 +6,16 @@ import { snippets } from "./snippets";
 /** Connect shows how clients are connected, with the address of this service. */
 export function Connect() {
   const { info, tenant } = useSession();
-  const all = snippets(info.publicUrl || window.location.origin);
+  const all = snippets(info.publicUrl || window.location.origin).map((s) => ({ ...s, id: s.client.toLowerCase().replaceAll(" ", "-") }));
   return (
     <>
       <Text size="sm" c="dimmed">
         Replace <code>RAGD_API_KEY</code> by a key of the tenant {tenant}; an agent needs the scope read alone.
       </Text>
-      <Tabs defaultValue={all[0]!.client} keepMounted={false}>
-        <Tabs.List aria-label="Clients">{all.map((s) => <Tabs.Tab key={s.client} value={s.client}>{s.client}</Tabs.Tab>)}</Tabs.List>
+      <Tabs defaultValue={all[0]!.id} keepMounted={false}>
+        <Tabs.List aria-label="Clients">{all.map((s) => <Tabs.Tab key={s.id} value={s.id}>{s.client}</Tabs.Tab>)}</Tabs.List>
         {all.map((s) => (
-          <Tabs.Panel key={s.client} value={s.client} pt="sm">
+          <Tabs.Panel key={s.id} value={s.id} pt="sm">
             <Text size="sm" mb={6}>{s.where}</Text>
             <Code text={s.text} />
           </Tabs.Panel>

@@ -1,0 +1,135 @@
+// What the tests share: tenants and keys of their own, signed-in pages, and checks that hold
+// on every page.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { after } from "node:test";
+import { chromium } from "playwright-core";
+
+const url = process.env.RAGD_TEST_URL;
+const operatorKey = process.env.RAGD_TEST_OPERATOR_KEY;
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let browser;
+/** launch returns the browser of this file's tests; it is closed after them. */
+export async function launch() {
+  browser ??= chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: [
+      "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+      "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", // sigma.js draws with WebGL
+    ],
+  });
+  return browser;
+}
+after(async () => void (await (await browser)?.close()));
+
+/** call calls a method of the API, such as "IndexService/CreateIndex", with a key. */
+export async function call(key, method, message = {}, headers = {}) {
+  const response = await fetch(`${url}/ragd.v1.${method}`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(message),
+  });
+  const answer = await response.json();
+  if (!response.ok) throw Object.assign(new Error(`${method}: ${answer.message}`), { code: answer.code });
+  return answer;
+}
+
+let made = 0;
+/** newTenant makes a tenant with a key of all scopes. key({...}) makes further keys. */
+export async function newTenant() {
+  const tenantId = `t${process.pid}-${++made}`;
+  await call(operatorKey, "TenantService/CreateTenant", { tenantId, displayName: tenantId });
+  const key = async (settings) =>
+    (await call(operatorKey, "TenantService/CreateApiKey", { tenantId, displayName: "test", ...settings })).secret;
+  const all = await key({ scopes: ["read", "write", "admin"] });
+  return { tenantId, key, secret: all, call: (method, message) => call(all, method, message) };
+}
+
+/** operator is the operator's key. */
+export const operator = operatorKey;
+
+/** upload stores documents { uri: text } in an index, and waits until they are searchable. */
+export async function upload(tenant, indexName, documents) {
+  await tenant.call("IndexService/CreateIndex", { indexName }).catch((error) => assert.equal(error.code, "already_exists"));
+  for (const [uri, text] of Object.entries(documents)) {
+    const { job } = await tenant.call("DocumentService/UploadDocument", { indexName, uri, text });
+    await finished(tenant, job.jobId);
+  }
+}
+
+/** finished waits until a job has ended, and returns it. */
+export async function finished(tenant, jobId) {
+  for (;;) {
+    const job = await tenant.call("DocumentService/GetJob", { jobId });
+    if (["succeeded", "failed", "cancelled"].includes(job.status)) return job;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/**
+ * openPage returns a page that is signed in with a key (none: not signed in) and shows a path.
+ * A test fails if the page reports an error, breaks its policy, or calls another host.
+ */
+export async function openPage(t, { key, path = "/", width = 1280, height = 900, scheme = "light", allowErrors = false } = {}) {
+  const context = await (await launch()).newContext({ viewport: { width, height }, colorScheme: scheme, permissions: ["clipboard-read", "clipboard-write"] });
+  const problems = [];
+  if (key) {
+    const response = await context.request.post(`${url}/console/session`, { data: { key }, headers: { Origin: url } });
+    assert.equal(response.status(), 204, await response.text());
+  }
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
+  page.on("console", (message) => {
+    const text = message.text();
+    if (message.type() === "error" && (!allowErrors || /Content.Security.Policy/i.test(text))) problems.push(`console: ${text}`);
+  });
+  page.on("request", (request) => {
+    if (/^https?:/.test(request.url()) && !request.url().startsWith(url)) problems.push(`request to another host: ${request.url()}`);
+  });
+  await page.addInitScript(() => {
+    window.executed = false; // hostile content sets it
+    window.addEventListener("securitypolicyviolation", (event) => console.error(`Content-Security-Policy: ${event.violatedDirective} ${event.blockedURI}`));
+  });
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(problems, []);
+  });
+  await page.goto(url + path);
+  return page;
+}
+
+/** accessible fails if axe finds something serious or critical on a page. */
+export async function accessible(page) {
+  await page.waitForTimeout(300); // transitions change colours
+  await page.evaluate(axe); // runs in the debugger's context, which the page's policy does not reach
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const bad = violations
+    .filter((v) => v.impact === "serious" || v.impact === "critical")
+    .map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => `${n.target.join(" ")} (${n.failureSummary})`).join("; ")}`);
+  assert.deepEqual(bad, []);
+}
+
+/** handbook are some documents to search. */
+export const handbook = {
+  "tides.md": "# Tides\n\nThe gate opens two hours before high water, and closes three hours after it.\n\n## Pilots\n\nA pilot boards every ship longer than 40 metres.\n",
+  "berths.md": "# Berths\n\nBerth North 1 takes ships up to 90 metres. Its fee is 30 crowns a day.\n\nShips that wait for the gate lie at the waiting pier.\n",
+  "alarms.md": "# Alarms\n\nWhen the siren sounds at night, the harbour master on call answers the telephone and closes the gate.\n",
+};
+
+/** hostile are texts that run a script in a page that does not write them as text. */
+export const hostile = [
+  `<img src=x onerror="window.executed=true">`,
+  `"><script>window.executed=true</script>`,
+  `<svg onload="window.executed=true">`,
+  `javascript:window.executed=true`,
+  `{{constructor.constructor('window.executed=true')()}}`,
+  `</textarea><iframe srcdoc="<script>parent.executed=true</script>">`,
+];
+
+/** harmless fails if hostile content has run. */
+export async function harmless(page) {
+  assert.equal(await page.evaluate(() => window.executed), false);
+}

@@ -1,0 +1,59 @@
+// Starts the service on a database of its own, runs the tests of this folder in a browser
+// against it, and stops it. Arguments are names of test files, such as home; default: all.
+// RAGD names the binary, CHROMIUM the browser.
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { startModel } from "./model.mjs";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const binary = path.resolve(process.env.RAGD ?? path.join(here, "../../bin/ragd"));
+
+const dir = await mkdtemp(path.join(tmpdir(), "ragd-console-"));
+const operatorKey = `operator-${crypto.randomUUID()}`;
+const model = await startModel();
+const service = spawn(binary, ["serve", "--listen", "127.0.0.1:0", "--log-level", "warn"], {
+  env: {
+    ...process.env,
+    XDG_DATA_HOME: path.join(dir, "data"),
+    XDG_CONFIG_HOME: path.join(dir, "config"),
+    RAGD_OPERATOR_KEY: operatorKey,
+    RAGD_OPENAI_BASE_URL: model.url,
+    RAGD_OPENAI_API_KEY: "test",
+    RAGD_OPENAI_MODELS: "*",
+  },
+  stdio: ["ignore", "inherit", "pipe"],
+});
+const stop = async () => {
+  service.kill("SIGTERM");
+  await new Promise((resolve) => (service.exitCode === null ? service.once("exit", resolve) : resolve()));
+  model.close();
+  await rm(dir, { recursive: true, force: true });
+};
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void stop().then(() => process.exit(1)));
+
+const url = await new Promise((resolve, reject) => {
+  createInterface({ input: service.stderr }).on("line", (line) => {
+    const ready = /ready at (\S+)/.exec(line);
+    if (ready) resolve(ready[1]);
+    else console.error(line);
+  });
+  service.once("exit", (code) => reject(new Error(`the service ended with ${code} before it was ready`)));
+});
+
+const wanted = process.argv.slice(2);
+const all = (await readdir(here)).filter((name) => name.endsWith(".test.mjs"));
+const files = wanted.length > 0 ? wanted.map((name) => (name.endsWith(".mjs") ? name : `${name}.test.mjs`)) : all;
+const script = files.length === 1 && !files[0].endsWith(".test.mjs");
+const args = script ? files : ["--test", "--test-reporter=spec", "--test-concurrency=2", "--test-timeout=180000", ...files];
+const tests = spawn(process.execPath, args, {
+  cwd: here,
+  env: { ...process.env, RAGD_TEST_URL: url, RAGD_TEST_OPERATOR_KEY: operatorKey, RAGD_TEST_DIR: dir, RAGD_TEST_MODEL: model.url },
+  stdio: "inherit",
+});
+const code = await new Promise((resolve) => tests.once("exit", resolve));
+await stop();
+process.exit(code ?? 1);

@@ -1,0 +1,291 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/cache"
+	"github.com/ragdhq/ragd/internal/fault"
+)
+
+// Limits of sessions and links.
+const (
+	// SessionLife is how long a browser stays signed in.
+	SessionLife = 12 * time.Hour
+	// LinkLife is how long a link that signs in can be used.
+	LinkLife = 2 * time.Minute
+	// MaxSessions is how many sessions, and how many links, a credential has. A new one ends
+	// the oldest.
+	MaxSessions = 32
+
+	// fresh is how long a session is used before its row is read again. One that is signed out
+	// on another instance is accepted on this one for up to this time.
+	fresh       = 3 * time.Second
+	maxCached   = 10_000
+	maxBody     = 16 << 10 // bytes of a request
+	cookie      = "ragd_session"
+	secureNamed = "__Host-" + cookie // browsers take it by TLS alone, and from this host alone
+)
+
+// Config configures a Handler.
+type Config struct {
+	// Database reaches the control schema.
+	Database control
+	// Authenticate returns an error unless a secret is a valid credential.
+	Authenticate func(ctx context.Context, secret string) error
+	// Refuse answers a request with an error.
+	Refuse func(http.ResponseWriter, *http.Request, error)
+	// Version is that of the service.
+	Version string
+	// PublicURL is the address of the service for clients; empty: as each request names it.
+	PublicURL string
+}
+
+// Handler serves the page, signs browsers in and lets their calls pass. Safe for concurrent
+// use.
+type Handler struct {
+	config Config
+	store  store
+	known  *cache.Cache[string, credential] // by the secret of the session
+	mux    *http.ServeMux
+	files  sync.Map // content by name, of files that were asked for
+	// publicHost is the host of PublicURL if that is an https address.
+	publicHost string
+}
+
+// New returns a Handler.
+func New(config Config) *Handler {
+	h := &Handler{
+		config: config, store: store{config.Database}, mux: http.NewServeMux(),
+		known: cache.New(cache.Config[string, credential]{Entries: maxCached, TTL: fresh}),
+	}
+	if u, err := url.Parse(config.PublicURL); err == nil && u.Scheme == "https" {
+		h.publicHost = u.Host
+	}
+	h.mux.HandleFunc("GET /console/session", h.describe)
+	h.mux.HandleFunc("POST /console/session", h.signIn)
+	h.mux.HandleFunc("DELETE /console/session", h.signOut)
+	h.mux.HandleFunc("POST /console/links", h.createLink)
+	h.mux.HandleFunc("POST /console/links/redeem", h.redeemLink)
+	return h
+}
+
+// ServeHTTP implements http.Handler for the paths below /console/. Everything else is answered
+// by Page.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	h.mux.ServeHTTP(w, r)
+}
+
+// Authorize returns a handler that calls next, with the credential of the browser's session in
+// Authorization if a call of the API has none. Requests of other origins, and for other paths,
+// pass as they are.
+func (h *Handler) Authorize(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		secret := h.cookieOf(r)
+		if secret == "" || !strings.HasPrefix(r.URL.Path, "/ragd.v1.") || len(r.Header.Values("Authorization")) > 0 || !h.sameOrigin(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		c, err := h.find(r.Context(), secret)
+		if errors.Is(err, errUnknown) {
+			next.ServeHTTP(w, r) // which finds no credential
+			return
+		}
+		if err != nil {
+			h.config.Refuse(w, r, err)
+			return
+		}
+		r = r.Clone(r.Context())
+		r.Header.Del("Cookie")
+		r.Header.Set("Authorization", "Bearer "+c.Secret)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// find returns the credential of a session, from memory if it was read just now.
+func (h *Handler) find(ctx context.Context, secret string) (credential, error) {
+	if c, ok := h.known.Get(secret); ok {
+		return c, nil
+	}
+	read := time.Now()
+	c, _, err := h.store.find(ctx, secret)
+	if err == nil {
+		h.known.PutLoaded(secret, c, read)
+	}
+	return c, err
+}
+
+// described is the answer of GET /console/session.
+type described struct {
+	SignedIn  bool       `json:"signedIn"`
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	Issuers   []struct{} `json:"issuers"`
+	Version   string     `json:"version"`
+	PublicURL string     `json:"publicUrl"`
+}
+
+func (h *Handler) describe(w http.ResponseWriter, r *http.Request) {
+	answer := described{Issuers: []struct{}{}, Version: h.config.Version, PublicURL: h.config.PublicURL}
+	if secret := h.cookieOf(r); secret != "" && !h.foreign(r) {
+		c, expires, err := h.store.find(r.Context(), secret)
+		if err == nil {
+			err = h.config.Authenticate(r.Context(), c.Secret)
+		}
+		switch {
+		case err == nil:
+			answer.SignedIn, answer.ExpiresAt = true, &expires
+		case errors.Is(err, errUnknown) || fault.KindOf(err) == fault.Unauthenticated:
+			h.forget(w, r)
+		default:
+			h.config.Refuse(w, r, err)
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer) // fails only if the caller has disconnected
+}
+
+func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) {
+	var given struct {
+		Key string `json:"key"`
+	}
+	if err := h.read(w, r, &given); err != nil {
+		h.config.Refuse(w, r, err)
+		return
+	}
+	h.start(w, r, credential{Secret: given.Key})
+}
+
+// start begins a session with a credential, if it is valid.
+func (h *Handler) start(w http.ResponseWriter, r *http.Request, c credential) {
+	err := h.config.Authenticate(r.Context(), c.Secret)
+	if err != nil {
+		h.config.Refuse(w, r, err)
+		return
+	}
+	secret, _, err := h.store.create(r.Context(), session, c, SessionLife)
+	if err != nil {
+		h.config.Refuse(w, r, err)
+		return
+	}
+	if old := h.cookieOf(r); old != "" { // of the credential before
+		h.known.Remove(old)
+		if err := h.store.delete(r.Context(), old); err != nil {
+			h.config.Refuse(w, r, err)
+			return
+		}
+	}
+	h.set(w, r, secret, SessionLife)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (h *Handler) signOut(w http.ResponseWriter, r *http.Request) {
+	if !h.sameOrigin(r) {
+		h.config.Refuse(w, r, errForeign)
+		return
+	}
+	if secret := h.cookieOf(r); secret != "" {
+		h.known.Remove(secret)
+		if err := h.store.delete(r.Context(), secret); err != nil {
+			h.config.Refuse(w, r, err)
+			return
+		}
+	}
+	h.forget(w, r)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// createLink answers a program that has a key with a secret that signs a browser in once.
+func (h *Handler) createLink(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
+		h.config.Refuse(w, r, fault.New(fault.Denied, "links are made by programs, such as ragd console, and not by pages"))
+		return
+	}
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		key = ""
+	}
+	c := credential{Secret: strings.TrimSpace(key)}
+	if err := h.config.Authenticate(r.Context(), c.Secret); err != nil {
+		h.config.Refuse(w, r, err)
+		return
+	}
+	secret, expires, err := h.store.create(r.Context(), link, c, LinkLife)
+	if err != nil {
+		h.config.Refuse(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"link": secret, "expiresAt": expires}) // fails only if the caller has disconnected
+}
+
+func (h *Handler) redeemLink(w http.ResponseWriter, r *http.Request) {
+	var given struct {
+		Link string `json:"link"`
+	}
+	if err := h.read(w, r, &given); err != nil {
+		h.config.Refuse(w, r, err)
+		return
+	}
+	c, err := h.store.redeem(r.Context(), given.Link)
+	if errors.Is(err, errUnknown) {
+		err = fault.New(fault.Unauthenticated, "the link was used before, or is older than %.0f minutes: make another one with `ragd console`", LinkLife.Minutes())
+	}
+	if err != nil {
+		h.config.Refuse(w, r, err)
+		return
+	}
+	h.start(w, r, c)
+}
+
+var errForeign = fault.New(fault.Denied, "only the console's own page may call this")
+
+// read decodes the JSON body of a request of the page.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request, into any) error {
+	if !h.sameOrigin(r) {
+		return errForeign
+	}
+	if mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(mediaType) != "application/json" {
+		return fault.Field("Content-Type", "want application/json")
+	}
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	body.DisallowUnknownFields()
+	if err := body.Decode(into); err != nil {
+		return fault.New(fault.Invalid, "the body is not the JSON object that this expects, or larger than %d bytes", maxBody)
+	}
+	return nil
+}
+
+// cookieOf returns the secret of the browser's session, or "".
+func (h *Handler) cookieOf(r *http.Request) string {
+	name := cookie
+	if h.secure(r) {
+		name = secureNamed
+	}
+	if found := r.CookiesNamed(name); len(found) == 1 {
+		return found[0].Value
+	}
+	return ""
+}
+
+// set gives the browser the secret of its session.
+func (h *Handler) set(w http.ResponseWriter, r *http.Request, secret string, life time.Duration) {
+	c := &http.Cookie{
+		Name: cookie, Value: secret, Path: "/", MaxAge: int(life.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	}
+	if h.secure(r) {
+		c.Name, c.Secure = secureNamed, true
+	}
+	http.SetCookie(w, c)
+}
+
+// forget deletes the cookie.
+func (h *Handler) forget(w http.ResponseWriter, r *http.Request) { h.set(w, r, "", -time.Second) }
