@@ -37,11 +37,15 @@ func clean(text string) string {
 		}
 		return r
 	}, text)
-	if strings.ContainsFunc(text, func(r rune) bool { return r >= 0xfb00 && r <= 0xfb06 }) {
+	if strings.ContainsFunc(text, isPresentationForm) {
 		text = norm.NFKC.String(text)
 	}
 	return strings.Join(strings.Fields(text), " ")
 }
+
+// isPresentationForm reports whether a character is a ligature, or an Arabic or Hebrew letter as it
+// is drawn at the beginning or end of a word.
+func isPresentationForm(r rune) bool { return r >= 0xfb00 && r <= 0xfdff || r >= 0xfe70 && r <= 0xfefc }
 
 // A line is a heading if the ratio of its font size to that of the body is at least
 // headingRatio. The other ratios separate the levels.

@@ -1,8 +1,10 @@
 package pdftext
 
 import (
+	"cmp"
 	"math"
 	"regexp"
+	"slices"
 	"unicode"
 	"unicode/utf16"
 
@@ -106,8 +108,8 @@ func (p *pageReader) measure(l *line, chars []rune, start, end int) (artifact bo
 	l.along, l.across = x*cos+y*sin, y*cos-x*sin
 	x, y = p.origin(last)
 	l.end = x*cos + y*sin + l.size/2
-	if x*cos+y*sin > l.along {
-		l.text = logical(l.text)
+	if slices.ContainsFunc(chars[first:last+1], isRightToLeft) {
+		p.reorder(l, chars, start, end)
 	}
 	l.bold = p.isBold(first) && p.isBold(last)
 	p.split(l, chars[start:last+1], start)
@@ -116,6 +118,33 @@ func (p *pageReader) measure(l *line, chars []rune, start, end int) (artifact bo
 		p.unreadable += last - first + 1
 	}
 	return p.tagged && p.isArtifact(first)
+}
+
+// reorder sets the text of a line with words written from right to left, and its position from
+// its leftmost to its rightmost character.
+func (p *pageReader) reorder(l *line, chars []rune, start, end int) {
+	sin, cos := math.Sincos(l.turned)
+	var words [][]glyph
+	var word []rune
+	var at []float64
+	l.along, l.end = math.Inf(1), math.Inf(-1)
+	for i := start; i <= end; i++ {
+		if i == end || unicode.IsSpace(chars[i]) {
+			if len(word) > 0 {
+				words = append(words, glyphs(word, at))
+			}
+			word, at = nil, nil
+			continue
+		}
+		if clean(string(chars[i])) == "" {
+			continue
+		}
+		x, y := p.origin(i)
+		word, at = append(word, chars[i]), append(at, x*cos+y*sin)
+		l.along, l.end = min(l.along, at[len(at)-1]), max(l.end, at[len(at)-1]+l.size/2)
+	}
+	slices.SortStableFunc(words, func(a, b []glyph) int { return cmp.Compare(a[0].at, b[0].at) })
+	l.text = clean(logical(words))
 }
 
 // boldNames matches the names of bold fonts, with those of TeX.

@@ -105,19 +105,53 @@ func TestDatesOfFiles(t *testing.T) {
 	}
 }
 
-// The words stand as they are seen from left to right, here one letter for each.
-func TestWordsWrittenFromRightToLeft(t *testing.T) {
+// seen returns the words of a line whose characters stand as they are drawn from left to right.
+func seen(line string) [][]glyph {
+	var words [][]glyph
+	at := 0.0
+	for word := range strings.FieldsSeq(line) {
+		var positions []float64
+		for range []rune(word) {
+			at++
+			positions = append(positions, at)
+		}
+		words = append(words, glyphs([]rune(word), positions))
+	}
+	return words
+}
+
+func TestLinesWrittenFromRightToLeft(t *testing.T) {
 	t.Parallel()
-	for seen, want := range map[string]string{
+	for drawn, want := range map[string]string{
 		"plain words, all 3": "plain words, all 3",
 		"ג ב א":              "א ב ג",
-		"!ג two 4 ב ,א":      "א, ב two 4 ג!",
+		"!דג two 42 ב ,א":    "א, ב two 42 גד!",
 		"one two ב א three":  "one two א ב three",
 		"one ב – א three":    "one א – ב three",
+		"תיב (ב) א":          "א (ב) בית",
+		"תיב )ב( א":          "א (ב) בית",
+		"\u05b8א ב":          "ב א\u05b8",
 	} {
-		if got := logical(seen); got != want {
-			t.Errorf("logical(%q) = %q, want %q", seen, got, want)
+		if got := logical(seen(drawn)); got != want {
+			t.Errorf("logical(%q) = %q, want %q", drawn, got, want)
 		}
+	}
+}
+
+// The letters of a word may come in any order; those of a ligature and marks share a position.
+func TestGlyphsStandAsTheyAreSeen(t *testing.T) {
+	t.Parallel()
+	got := logical([][]glyph{glyphs([]rune("افشان\u0650لأدامن"), []float64{9, 8, 7, 6, 5, 5, 4.5, 4.5, 4, 3, 2, 1})})
+	if want := "افشان\u0650لأدامن"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	got = logical([][]glyph{glyphs([]rune("دامنافشان"), []float64{13, 12, 11, 10, 9, 8, 7, 6, 5})})
+	if want := "دامنافشان"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	got = logical([][]glyph{glyphs([]rune("افشاندامن"), []float64{9, 8, 7, 6, 5, 13, 12, 11, 10})})
+	if want := "دامنافشان"; got != want {
+		t.Errorf("parts of a word in the order of the content: %q, want %q", got, want)
 	}
 }
 
