@@ -128,6 +128,9 @@ func (f Format) IsText() bool {
 // IsContainer reports whether files of the format hold other files: see Members.
 func (f Format) IsContainer() bool { return f == Zip || f == Tar || f == Mailbox }
 
+// HoldsPDF reports whether files of the format are PDF files or may hold some.
+func (f Format) HoldsPDF() bool { return f == PDF || f == Email || f.IsContainer() }
+
 // FormatOf returns the format of a media type, or "" for one that is used for any file,
 // such as text/plain and application/octet-stream.
 func FormatOf(mediaType string) (Format, bool) {

@@ -10,6 +10,13 @@ import (
 	"github.com/ragdhq/ragd/internal/parse/pdftext"
 )
 
+// Prepare compiles the reader of PDF files into the user's cache directory, unless it is there
+// already. Files can be read without it: every process then compiles it.
+func Prepare() error { return pdftext.Prepare() }
+
+// CacheDirectory returns the directory below a user's cache directory that Prepare writes to.
+func CacheDirectory(dir string) string { return pdftext.CacheDirectory(dir) }
+
 // pdf reads the text layer of a PDF file.
 func (p *parser) pdf(ctx context.Context) error {
 	file, err := pdftext.Read(ctx, p.src.Content, pdftext.Recognizer(p.src.Recognize))

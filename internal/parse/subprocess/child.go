@@ -2,6 +2,7 @@ package subprocess
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -28,13 +29,14 @@ type child struct {
 	decoder *gob.Decoder
 	stderr  *crashNote
 	files   int
+	cache   string // as of its Config
 }
 
 // start starts a child.
 func start(config Config) (*child, error) {
 	cmd := exec.Command(config.Command[0], config.Command[1:]...) // it outlives the request that it is started for
-	cmd.Env = cacheVariables()
-	c := &child{cmd: cmd, stderr: &crashNote{}}
+	cmd.Env = config.variables()
+	c := &child{cmd: cmd, stderr: &crashNote{}, cache: config.cache}
 	cmd.Stderr = c.stderr
 	var err error
 	if c.input, err = cmd.StdinPipe(); err != nil {
@@ -51,20 +53,25 @@ func start(config Config) (*child, error) {
 	return c, nil
 }
 
-// cacheVariables returns the only variables of the environment that a child gets: those that
+// variables returns the only variables of the environment that a child gets: those that
 // say where the user's cache is, which holds the compiled reader of PDF files.
-func cacheVariables() []string {
+func (c Config) variables() []string {
 	variables := []string{} // not nil, which would be the whole environment
-	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
-		if value := os.Getenv(name); value != "" {
+	for _, name := range []string{cacheVariable, "HOME", "LocalAppData"} {
+		value := os.Getenv(name)
+		if name == cacheVariable {
+			value = cmp.Or(c.cache, value)
+		}
+		if value != "" {
 			variables = append(variables, name+"="+value)
 		}
 	}
 	return variables
 }
 
-// request is a file sent to a child.
+// request is a file sent to a child, or the order to prepare for PDF files and to read none.
 type request struct {
+	Prepare bool
 	Source  parse.Source
 	Timeout time.Duration
 	Memory  uint64
@@ -112,7 +119,9 @@ func (c *child) parse(ctx context.Context, src parse.Source, config Config) (par
 	stop := context.AfterFunc(limited, func() { _ = c.cmd.Process.Kill() })
 	defer stop()
 	var a answer
-	sent := c.encoder.Encode(request{src, config.Timeout, config.Memory, config.OCR, config.LibreOffice})
+	sent := c.encoder.Encode(request{
+		Source: src, Timeout: config.Timeout, Memory: config.Memory, OCR: config.OCR, Office: config.LibreOffice,
+	})
 	late := fault.Field("content", "takes more than %v to be read: split it, or save it in a simpler form", config.Timeout)
 	if sent == nil && c.decoder.Decode(&a) == nil {
 		if a.Late {

@@ -27,7 +27,7 @@ const grace = time.Second
 func Serve(in io.Reader, out io.Writer, read func(context.Context, parse.Source) (parse.Document, error)) error {
 	debug.SetMaxStack(maxStack)
 	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
-	for limited := false; ; limited = true {
+	for limited := false; ; {
 		var r request
 		if err := decoder.Decode(&r); err != nil {
 			if errors.Is(err, io.EOF) {
@@ -35,12 +35,22 @@ func Serve(in io.Reader, out io.Writer, read func(context.Context, parse.Source)
 			}
 			return err
 		}
+		if r.Prepare {
+			if err := parse.Prepare(); err != nil {
+				return err
+			}
+			if err := encoder.Encode(answer{}); err != nil {
+				return err
+			}
+			continue
+		}
 		if !limited {
 			// Earlier than the hard limit, the collector works harder.
 			debug.SetMemoryLimit(int64(r.Memory / 4 * 3))
 			if err := limitMemory(r.Memory); err != nil {
 				return err
 			}
+			limited = true
 		}
 		if err := encoder.Encode(serve(r, read)); err != nil {
 			return err

@@ -38,6 +38,11 @@ type Config struct {
 	Memory      uint64              // of one child, in bytes; default 1 GiB
 	OCR         *ocr.Config         // reads scanned pages; nil leaves them unread
 	LibreOffice *libreoffice.Config // reads files of Office before 2007; nil rejects them
+	// UserCache is the user's cache directory, which keeps the compiled reader of PDF files; default
+	// os.UserCacheDir. If it cannot be written, a temporary directory takes its place.
+	UserCache string
+
+	cache string // the directory for children, "" for that of their user
 }
 
 // Pool reads files in child processes. Safe for concurrent use.
@@ -45,6 +50,7 @@ type Pool struct {
 	config Config
 	slots  *limit.Limiter[string] // by tenant; one for each file that is being read
 	scans  *limit.Limiter[string] // by tenant; one for each file whose scanned pages are being read
+	pdf    preparation
 
 	mu     sync.Mutex
 	idle   []*child
@@ -78,6 +84,11 @@ func (p *Pool) Parse(ctx context.Context, tenant string, src parse.Source) (pars
 	}
 	if format.IsText() && (format != parse.HTML && format != parse.Notebook || len(src.Content) <= maxOwnTree) {
 		return parse.Parse(ctx, src)
+	}
+	if format.HoldsPDF() {
+		if err := p.prepare(ctx); err != nil {
+			return parse.Document{}, err
+		}
 	}
 	config := p.config
 	config.OCR = nil
@@ -125,6 +136,8 @@ func (p *Pool) read(ctx context.Context, src parse.Source, config Config) (parse
 
 // take returns an idle or new child, and whether it has read files before.
 func (p *Pool) take() (c *child, used bool, err error) {
+	config := p.config
+	config.cache = p.pdf.cache()
 	p.mu.Lock()
 	if n := len(p.idle); n > 0 {
 		c, p.idle = p.idle[n-1], p.idle[:n-1]
@@ -134,10 +147,12 @@ func (p *Pool) take() (c *child, used bool, err error) {
 	switch {
 	case closed:
 		return nil, false, errors.New("the pool is closed")
+	case c != nil && c.cache != config.cache: // started before there was a reader of PDF files in the cache
+		c.kill()
 	case c != nil:
 		return c, true, nil
 	}
-	c, err = start(p.config)
+	c, err = start(config)
 	return c, false, err
 }
 
@@ -159,6 +174,7 @@ func (p *Pool) give(c *child) {
 
 // Close ends the idle children. The others end after their current file.
 func (p *Pool) Close() {
+	p.pdf.close()
 	p.mu.Lock()
 	idle := p.idle
 	p.idle, p.closed = nil, true
