@@ -2,6 +2,7 @@ import { createClient } from "@connectrpc/connect";
 import { useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useRef, useState, type ReactNode } from "react";
 import { EventService, type Event } from "@/gen/ragd/v1/event_pb";
+import { serviceOf } from "./queries";
 import { useSession } from "./session";
 import { transport } from "./transport";
 
@@ -79,12 +80,6 @@ export function useLive(listener?: Listener): boolean {
   const { listen } = stream;
   useEffect(() => listen((event) => current.current?.(event)), []); // eslint-disable-line
   return stream.connected;
-}
-
-/** serviceOf returns the service of a query's key, as connect-query writes it. */
-function serviceOf(key: readonly unknown[]): string {
-  const rpc = key[1] as { serviceName?: string } | undefined;
-  return key[0] === "connect-query" ? (rpc?.serviceName ?? "") : "";
 }
 
 async function follow(take: Listener, setConnected: (connected: boolean) => void, signal: AbortSignal) {

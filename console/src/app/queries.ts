@@ -1,3 +1,4 @@
+import type { DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { QueryClient } from "@tanstack/react-query";
 
@@ -20,3 +21,14 @@ export const queries = new QueryClient({
     mutations: { retry: false },
   },
 });
+
+/** serviceOf returns the service of a query's key, as connect-query writes it. */
+export function serviceOf(key: readonly unknown[]): string {
+  const rpc = key[1] as { serviceName?: string } | undefined;
+  return key[0] === "connect-query" ? (rpc?.serviceName ?? "") : "";
+}
+
+/** refresh asks the queries of a service again, after a change that sends no event. */
+export function refresh(service: DescService): Promise<void> {
+  return queries.invalidateQueries({ predicate: ({ queryKey }) => serviceOf(queryKey) === service.typeName });
+}

@@ -5,10 +5,10 @@ import { chosenTenant } from "./tenant";
 /** signedOut is sent to the window when a call was refused because the session has ended. */
 export const signedOut = "ragd:signed-out";
 
-/** tenantHeader names the tenant that an operator has chosen. */
+/** tenantHeader names the tenant that an operator has chosen, unless the call names one itself. */
 const tenantHeader: Interceptor = (next) => (request) => {
   const tenant = chosenTenant();
-  if (tenant) request.header.set("Ragd-Tenant", tenant);
+  if (tenant && !request.header.has("Ragd-Tenant")) request.header.set("Ragd-Tenant", tenant);
   return next(request);
 };
 

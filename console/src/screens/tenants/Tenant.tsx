@@ -1,0 +1,104 @@
+import { Button, Skeleton, Stack, Text } from "@mantine/core";
+import { createClient } from "@connectrpc/connect";
+import { useMutation, useQuery as useRpc } from "@connectrpc/connect-query";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useNavigate, useParams } from "react-router";
+import { refresh } from "@/app/queries";
+import { useSession } from "@/app/session";
+import { transport } from "@/app/transport";
+import { IndexService } from "@/gen/ragd/v1/index_pb";
+import { TenantService } from "@/gen/ragd/v1/tenant_pb";
+import { Confirm } from "@/ui/Confirm";
+import { ErrorView } from "@/ui/ErrorView";
+import { count, plural } from "@/ui/format";
+import { notifyDone } from "@/ui/notify";
+import { Page, Panel } from "@/ui/Page";
+import { Table } from "@/ui/Table";
+import { Time } from "@/ui/Time";
+import { OperatorOnly } from "./OperatorOnly";
+import { TenantForm } from "./TenantForm";
+import { VectorStores } from "./VectorStores";
+
+/** TenantScreen shows a tenant: its indexes, limits, settings, and how to delete it. */
+export default function TenantScreen() {
+  const session = useSession();
+  const { tenant: tenantId = "" } = useParams();
+  if (!session.operator) return <OperatorOnly />;
+  return <Details key={tenantId} tenantId={tenantId} />;
+}
+
+function Details({ tenantId }: { tenantId: string }) {
+  const session = useSession();
+  const navigate = useNavigate();
+  const tenant = useRpc(TenantService.method.getTenant, { tenantId });
+  const work = () => {
+    session.choose(tenantId);
+    void navigate("/");
+  };
+  const actions = tenant.isSuccess && <Button onClick={work}>Work on this tenant</Button>;
+  return (
+    <Page title={tenantId} crumbs={[{ to: "/tenants", label: "Tenants" }]} actions={actions} about={tenant.data && <>{tenant.data.displayName && <span dir="auto">{tenant.data.displayName}, </span>}created <Time value={tenant.data.createTime} /></>}>
+      {tenant.isPending && <Stack gap="xs" aria-busy><Skeleton h={120} /><Skeleton h={200} /></Stack>}
+      {tenant.isError && <ErrorView error={tenant.error} retry={() => void tenant.refetch()} />}
+      {tenant.isSuccess && (
+        <>
+          <Panel title="Indexes"><Indexes tenantId={tenantId} /></Panel>
+          <Panel title="Name, limits and settings"><TenantForm tenant={tenant.data} /></Panel>
+          <Panel title="Names of the vector store"><VectorStores tenantId={tenantId} /></Panel>
+          <Delete tenantId={tenantId} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Indexes({ tenantId }: { tenantId: string }) {
+  const indexes = useQuery({
+    queryKey: ["tenant-indexes", tenantId],
+    queryFn: ({ signal }) => createClient(IndexService, transport).listIndexes({ pageSize: 1000 }, { signal, headers: { "Ragd-Tenant": tenantId } }),
+  });
+  if (indexes.isPending) return <Skeleton h={60} />;
+  if (indexes.isError) return <ErrorView error={indexes.error} retry={() => void indexes.refetch()} />;
+  const rows = indexes.data.indexes;
+  if (rows.length === 0) return <Text size="sm" c="dimmed">The tenant has no index yet.</Text>;
+  const documents = rows.reduce((sum, index) => sum + index.documentCount, 0);
+  const failed = rows.reduce((sum, index) => sum + index.failedDocumentCount, 0);
+  return (
+    <>
+      <Text size="sm">{plural(rows.length, "index", "indexes")} with {plural(documents, "document")}{failed > 0 && `, ${count(failed)} more failed`}.</Text>
+      <Table
+        label="Indexes" rows={rows} id={(index) => index.indexName}
+        columns={[
+          { head: "Name", cell: (index) => index.indexName },
+          { head: "Documents", cell: (index) => count(index.documentCount), numeric: true, narrow: true },
+          { head: "Chunks", cell: (index) => count(index.count), numeric: true, narrow: true },
+          { head: "Changed", cell: (index) => <Time value={index.updateTime} />, narrow: true },
+        ]}
+      />
+    </>
+  );
+}
+
+function Delete({ tenantId }: { tenantId: string }) {
+  const session = useSession();
+  const navigate = useNavigate();
+  const [asking, setAsking] = useState(false);
+  const remove = useMutation(TenantService.method.deleteTenant);
+  async function confirm() {
+    await remove.mutateAsync({ tenantId });
+    notifyDone(`Deleted the tenant ${tenantId}.`);
+    await navigate("/tenants");
+    if (session.tenant === tenantId) session.choose("");
+    else void refresh(TenantService);
+  }
+  return (
+    <Panel title="Delete">
+      <Text size="sm">Deletes the tenant with all its documents, indexes, keys and jobs. This cannot be undone.</Text>
+      <div><Button color="red" variant="outline" onClick={() => setAsking(true)}>Delete the tenant</Button></div>
+      <Confirm opened={asking} onClose={() => setAsking(false)} title={`Delete the tenant ${tenantId}?`} action="Delete" type={tenantId} onConfirm={confirm}>
+        All its documents, indexes, keys and jobs are deleted. This cannot be undone.
+      </Confirm>
+    </Panel>
+  );
+}

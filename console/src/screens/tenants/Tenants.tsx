@@ -1,0 +1,94 @@
+import { Anchor, Button, Skeleton, Stack, Text, TextInput } from "@mantine/core";
+import { useInfiniteQuery } from "@connectrpc/connect-query";
+import { IconPlus, IconSearch } from "@tabler/icons-react";
+import { useEffect, useState } from "react";
+import { Link, useNavigate, useSearchParams } from "react-router";
+import { useSession } from "@/app/session";
+import { TenantService, type Tenant } from "@/gen/ragd/v1/tenant_pb";
+import { Empty } from "@/ui/Empty";
+import { ErrorView } from "@/ui/ErrorView";
+import { plural } from "@/ui/format";
+import { Page, Panel } from "@/ui/Page";
+import { Table, type Column } from "@/ui/Table";
+import { Time } from "@/ui/Time";
+import { CreateTenant } from "./CreateTenant";
+import { OperatorOnly } from "./OperatorOnly";
+import { quotas, split } from "./settings";
+
+/** Tenants lists the tenants of the service for its operator. */
+export default function Tenants() {
+  const session = useSession();
+  const [creating, setCreating] = useState(false);
+  if (!session.operator) return <OperatorOnly />;
+  const create = <Button leftSection={<IconPlus size={16} />} onClick={() => setCreating(true)}>Create a tenant</Button>;
+  return (
+    <Page title="Tenants" about="A tenant has its own indexes, keys and limits, and sees nothing of others." actions={create}>
+      <List create={create} />
+      <CreateTenant opened={creating} onClose={() => setCreating(false)} />
+    </Page>
+  );
+}
+
+/** step is how many tenants are shown at first, and added by "Show more". */
+const step = 100;
+
+function List({ create }: { create: React.ReactNode }) {
+  const [parameters, setParameters] = useSearchParams();
+  const search = parameters.get("search") ?? "";
+  const [shown, setShown] = useState(step);
+  const tenants = useInfiniteQuery(TenantService.method.listTenants, { pageSize: 1000, pageToken: "" }, { pageParamKey: "pageToken", getNextPageParam: (last) => last.nextPageToken || undefined });
+  const { hasNextPage, isFetching, fetchNextPage } = tenants;
+  useEffect(() => {
+    if (search && hasNextPage && !isFetching) void fetchNextPage(); // the search looks at all tenants
+  }, [search, hasNextPage, isFetching, fetchNextPage]);
+  if (tenants.isPending) return <Stack gap="xs" aria-busy><Skeleton h={28} /><Skeleton h={28} /><Skeleton h={28} /></Stack>;
+  if (tenants.isError) return <ErrorView error={tenants.error} retry={() => void tenants.refetch()} />;
+
+  const all = tenants.data.pages.flatMap((page) => page.tenants);
+  if (all.length === 0) return <Empty title="No tenant yet" action={create}>Everything in the service belongs to a tenant. Create the first one, then a key for it.</Empty>;
+  const wanted = search.trim().toLowerCase();
+  const found = all.filter((tenant) => `${tenant.tenantId}\n${tenant.displayName}`.toLowerCase().includes(wanted));
+  const more = found.length > shown || (hasNextPage && !search) ? () => {
+    setShown(shown + step);
+    if (found.length < shown + step && hasNextPage) void fetchNextPage();
+  } : undefined;
+  return (
+    <Panel>
+      <TextInput
+        aria-label="Search tenants" placeholder="Search by id or display name" leftSection={<IconSearch size={16} />} maw="24rem" value={search}
+        onChange={(event) => setParameters(event.currentTarget.value ? { search: event.currentTarget.value } : {}, { replace: true })}
+      />
+      <Text size="sm" c="dimmed" aria-live="polite">{search ? `${plural(found.length, "tenant")} found` : `${plural(all.length, "tenant")}${hasNextPage ? ", and more" : ""}`}</Text>
+      <Rows tenants={found.slice(0, shown)} more={more} loading={isFetching} />
+    </Panel>
+  );
+}
+
+function Rows({ tenants, more, loading }: { tenants: Tenant[]; more?: () => void; loading: boolean }) {
+  const session = useSession();
+  const navigate = useNavigate();
+  function work(tenantId: string) {
+    session.choose(tenantId);
+    void navigate("/");
+  }
+  const columns: Column<Tenant>[] = [
+    { head: "Id", cell: (tenant) => <Anchor component={Link} to={`/tenants/${encodeURIComponent(tenant.tenantId)}`} fw={600}>{tenant.tenantId}</Anchor> },
+    { head: "Display name", cell: (tenant) => <span dir="auto">{tenant.displayName}</span> },
+    { head: "Limits of its own", cell: (tenant) => <Limits tenant={tenant} /> },
+    { head: "Created", cell: (tenant) => <Time value={tenant.createTime} />, narrow: true },
+    {
+      head: "Work on it", narrow: true,
+      cell: (tenant) => (tenant.tenantId === session.tenant
+        ? <Text size="sm" c="dimmed">chosen</Text>
+        : <Button size="compact-sm" variant="default" onClick={() => work(tenant.tenantId)} aria-label={`Choose ${tenant.tenantId}`}>Choose</Button>),
+    },
+  ];
+  return <Table label="Tenants" columns={columns} rows={tenants} id={(tenant) => tenant.tenantId} more={more} loading={loading} />;
+}
+
+function Limits({ tenant }: { tenant: Tenant }) {
+  const { limits } = split(tenant.settings);
+  const own = quotas.filter(({ key }) => limits[key] !== "");
+  if (own.length === 0) return <Text span size="sm" c="dimmed">standard</Text>;
+  return own.map(({ key, label }) => `${label}: ${limits[key]}`).join(", ");
+}

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { accessible, call, harmless, hostile, newTenant, openPage, operator } from "./console.mjs";
+
+test("the operator creates a tenant, sets its limits, works on it and deletes it", async (t) => {
+  const name = `acme-${process.pid}`;
+  const page = await openPage(t, { key: operator, path: "/tenants" });
+  await page.getByRole("button", { name: "Create a tenant" }).first().click();
+  await page.getByLabel("Id").fill(name);
+  await page.getByLabel("Display name").fill("Acme");
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.waitForURL(`**/tenants/${name}`);
+  await page.getByText("The tenant has no index yet.").waitFor();
+  await accessible(page);
+
+  await page.getByRole("textbox", { name: "Indexes" }).fill("3");
+  await page.getByLabel("Other settings").fill("[1]");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Must be a JSON object").waitFor();
+  await page.getByLabel("Other settings").fill(`{"plan": "large"}`);
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Saved.").waitFor();
+  const tenant = await call(operator, "TenantService/GetTenant", { tenantId: name });
+  assert.deepEqual(tenant.settings, { maxIndexes: 3, plan: "large" });
+  assert.equal(tenant.displayName, "Acme");
+
+  await page.getByRole("combobox", { name: "Names" }).fill("warehouse");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Save the names" }).click();
+  await page.getByRole("button", { name: "Save the names", disabled: true }).waitFor();
+  const stores = await call(operator, "TenantService/GetVectorStoreNames", {}, { "Ragd-Tenant": name });
+  assert.deepEqual(stores.vectorStoreNames, ["warehouse"]);
+
+  await page.getByRole("button", { name: "Work on this tenant" }).click();
+  await page.getByText("No index yet").waitFor();
+  await page.goto(page.url().replace(/\/$/, `/tenants/${name}`));
+  await page.getByRole("button", { name: "Delete the tenant" }).click();
+  const remove = page.getByRole("dialog").getByRole("button", { name: "Delete" });
+  assert.equal(await remove.isDisabled(), true);
+  await page.getByLabel(`Type ${name} to confirm`).fill(name);
+  await remove.click();
+  await page.waitForURL("**/tenants");
+  await assert.rejects(call(operator, "TenantService/GetTenant", { tenantId: name }), { code: "not_found" });
+});
+
+test("tenants are searched, and their names are shown as text", async (t) => {
+  const ids = [];
+  for (const displayName of hostile) {
+    const tenantId = `hostile${process.pid}-${ids.length}`;
+    await call(operator, "TenantService/CreateTenant", { tenantId, displayName, settings: { note: displayName } });
+    ids.push(tenantId);
+  }
+  for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
+    const page = await openPage(t, { key: operator, path: `/tenants?search=hostile${process.pid}`, width, scheme });
+    await page.getByText(`${hostile.length} tenants found`).waitFor();
+    await page.getByText(hostile[0], { exact: true }).waitFor();
+    await accessible(page);
+    await page.getByRole("link", { name: ids[0], exact: true }).click();
+    await page.getByText("The tenant has no index yet.").waitFor();
+    await harmless(page);
+  }
+});
+
+test("a key of a tenant does not see tenants", async (t) => {
+  const tenant = await newTenant();
+  const page = await openPage(t, { key: tenant.secret, path: "/tenants" });
+  await page.getByRole("heading", { name: "Only the operator sees tenants" }).waitFor();
+  assert.equal(await page.getByRole("link", { name: "Tenants" }).count(), 0);
+  await page.goto(`${page.url()}/${tenant.tenantId}`);
+  await page.getByRole("heading", { name: "Only the operator sees tenants" }).waitFor();
+});
