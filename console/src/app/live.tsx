@@ -10,10 +10,12 @@ type Listener = (event: Event) => void;
 
 interface Stream {
   connected: boolean;
+  /** The events since the page was opened, oldest first, at most 1,000. */
+  recent(): Event[];
   listen(listener: Listener): () => void;
 }
 
-const Context = createContext<Stream>({ connected: false, listen: () => () => {} });
+const Context = createContext<Stream>({ connected: false, recent: () => [], listen: () => () => {} });
 
 /** services are the services whose answers an event of a kind makes out of date. */
 const services: Record<string, string[]> = {
@@ -28,6 +30,9 @@ const services: Record<string, string[]> = {
   key: ["ragd.v1.TenantService"],
 };
 
+/** kept is how many events useRecentEvents returns. */
+const kept = 1000;
+
 /** settle is how long events are collected before queries are asked again, in ms. */
 const settle = 400;
 
@@ -39,6 +44,7 @@ export function Live({ children }: { children: ReactNode }) {
   const client = useQueryClient();
   const { tenant, canRead } = useSession();
   const listeners = useRef(new Set<Listener>());
+  const recent = useRef<Event[]>([]);
   const [connected, setConnected] = useState(false);
 
   useEffect(() => {
@@ -52,7 +58,9 @@ export function Live({ children }: { children: ReactNode }) {
       stale.clear();
       void client.invalidateQueries({ predicate: ({ queryKey }) => names.has(serviceOf(queryKey)) });
     };
+    recent.current = [];
     const take = (event: Event) => {
+      if (recent.current.push(event) >= 2 * kept) recent.current = recent.current.slice(-kept);
       for (const listener of listeners.current) listener(event);
       for (const name of services[event.type.split(".")[0] ?? ""] ?? []) stale.add(name);
       if (stale.size > 0) timer ??= setTimeout(refresh, settle);
@@ -69,7 +77,7 @@ export function Live({ children }: { children: ReactNode }) {
     listeners.current.add(listener);
     return () => void listeners.current.delete(listener);
   };
-  return <Context.Provider value={{ connected, listen }}>{children}</Context.Provider>;
+  return <Context.Provider value={{ connected, listen, recent: () => recent.current.slice(-kept) }}>{children}</Context.Provider>;
 }
 
 /** useLive calls the listener for every event while the component is shown, and returns whether the stream is connected. */
@@ -80,6 +88,14 @@ export function useLive(listener?: Listener): boolean {
   const { listen } = stream;
   useEffect(() => listen((event) => current.current?.(event)), []); // eslint-disable-line
   return stream.connected;
+}
+
+/** useRecentEvents returns the events since the page was opened, oldest first, at most 1,000, and changes while they come. */
+export function useRecentEvents(): Event[] {
+  const stream = useContext(Context);
+  const [, setCount] = useState(0);
+  useLive(() => setCount((count) => count + 1));
+  return stream.recent();
 }
 
 async function follow(take: Listener, setConnected: (connected: boolean) => void, signal: AbortSignal) {

@@ -9,6 +9,7 @@ interface Screen {
 /** screens are all pages. Each has a folder of its own below screens/. */
 export const screens: Screen[] = [
   { path: "/", Screen: lazy(() => import("@/screens/home/Home")) },
+  { path: "/activity", Screen: lazy(() => import("@/screens/activity/Activity")) },
   { path: "/tenants", Screen: lazy(() => import("@/screens/tenants/Tenants")) },
   { path: "/tenants/:tenant", Screen: lazy(() => import("@/screens/tenants/Tenant")) },
 ];
