@@ -18,11 +18,13 @@ import (
 const (
 	MaxSteps      = 10_000
 	MaxCandidates = 1000
+	MaxExplained  = 2000
 	// Values of comparable libraries, for the candidate graph.
 	candidateRestart = 0.15
 	candidateSteps   = 100
 
 	defaultThreshold = 0.7
+	defaultExplained = 100
 )
 
 // Options says how a graph is walked. Zero values mean the defaults.
@@ -41,6 +43,8 @@ type Request struct {
 	query.Question
 	Options Options
 	Scope   Scope
+	// ExplainNodes is the number of nodes that an explanation has at most; 100.
+	ExplainNodes *int
 }
 
 // Scope says which chunks can answer a question.
@@ -76,7 +80,7 @@ type Response struct {
 type Explain struct {
 	Mode   query.Mode
 	Stages []query.Stage
-	Nodes  []Node        // that the walk reached, best first; at most 100
+	Nodes  []Node        // that the walk reached, best first; at most Request.ExplainNodes
 	Edges  []Edge        // between them
 	Topics []ChosenTopic // of a Global answer, best first
 	// Context is the effective request context.
@@ -98,6 +102,13 @@ type Node struct {
 	Score  float64
 	Seed   float64 // weight as a seed, 0 for other chunks
 	Source bool    // whether it is among the sources
+
+	Path      string // likeliest path of a walk to it, as Source.Path
+	ReachedBy int    // index into Explain.Edges of the last edge of that path; -1 for none
+	TopicID   int32  // 0 for none, and where the caller may not see topics
+
+	URI                string
+	StartByte, EndByte int // of the chunk in the text of its document
 }
 
 // Edge connects two nodes, given as indices of Explain.Nodes.
@@ -120,6 +131,7 @@ type walkPlan struct {
 	threshold float64
 	walk      walk.Options
 	types     []EdgeType
+	explained int // most nodes of an explanation
 
 	withVectors, withSources bool // whether the answer has them
 }
@@ -143,6 +155,7 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 	p := walkPlan{
 		request: r, index: i, topK: *cmp.Or(r.TopK, new(query.DefaultTopK)), threshold: *cmp.Or(o.Threshold, new(defaultThreshold)),
 		walk: walk.Options{Restart: *cmp.Or(o.Restart, &restart), Steps: *cmp.Or(o.Steps, &steps)}, types: o.EdgeTypes,
+		explained:   *cmp.Or(r.ExplainNodes, new(defaultExplained)),
 		withVectors: *cmp.Or(r.IncludeVectors, new(false)), withSources: *cmp.Or(r.IncludeSources, new(true)),
 	}
 	if len(p.types) == 0 {
@@ -169,6 +182,8 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 		return p, fault.Field("graphOptions", "cannot be combined with scope global, which does not walk")
 	case r.Scope == Global && strings.TrimSpace(r.QueryText) == "":
 		return p, fault.Field("queryText", "is needed for scope global and must not be blank")
+	case p.explained < 1 || p.explained > MaxExplained:
+		return p, fault.Field("explainNodes", "must be between 1 and %d, got %d", MaxExplained, p.explained)
 	case o.Candidates < 0 || o.Candidates > MaxCandidates:
 		return p, fault.Field("graphOptions.candidates", "must be between 0 and %d, got %d", MaxCandidates, o.Candidates)
 	}

@@ -25,7 +25,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 			Highlight: req.GetHighlight(), MinScore: req.MinScore, MinSimilarity: req.MinSimilarity,
 		},
 		Options: graphOptions(req.GetGraphOptions()),
-		Scope:   graph.Scope(req.GetScope()),
+		Scope:   graph.Scope(req.GetScope()), ExplainNodes: intOf(req.ExplainNodes),
 	})
 	if err != nil {
 		return nil, err
@@ -66,9 +66,7 @@ func graphExplainMessage(e *graph.Explain, r *rerank.Report) *ragdv1.GraphExplai
 	search := explainMessage(&query.Explain{Mode: e.Mode, Stages: e.Stages}, r)
 	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages(), Reranking: search.GetReranking(), Context: contextMessages(e.Context)}
 	for _, n := range e.Nodes {
-		message.Nodes = append(message.Nodes, &ragdv1.GraphNode{
-			DocumentId: n.DocumentID, Ordinal: int32(n.Ordinal), Title: n.Title, Score: n.Score, Seed: n.Seed, Source: n.Source,
-		})
+		message.Nodes = append(message.Nodes, graphNodeMessage(n))
 	}
 	for _, edge := range e.Edges {
 		message.Edges = append(message.Edges, &ragdv1.GraphEdge{
@@ -77,6 +75,17 @@ func graphExplainMessage(e *graph.Explain, r *rerank.Report) *ragdv1.GraphExplai
 	}
 	for _, t := range e.Topics {
 		message.Topics = append(message.Topics, &ragdv1.ChosenTopic{TopicId: t.TopicID, Title: t.Title, Reason: t.Reason, Sources: int32(t.Sources)})
+	}
+	return message
+}
+
+func graphNodeMessage(n graph.Node) *ragdv1.GraphNode {
+	message := &ragdv1.GraphNode{
+		DocumentId: n.DocumentID, Ordinal: int32(n.Ordinal), Title: n.Title, Score: n.Score, Seed: n.Seed, Source: n.Source,
+		Path: n.Path, TopicId: n.TopicID, Uri: n.URI, StartByte: uint32(n.StartByte), EndByte: uint32(n.EndByte),
+	}
+	if n.ReachedBy >= 0 {
+		message.ReachedBy = new(int32(n.ReachedBy))
 	}
 	return message
 }

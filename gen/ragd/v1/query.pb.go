@@ -715,6 +715,8 @@ type GraphRagRequest struct {
 	MinScore *float64 `protobuf:"fixed64,16,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	// Returns only sources whose similarity is greater than this.
 	MinSimilarity *float64 `protobuf:"fixed64,17,opt,name=min_similarity,json=minSimilarity,proto3,oneof" json:"min_similarity,omitempty"`
+	// With explain: most nodes that are returned, 1 to 2000; default 100.
+	ExplainNodes  *int32 `protobuf:"varint,18,opt,name=explain_nodes,json=explainNodes,proto3,oneof" json:"explain_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -864,6 +866,13 @@ func (x *GraphRagRequest) GetMinScore() float64 {
 func (x *GraphRagRequest) GetMinSimilarity() float64 {
 	if x != nil && x.MinSimilarity != nil {
 		return *x.MinSimilarity
+	}
+	return 0
+}
+
+func (x *GraphRagRequest) GetExplainNodes() int32 {
+	if x != nil && x.ExplainNodes != nil {
+		return *x.ExplainNodes
 	}
 	return 0
 }
@@ -1546,9 +1555,10 @@ type GraphExplain struct {
 	SearchMode string `protobuf:"bytes,1,opt,name=search_mode,json=searchMode,proto3" json:"search_mode,omitempty"`
 	// In the order of execution.
 	Stages []*Stage `protobuf:"bytes,2,rep,name=stages,proto3" json:"stages,omitempty"`
-	// Chunks reached by the walk, best first; at most 100.
+	// Chunks reached by the walk, best first; at most explainNodes.
 	Nodes []*GraphNode `protobuf:"bytes,3,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// Edges between these chunks.
+	// Edges between these chunks: at most 20,000, first those of paths, then those that a
+	// step takes most often.
 	Edges []*GraphEdge `protobuf:"bytes,4,rep,name=edges,proto3" json:"edges,omitempty"`
 	// Cost of reranking; absent without a reranker.
 	Reranking *Reranking `protobuf:"bytes,5,opt,name=reranking,proto3" json:"reranking,omitempty"`
@@ -1721,7 +1731,19 @@ type GraphNode struct {
 	// Weight as a seed; 0 if it is none.
 	Seed float64 `protobuf:"fixed64,5,opt,name=seed,proto3" json:"seed,omitempty"`
 	// Whether it is among the sources.
-	Source        bool `protobuf:"varint,6,opt,name=source,proto3" json:"source,omitempty"`
+	Source bool `protobuf:"varint,6,opt,name=source,proto3" json:"source,omitempty"`
+	// How the walk reached the chunk most often, in English, as in Source.
+	Path string `protobuf:"bytes,7,opt,name=path,proto3" json:"path,omitempty"`
+	// Index into edges of the last edge of this path. Absent for a chunk where a walk starts,
+	// and if the chunk before it is not among the nodes.
+	ReachedBy *int32 `protobuf:"varint,8,opt,name=reached_by,json=reachedBy,proto3,oneof" json:"reached_by,omitempty"`
+	// The topic of the chunk, as ListTopics numbers them. 0 if it is in none, before topics are
+	// found, and for a credential or request context with a filter.
+	TopicId int32  `protobuf:"varint,9,opt,name=topic_id,json=topicId,proto3" json:"topic_id,omitempty"`
+	Uri     string `protobuf:"bytes,10,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Byte range of the chunk in the document's text, as in Source.
+	StartByte     uint32 `protobuf:"varint,11,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	EndByte       uint32 `protobuf:"varint,12,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1796,6 +1818,48 @@ func (x *GraphNode) GetSource() bool {
 		return x.Source
 	}
 	return false
+}
+
+func (x *GraphNode) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *GraphNode) GetReachedBy() int32 {
+	if x != nil && x.ReachedBy != nil {
+		return *x.ReachedBy
+	}
+	return 0
+}
+
+func (x *GraphNode) GetTopicId() int32 {
+	if x != nil {
+		return x.TopicId
+	}
+	return 0
+}
+
+func (x *GraphNode) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *GraphNode) GetStartByte() uint32 {
+	if x != nil {
+		return x.StartByte
+	}
+	return 0
+}
+
+func (x *GraphNode) GetEndByte() uint32 {
+	if x != nil {
+		return x.EndByte
+	}
+	return 0
 }
 
 // GraphEdge is an edge between two nodes of the walk.
@@ -3208,7 +3272,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
-	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xdd\x05\n" +
+	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\x99\x06\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -3230,13 +3294,15 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\thighlight\x18\x0e \x01(\bR\thighlight\x12\x14\n" +
 	"\x05scope\x18\x0f \x01(\tR\x05scope\x12 \n" +
 	"\tmin_score\x18\x10 \x01(\x01H\x03R\bminScore\x88\x01\x01\x12*\n" +
-	"\x0emin_similarity\x18\x11 \x01(\x01H\x04R\rminSimilarity\x88\x01\x01B\b\n" +
+	"\x0emin_similarity\x18\x11 \x01(\x01H\x04R\rminSimilarity\x88\x01\x01\x12(\n" +
+	"\rexplain_nodes\x18\x12 \x01(\x05H\x05R\fexplainNodes\x88\x01\x01B\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
 	"\n" +
 	"_min_scoreB\x11\n" +
-	"\x0f_min_similarity\"\x9c\x02\n" +
+	"\x0f_min_similarityB\x10\n" +
+	"\x0e_explain_nodes\"\x9c\x02\n" +
 	"\fGraphOptions\x12\x1c\n" +
 	"\tdimension\x18\x01 \x01(\x05R\tdimension\x12!\n" +
 	"\tthreshold\x18\x02 \x01(\x01H\x00R\tthreshold\x88\x01\x01\x12/\n" +
@@ -3319,7 +3385,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\btopic_id\x18\x01 \x01(\x05R\atopicId\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
-	"\asources\x18\x04 \x01(\x05R\asources\"\x9e\x01\n" +
+	"\asources\x18\x04 \x01(\x05R\asources\"\xcc\x02\n" +
 	"\tGraphNode\x12\x1f\n" +
 	"\vdocument_id\x18\x01 \x01(\tR\n" +
 	"documentId\x12\x18\n" +
@@ -3327,7 +3393,17 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05title\x18\x03 \x01(\tR\x05title\x12\x14\n" +
 	"\x05score\x18\x04 \x01(\x01R\x05score\x12\x12\n" +
 	"\x04seed\x18\x05 \x01(\x01R\x04seed\x12\x16\n" +
-	"\x06source\x18\x06 \x01(\bR\x06source\"o\n" +
+	"\x06source\x18\x06 \x01(\bR\x06source\x12\x12\n" +
+	"\x04path\x18\a \x01(\tR\x04path\x12\"\n" +
+	"\n" +
+	"reached_by\x18\b \x01(\x05H\x00R\treachedBy\x88\x01\x01\x12\x19\n" +
+	"\btopic_id\x18\t \x01(\x05R\atopicId\x12\x10\n" +
+	"\x03uri\x18\n" +
+	" \x01(\tR\x03uri\x12\x1d\n" +
+	"\n" +
+	"start_byte\x18\v \x01(\rR\tstartByte\x12\x19\n" +
+	"\bend_byte\x18\f \x01(\rR\aendByteB\r\n" +
+	"\v_reached_by\"o\n" +
 	"\tGraphEdge\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\x05R\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\x05R\x02to\x12\x12\n" +
@@ -3588,6 +3664,7 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[18].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[22].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[24].OneofWrappers = []any{}
