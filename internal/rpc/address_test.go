@@ -32,7 +32,7 @@ func TestRequestsToTheWrongAddressSayWhatToSend(t *testing.T) {
 		{"a method of another service", "POST", "/ragd.v1.JobService/WatchJob", "application/json", "{}", 404, "did you mean /ragd.v1.DocumentService/WatchJob?"},
 		{"a method that there is not", "POST", "/ragd.v1.QueryService/Anything", "application/json", "{}", 404, "there is nothing at /ragd.v1.QueryService/Anything: calls go by POST"},
 		{"another style", "POST", "/v1/query", "application/json", "{}", 404, "there is nothing at /v1/query: calls go by POST to addresses such as /ragd.v1.QueryService/VectorQuery, MCP to /mcp"},
-		{"the root", "GET", "/", "", "", 404, "there is nothing at /: calls go by POST"},
+		{"a page that there is not", "GET", "/nothing", "", "", 404, "there is nothing at /nothing: calls go by POST"},
 		{"POST to a health check", "POST", "/healthz", "application/json", "{}", 405, "/healthz is not called by POST: send GET"},
 		{"a stream without framing", "POST", watch, "application/json", "{}", 415, "WatchJob is a stream: call it with a client of Connect, gRPC or gRPC-Web"},
 		{"the plain call instead of a stream", "POST", "/ragd.v1.DocumentService/UploadDocuments", "application/json", "{}", 415, "UploadDocument is the plain call"},

@@ -25,6 +25,9 @@ import (
 // tenant here.
 var notSealed = []string{
 	"ragd.api_keys.secret_hash",
+	"ragd.console_sessions.credential", // the key is derived from the browser's cookie
+	"ragd.console_sessions.owner",
+	"ragd.console_sessions.secret_hash",
 	"ragd.secrets.value",           // keys of the instances, which no tenant gave
 	"ragd.signing_keys.public_key", // published
 	"tenant.document_contents.content",
