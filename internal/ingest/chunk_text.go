@@ -66,9 +66,9 @@ const shortText = 32 << 10
 
 // chunkText splits a text of a tenant into chunks.
 func chunkText(ctx context.Context, id tenant.ID, content []byte, mediaType string, chunking chunk.Settings) ([]chunk.Chunk, error) {
-	encoded := parse.IsEncoded(parse.Text, content)
+	encoded := parse.IsEncoded(parse.Text, parse.Source{Content: content, ContentType: mediaType})
 	if !encoded {
-		if err := checkUTF8(parse.Text, content); err != nil {
+		if err := checkUTF8(parse.Text, content, mediaType); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +83,7 @@ func chunkText(ctx context.Context, id tenant.ID, content []byte, mediaType stri
 		return nil, fault.Field("text", "is of the format %s, which is no text: upload it instead", format.Name())
 	}
 	if encoded && keepsSource(chunking, format) {
-		return nil, checkUTF8(format, content)
+		return nil, checkUTF8(format, content, mediaType)
 	}
 	text := string(content)
 	if mediaType != "" || encoded { // without a content type, text that looks like HTML is split as plain text

@@ -33,8 +33,12 @@ func contentType(given, uri string, content []byte) (parse.Format, string, error
 	if err != nil {
 		return "", "", err
 	}
+	settled := format.MediaType()
 	if said, known := parse.FormatOf(declared); known && said == format || textual[declared] && declared != "application/octet-stream" {
-		return format, declared, nil
+		settled = declared
 	}
-	return format, format.MediaType(), nil
+	if format.IsText() {
+		settled = parse.WithCharset(settled, given, content)
+	}
+	return format, settled, nil
 }

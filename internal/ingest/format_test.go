@@ -12,6 +12,8 @@ func TestContentType(t *testing.T) {
 		name, given, uri, content, want string
 	}{
 		{"what the caller says", "text/markdown; charset=utf-8", "a.html", "x", "text/markdown"},
+		{"an encoding that the text needs", "text/plain; charset=KOI8-R", "a", "\xf0\xd2\xc9\xd7\xc5\xd4", "text/plain; charset=koi8-r"},
+		{"an encoding that the text does not have", "text/csv; charset=koi8-r", "a", "a;b", "text/csv"},
 		{"the name's ending", "", "docs/Guide.MD", "x", "text/markdown"},
 		{"a page by its bytes", "", "page", "<!DOCTYPE html><title>x</title>", "text/html"},
 		{"text that begins like a bitmap", "", "doc17", "BMW is a maker of cars.", "text/plain"},

@@ -131,7 +131,7 @@ func (a *arriving) looksLikeText() bool {
 		return false
 	}
 	format, err := parse.Detect(parse.Source{Content: head, ContentType: a.upload.ContentType, FileName: a.upload.URI})
-	return err == nil && isCutAsSent(a.upload.Chunking, format, head)
+	return err == nil && isCutAsSent(a.upload.Chunking, format, head, a.upload.ContentType)
 }
 
 // refuse stores err in the document's Result and drops its content.

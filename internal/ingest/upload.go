@@ -153,12 +153,12 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	if format, d.ContentType, err = contentType(u.ContentType, u.URI, u.Content); err != nil {
 		return d, err
 	}
-	asSent := isCutAsSent(d.chunking, format, u.Content)
+	asSent := isCutAsSent(d.chunking, format, u.Content, d.ContentType)
 	if asSent {
 		if len(u.Content) > parse.MaxText {
 			return d, errTooMuchText
 		}
-		if err := checkUTF8(format, u.Content); err != nil {
+		if err := checkUTF8(format, u.Content, d.ContentType); err != nil {
 			return d, err
 		}
 	}
@@ -176,8 +176,8 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 }
 
 // isCutAsSent reports whether the text to be split is at least as long as the content.
-func isCutAsSent(chunking chunk.Settings, format parse.Format, content []byte) bool {
-	return format.IsText() && (keepsSource(chunking, format) || !parse.IsEncoded(format, content))
+func isCutAsSent(chunking chunk.Settings, format parse.Format, content []byte, mediaType string) bool {
+	return format.IsText() && (keepsSource(chunking, format) || !parse.IsEncoded(format, parse.Source{Content: content, ContentType: mediaType}))
 }
 
 // errTooMuchText is the error that the job would fail with after reading the document.
@@ -223,12 +223,12 @@ func (u *Upload) complete() (err error) {
 }
 
 // checkUTF8 rejects content that is cut as sent and is not text that can be stored.
-func checkUTF8(format parse.Format, content []byte) error {
+func checkUTF8(format parse.Format, content []byte, mediaType string) error {
 	if at := bytes.IndexByte(content, 0); at >= 0 {
 		return fault.Field("content", "has a null character at offset %d: it is not text", at)
 	}
 	if !utf8.Valid(content) {
-		if !parse.IsEncoded(format, content) {
+		if !parse.IsEncoded(format, parse.Source{Content: content, ContentType: mediaType}) {
 			return parse.NotUTF8()
 		}
 		return fault.Field("content", "is not UTF-8 (first bad byte at offset %d), which this strategy of chunking needs: convert it, for example with `iconv -f WINDOWS-1252 -t UTF-8`", firstInvalidByte(content))

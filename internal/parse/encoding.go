@@ -2,6 +2,7 @@ package parse
 
 import (
 	"bytes"
+	"mime"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,9 +16,9 @@ import (
 const encodingSample = 64 << 10
 
 // encodingOf recognizes the encoding of a text that is not UTF-8: UTF-16 by its byte order
-// mark, Shift_JIS and EUC-JP by their kana, windows-1252, of which Latin-1 is a part, by words
-// of European languages, and others by the letters of their script. It returns nil if the
-// encoding is not certain.
+// mark, Shift_JIS and EUC-JP by their kana, windows-1252, of which Latin-1 is a part, windows-1250
+// and windows-1254 by words of European languages, and others by the letters of their script. It
+// returns nil if the encoding is not certain.
 func encodingOf(content []byte) (encoding.Encoding, string) {
 	if isUTF16(content) {
 		order := textunicode.LittleEndian
@@ -32,17 +33,50 @@ func encodingOf(content []byte) (encoding.Encoding, string) {
 		sample = content[max(line, first-encodingSample/2):]
 	}
 	sample = sample[:min(len(sample), encodingSample)]
-	for _, candidate := range []struct {
-		name  string
-		looks func(decoded string) bool
-	}{{"shift_jis", isJapanese}, {"euc-jp", isJapanese}, {"windows-1252", isEuropean}} {
-		known, name := charset.Lookup(candidate.name)
+	for _, label := range []string{"shift_jis", "euc-jp"} {
+		known, name := charset.Lookup(label)
 		decoded, err := known.NewDecoder().Bytes(sample)
-		if err == nil && candidate.looks(string(decoded)) {
+		if err == nil && isJapanese(string(decoded)) {
 			return known, name
 		}
 	}
+	if known, name := latinOf(sample); known != nil {
+		return known, name
+	}
 	return scriptOf(sample)
+}
+
+// declaredEncoding returns the encoding that the parameter charset of a content type names, nil
+// if it names none that is known, or UTF-8.
+func declaredEncoding(contentType string) (encoding.Encoding, string) {
+	_, parameters, err := mime.ParseMediaType(contentType)
+	if err != nil || parameters["charset"] == "" {
+		return nil, ""
+	}
+	known, name := charset.Lookup(parameters["charset"])
+	if name == "utf-8" || name == "replacement" || name == "x-user-defined" {
+		return nil, ""
+	}
+	return known, name
+}
+
+// decodedAs returns content in the encoding that its content type declares. It reports false if
+// there is none, or if the content is not in it.
+func decodedAs(contentType string, content []byte) (text, name string, ok bool) {
+	known, name := declaredEncoding(contentType)
+	if known == nil || utf8.Valid(content) && name != "iso-2022-jp" {
+		return "", "", false
+	}
+	decoded, err := known.NewDecoder().Bytes(content)
+	if err != nil || bytes.ContainsRune(decoded, utf8.RuneError) || bytes.ContainsFunc(decoded, isControl) {
+		return "", "", false
+	}
+	return string(decoded), name, true
+}
+
+// isControl reports whether a character is one of the control characters that no text has.
+func isControl(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' && r != '\f'
 }
 
 // isJapanese reports whether a text has no characters that cannot be decoded, apart from
@@ -66,9 +100,10 @@ func isJapanese(text string) bool {
 // europeanSigns are the characters of windows-1252 besides letters that texts contain.
 const europeanSigns = "€‚„…‰‹‘’“”•–—™›\u00a0¡§©ª«®°±²³´µ¶·º»¼½¾¿£¢¥¤×÷\u00ad"
 
-// isEuropean reports whether a text decoded as windows-1252 looks like words: letters with
-// accents stand between others, not in rows, and are few; signs do not stand within words.
-func isEuropean(text string) bool {
+// isEuropean reports whether a text decoded as windows-1252 or another encoding of Latin letters
+// looks like words: letters with accents stand between others, in rows of at most longestRow, and are few; no
+// capital with an accent follows a small letter, and signs do not stand within words.
+func isEuropean(text string, longestRow int) bool {
 	accented, plain, row := 0, 0, 0
 	var before rune
 	signed := false // the last character was a sign right after a letter
@@ -89,7 +124,7 @@ func isEuropean(text string) bool {
 			signed = false
 		case unicode.IsLetter(r) && r != 'ÿ': // 0xFF, which is in many files that are no text
 			accented++
-			if row++; row > 2 {
+			if row++; row > longestRow || unicode.IsUpper(r) && unicode.IsLower(before) {
 				return false
 			}
 			signed = false

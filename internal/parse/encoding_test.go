@@ -31,6 +31,15 @@ func TestTextInCommonEncodingsIsDecoded(t *testing.T) {
 		{"gb18030", "当水位下降到标记以下时，水泵会把水送到上面的水池里。这是一个很好的方法，我们可以在这里看到它的作用，也可以自己去看。"},
 		{"big5", "當水位下降到標記以下時，水泵會把水送到上面的水池裡。這是一個很好的方法，我們可以在這裡看到它的作用，也可以自己去看。"},
 		{"euc-kr", "수위가 표시 아래로 내려가면 펌프는 물을 위의 저수지로 보냅니다. 이것은 아주 좋은 방법이며 우리는 여기에서 그 효과를 볼 수 있습니다."},
+		{"euc-kr", "회의는 오전 열 시에 시작하며 참석자는 신분증을 가져와야 합니다. 주차장은 건물 뒤쪽에 있습니다."},
+		{"euc-kr", "펌프 사용 설명서\n전원을 켜기 전에 밸브가 닫혀 있는지 확인하십시오. 압력이 너무 높으면 즉시 정지 단추를 누르십시오."},
+		{"windows-1250", "Prom odpływa co godzinę, jeżeli pozwala na to lód; bilety są w kasie przy przystani."},
+		{"windows-1250", "Čerpadlo dodává vodu do horní nádrže, když hladina klesne pod značku; příliš žluťoučký kůň."},
+		{"windows-1250", "A szivattyú vizet küld a felső medencébe, ha a vízszint a jelzés alá süllyed; hűvös őszi idő."},
+		{"windows-1254", "Su seviyesi işaretin altına düştüğünde pompa suyu üst havuza gönderir; çalışma günlüğü."},
+		{"windows-1252", "Þegar vatnið lækkar undir merkið dælir dælan því upp í efri þróna."},
+		{"windows-1252", "O nível da água não está acima da marcação; a bomba só funciona às vezes."},
+		{"windows-1252", "The committee heard Mr Müller, Ms Nuñez and Mr Ærø on the state of the quays, and it thanked them for their patience in the long winter."},
 		{"utf-16", "Hällo wörld"},
 	} {
 		known, name := charset.Lookup(tc.encoding)
@@ -61,7 +70,7 @@ func TestTextInUncertainEncodingsIsRejected(t *testing.T) {
 	t.Parallel()
 	for encoding, text := range map[string]string{
 		"windows-1251": "Привет, мир: насос не работает.", "koi8-r": "Привет, мир: насос не работает.", "iso-8859-7": "Καλημέρα κόσμε",
-		"gb18030": "这是一个中文文本，可以搜索吗？", "euc-kr": "이것은 한국어 텍스트입니다.", "big5": "這是一個中文文本", "windows-1250": "Zażółć gęślą jaźń",
+		"gb18030": "这是一个中文文本，可以搜索吗？", "euc-kr": "이것은 한국어 텍스트입니다.", "big5": "這是一個中文文本", "windows-1250": "Zażółć gęślą jaźń", "macintosh": "le café est fermé, la clé est là",
 	} {
 		known, _ := charset.Lookup(encoding)
 		content, err := known.NewEncoder().Bytes([]byte(text))
@@ -71,6 +80,38 @@ func TestTextInUncertainEncodingsIsRejected(t *testing.T) {
 		got, err := parse.Parse(t.Context(), parse.Source{Content: content, FileName: "a.txt"})
 		if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "is not UTF-8 text, and its encoding is not certain: convert it") {
 			t.Errorf("%s is read as %q, error %v", encoding, got.Text, err)
+		}
+	}
+}
+
+// What a content type declares is believed if the text can be in that encoding.
+func TestTheDeclaredEncodingIsDecoded(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ contentType, encoding, text, want string }{
+		{"text/plain; charset=koi8-r", "koi8-r", "Привет, мир", "koi8-r"},
+		{"text/plain; charset=EUC-KR", "euc-kr", "한국어", "euc-kr"},
+		{"text/csv; charset=ISO-8859-2", "iso-8859-2", "Łódź", "iso-8859-2"},
+		{"text/markdown; charset=iso-2022-jp", "iso-2022-jp", "灯台", "iso-2022-jp"},
+		{"text/plain; charset=us-ascii", "windows-1252", "café", "windows-1252"},
+		{"text/plain; charset=koi8-r", "utf-8", "Привет, мир", ""},
+		{"text/plain; charset=no-such-set", "windows-1252", "un enfant né à Nîmes", "windows-1252"},
+		{"text/plain; charset=gbk", "windows-1252", "un enfant né à Nîmes", "windows-1252"},
+	} {
+		known, _ := charset.Lookup(tc.encoding)
+		content, err := known.NewEncoder().Bytes([]byte(tc.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := parse.Source{Content: content, ContentType: tc.contentType}
+		got, err := parse.Parse(t.Context(), src)
+		if err != nil || strings.TrimSpace(got.Text) != tc.text || got.Properties["encoding"] != tc.want {
+			t.Errorf("%s: read as %q in %q, error %v", tc.contentType, got.Text, got.Properties["encoding"], err)
+		}
+		if decodes := parse.IsEncoded(parse.Text, src); decodes != (tc.want != "") {
+			t.Errorf("%s: IsEncoded is %v", tc.contentType, decodes)
+		}
+		if strings.Contains(got.ContentType, "charset") {
+			t.Errorf("the text, which is UTF-8, has the content type %s", got.ContentType)
 		}
 	}
 }

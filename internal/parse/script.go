@@ -21,6 +21,7 @@ type script struct {
 const (
 	cyrillic = "оеаинтсрвл"
 	chinese  = "的一是不了在人有我他中来上大和国地到以要就出可也你生能而子得于下自之年作里用道行所然家事成方多去法学如同当看起好小部主样心本前但因只从想文件使系"
+	korean   = "이다는의에을를가은한하고지로도사니시기수있서자인어아대해으들나정일부것전그상보제주과와리스게장만우동라성구여문적원"
 	taiwan   = "的一是不了在人有我他這個們中來上大為和國地到以說時要就出會可也你對生能而子得於下自之年過發後作用道行所然家事成方多經去法學如都同現當沒看起好小部主樣心本前但因只從想文件使系統"
 )
 
@@ -33,7 +34,7 @@ var scripts = []script{
 	{"windows-1255", unicode.Hebrew, "יוהלאמרשתבנ", 0.6, 40},
 	{"windows-1256", unicode.Arabic, "اليمنوترهبة", 0.55, 40},
 	{"gb18030", unicode.Han, chinese, 0.2, 40}, {"big5", unicode.Han, taiwan, 0.2, 40},
-	{"euc-kr", unicode.Hangul, "이다는의에을를가은한하고지로도사니시기수", 0.25, 40},
+	{"euc-kr", unicode.Hangul, korean, 0.35, 20},
 }
 
 // scriptOf returns the encoding in which a sample has letters of one script, nearly no

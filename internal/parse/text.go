@@ -35,23 +35,41 @@ func (p *parser) plain() error {
 // Lines returns the span of a text whose lines are those of its file.
 func Lines(text string) Span { return Span{Kind: Line, End: len(text), Number: 1, Lines: true} }
 
-// IsEncoded reports whether Parse decodes a text that is not UTF-8: HTML in its declared
-// encoding, and other text in an encoding that is recognized with certainty.
-func IsEncoded(f Format, content []byte) bool {
-	if f == HTML || isUTF16(content) {
+// IsEncoded reports whether Parse decodes a text that is not UTF-8: in the encoding that its
+// content type declares, HTML also in that of the page, and other text in an encoding that is
+// recognized with certainty.
+func IsEncoded(f Format, src Source) bool {
+	if f == HTML || isUTF16(src.Content) {
 		return true
 	}
-	if utf8.Valid(content) {
+	if _, _, ok := decodedAs(src.ContentType, src.Content); ok {
+		return true
+	}
+	if utf8.Valid(src.Content) {
 		return false
 	}
-	known, _ := encodingOf(content)
+	known, _ := encodingOf(src.Content)
 	return known != nil
+}
+
+// WithCharset returns a media type with the encoding that contentType declares, if content is in
+// that encoding and not in UTF-8: without it Parse may not find the encoding. Else it returns the
+// media type alone.
+func WithCharset(mediaType, contentType string, content []byte) string {
+	if _, name, ok := decodedAs(contentType, content); ok {
+		return mime.FormatMediaType(mediaType, map[string]string{"charset": name})
+	}
+	return mediaType
 }
 
 // utf8 returns the source as text, decoded if it is not UTF-8. The property encoding is
 // then the name of its encoding.
 func (p *parser) utf8() (string, error) {
 	content := bytes.TrimPrefix(p.src.Content, []byte("\xef\xbb\xbf"))
+	if text, name, ok := decodedAs(p.src.ContentType, content); ok {
+		p.property("encoding", name)
+		return text, nil
+	}
 	if !isUTF16(content) && utf8.Valid(content) {
 		return string(content), nil
 	}

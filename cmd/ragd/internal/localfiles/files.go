@@ -288,7 +288,7 @@ func suitable(src parse.Source) (parse.Format, error) {
 		return "", errors.New("compressed (only tar archives, and JSON Lines, are read compressed)")
 	case err != nil:
 		return "", errors.New(plainReason(err))
-	case format.IsText() && !parse.IsEncoded(format, src.Content) && !utf8.Valid(src.Content):
+	case format.IsText() && !parse.IsEncoded(format, src) && !utf8.Valid(src.Content):
 		return "", errors.New(plainReason(parse.NotUTF8()))
 	}
 	return format, nil
