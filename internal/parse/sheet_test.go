@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
 
 	"github.com/ragdhq/ragd/internal/fault"
 )
@@ -173,6 +174,42 @@ func TestMergedCellsOfASheet(t *testing.T) {
 	got := []sheetRow{m.apply(1, []string{"", "wide"}), m.apply(2, []string{"q", "1"}), m.apply(3, []string{"", "2"}), m.apply(4, []string{""}), m.apply(5, []string{"", "3"})}
 	want := []sheetRow{{1, []string{"", "wide"}, map[int]int{1: 2}}, {2, []string{"q", "1"}, nil}, {3, []string{"q", "2"}, nil}, {4, []string{""}, nil}, {5, []string{"", "3"}, nil}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(sheetRow{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestLinksOfCells(t *testing.T) {
+	t.Parallel()
+	book := excelize.NewFile()
+	defer book.Close()
+	for cell, text := range map[string]string{"A1": "Berth", "B1": "Plan", "A2": "North", "B2": "map", "A3": "South", "B3": "inner"} {
+		if err := book.SetCellStr("Sheet1", cell, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for cell, kind := range map[string][2]string{"B2": {"https://example.org/n", "External"}, "B3": {"Sheet1!A1", "Location"}, "A2": {"file:///etc/passwd", "External"}} {
+		if err := book.SetCellHyperLink("Sheet1", cell, kind[0], kind[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := book.WriteToBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Parse(t.Context(), Source{Content: content.Bytes()})
+	if diff := cmp.Diff("## Sheet1\n\nBerth: North; Plan: [map](https://example.org/n)\nBerth: South; Plan: inner", d.Text); diff != "" || err != nil {
+		t.Errorf("error %v (-want +got)\n%s", err, diff)
+	}
+}
+
+// Links may be over several cells, overlap, or name cells that there cannot be.
+func TestLinksOfRangesOfCells(t *testing.T) {
+	t.Parallel()
+	web := map[string]relation{"w": {kind: "hyperlink", target: "https://example.org/n", beyond: true}}
+	links := newCellLinks([]byte(`<hyperlinks><hyperlink ref="A1:B2" r:id="w"/><hyperlink ref="B1" r:id="w"/><hyperlink ref="ZZZZ9" r:id="w"/><hyperlink ref="C1:XFD1" r:id="w"/>`), web)
+	got := links.apply(sheetRow{number: 1, cells: []string{"a", "b", "", "d"}})
+	want := []string{"[a](https://example.org/n)", "[b](https://example.org/n)", "", "[d](https://example.org/n)"}
+	if diff := cmp.Diff(want, got.cells); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -14,13 +14,13 @@ import (
 const (
 	maxCells  = 20_000_000 // of a workbook; rows may be wide and almost empty
 	maxSheets = 5_000      // of a workbook
-	maxMerged = 100_000    // merged cells of a sheet that are heeded
+	maxMerged = 100_000    // merged cells of a sheet that are heeded, and links
 	// maxSheetTail bounds what is kept of a sheet after its rows, in bytes.
 	maxSheetTail = 8 << 20
 )
 
 // xlsx reads a workbook: each sheet under its name, a line for each row, then the texts and
-// charts on the sheet. A formula is its last result; numbers and dates are formatted as in the
+// charts on the sheet. Cells are links where they lead to the web. A formula is its last result; numbers and dates are formatted as in the
 // workbook, dates in the format of the reader's country as 2026-01-02. Hidden sheets are read,
 // and the property hiddenSheets names them; those that only a program can show are not.
 func (p *parser) xlsx(ctx context.Context) error {
@@ -189,7 +189,8 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 	if t.heads, err = b.tableHeads(relations); err != nil {
 		return err
 	}
-	merged := newMerges(b.tails[sheet.relation.target])
+	tail := b.tails[sheet.relation.target]
+	merged, links := newMerges(tail), newCellLinks(tail, relations)
 	rows, err := b.book.Rows(sheet.name)
 	if err != nil {
 		return broken(b.parser.format, err)
@@ -212,7 +213,7 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 			}
 			cells[column-1] += note
 		}
-		t.row(merged.apply(number, cells))
+		t.row(links.apply(merged.apply(number, cells)))
 		if t.out.full {
 			return nil
 		}
@@ -385,6 +386,58 @@ func (m *merges) apply(number int, cells []string) sheetRow {
 		}
 		if r.text = cells[r.column-1]; r.lastRow > r.row && len(r.text) <= maxRepeated && len(m.active) < maxActive {
 			m.active = append(m.active, r)
+		}
+	}
+	return row
+}
+
+// cellLinks are the addresses outside of the file to which the cells of a sheet lead, by row.
+type cellLinks map[int][]cellLink
+
+type cellLink struct {
+	column, lastColumn int
+	address            string
+}
+
+// newCellLinks reads the links from what follows the rows of a sheet. A link over several rows
+// counts for the first.
+func newCellLinks(tail []byte, relations map[string]relation) cellLinks {
+	links := cellLinks{}
+	d := newDecoder(tail)
+	for read := 0; read < maxMerged; {
+		token, err := d.Token()
+		if err != nil {
+			break // the tail ends elements that began before it
+		}
+		t, ok := token.(xml.StartElement)
+		if !ok || t.Name.Local != "hyperlink" {
+			continue
+		}
+		read++
+		to := relations[attrOf(t.Attr, "id")]
+		first, last, ranged := strings.Cut(attrOf(t.Attr, "ref"), ":")
+		column, row, err := excelize.CellNameToCoordinates(first)
+		if err != nil || !to.beyond {
+			continue
+		}
+		lastColumn := column
+		if ranged {
+			if lastColumn, _, err = excelize.CellNameToCoordinates(last); err != nil {
+				continue
+			}
+		}
+		links[row] = append(links[row], cellLink{column, lastColumn, to.target})
+	}
+	return links
+}
+
+// apply makes the cells of a row the links that they are.
+func (l cellLinks) apply(row sheetRow) sheetRow {
+	for _, to := range l[row.number] {
+		for i := to.column - 1; i < min(to.lastColumn, len(row.cells)); i++ {
+			if row.cells[i] != "" && !strings.HasPrefix(row.cells[i], "[") { // ranges may overlap
+				row.cells[i] = link(row.cells[i], to.address)
+			}
 		}
 	}
 	return row
