@@ -3,13 +3,14 @@ package parse
 import (
 	"context"
 	"encoding/xml"
+	"path"
 	"strconv"
 	"strings"
 )
 
 // docx reads a Word document: paragraphs, headings by their styles and outline levels, lists
 // with their numbers, tables, text boxes, formulas, links, notes and comments after the
-// paragraph that refers to them, SmartArt and charts. Tracked changes are read as accepted.
+// paragraph that refers to them, SmartArt, charts and inserted files. Tracked changes are read as accepted.
 // Headers, footers, hidden text and tables of contents are left out.
 func (p *parser) docx(ctx context.Context) error {
 	from, err := p.openPack()
@@ -27,6 +28,7 @@ func (p *parser) docx(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.nesting = p.nesting
 	data, err := from.part(name)
 	if err != nil {
 		return err
@@ -185,6 +187,7 @@ type wordReader struct {
 	relations map[string]relation
 	styles    map[string]wordStyle
 	lists     *wordNumbering
+	nesting   int               // how many levels of documents within this one may follow
 	remarks   map[string]remark // by kind and id
 	kind      string            // of a part with remarks; "" for the main part
 	remark    remark            // being read
@@ -414,6 +417,8 @@ func (w *wordReader) startReference(t xml.StartElement) {
 		w.add(pictureText(attrOf(t.Attr, "descr")))
 	case "relIds", "chart":
 		w.drawing(name, t)
+	case "altChunk":
+		w.inserted(w.relations[attrOf(t.Attr, "id")])
 	}
 }
 
@@ -504,6 +509,30 @@ func (w *wordReader) refer(kind, id string) {
 	}
 	r.blocks = nil
 	w.remarks[key] = r
+}
+
+// inserted writes the text of a file that stands in the document as it is until Word opens it: a
+// page, text, RTF or another document. What cannot be read is left out.
+func (w *wordReader) inserted(r relation) {
+	if r.beyond || r.target == "" || w.nesting <= 0 || w.from.repeated(r.target) {
+		return
+	}
+	content, err := w.from.optional(r.target)
+	if err != nil || content == nil {
+		w.failed = err
+		return
+	}
+	src := Source{Content: content, FileName: r.target}
+	if ending := path.Ext(r.target); ending == ".mht" || ending == ".mhtml" {
+		src.ContentType = "message/rfc822"
+	}
+	d, err := parseWithin(w.ctx, src, w.from.budget, w.nesting-1)
+	switch {
+	case err == nil:
+		w.flow.paragraph(block{text: d.Text})
+	case !isInvalid(err):
+		w.failed = err
+	}
 }
 
 // drawing adds the texts of SmartArt or of a chart after the paragraph.

@@ -173,3 +173,53 @@ func TestATableWithoutTextIsNoText(t *testing.T) {
 		t.Errorf("text %q, %v", got, err)
 	}
 }
+
+// Programs that make documents put pages into them as they are; Word turns them into paragraphs.
+func TestFilesInsertedIntoADocument(t *testing.T) {
+	t.Parallel()
+	rels := relationHead + `<Relationship Id="a" Type="x/aFChunk" Target="part.html"/><Relationship Id="b" Type="x/aFChunk" Target="part.rtf"/>` +
+		`<Relationship Id="c" Type="x/aFChunk" Target="part.bin"/><Relationship Id="d" Type="x/aFChunk" Target="https://example.org/x.html" TargetMode="External"/>` + relationFoot
+	got, err := wordText(t, `<w:p>`+run("before")+`</w:p><w:altChunk r:id="a"/><w:altChunk r:id="b"/><w:altChunk r:id="a"/><w:altChunk r:id="c"/><w:altChunk r:id="d"/><w:p>`+run("after")+`</w:p>`, map[string]string{
+		"word/_rels/document.xml.rels": rels,
+		"word/part.html":               `<html><body><h2>Fees</h2><p>thirty</p></body></html>`,
+		"word/part.rtf":                `{\rtf1 in rich text\par}`,
+		"word/part.bin":                "\x00\x01\x02",
+	})
+	if diff := cmp.Diff("before\n\n## Fees\n\nthirty\n\nin rich text\n\nafter", got); diff != "" || err != nil {
+		t.Errorf("error %v (-want +got)\n%s", err, diff)
+	}
+}
+
+// A document that stands in itself ends.
+func TestADocumentInsertedIntoItself(t *testing.T) {
+	t.Parallel()
+	inner := packed(t, map[string]string{"word/document.xml": wordHead + `<w:p>` + run("deep") + `</w:p>` + wordFoot})
+	for range 5 {
+		inner = packed(t, map[string]string{
+			"word/document.xml": wordHead + `<w:p>` + run("x") + `</w:p><w:altChunk r:id="a"/>` + wordFoot, "word/in.docx": string(inner),
+			"word/_rels/document.xml.rels": relationHead + `<Relationship Id="a" Type="x/aFChunk" Target="in.docx"/>` + relationFoot,
+		})
+	}
+	d, err := Parse(t.Context(), Source{Content: inner})
+	if err != nil || d.Text != "x\n\nx\n\nx" {
+		t.Errorf("text %q, %v", d.Text, err)
+	}
+}
+
+// Text before the first heading belongs to the file as a whole.
+func TestTextBeforeTheFirstHeadingHasThePositionOfItsTitle(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		page string
+		want []Span
+	}{
+		{`<title>Harbour</title><p>lead</p><h2>Fees</h2><p>x</p>`, []Span{{Kind: Section, End: 4, Name: "Harbour"}, {Kind: Section, Start: 6, End: 16, Name: "Fees"}}},
+		{`<title>Harbour</title><p>all</p>`, []Span{{Kind: Section, End: 3, Name: "Harbour"}}},
+		{`<p>lead</p><h1>Fees</h1><p>x</p>`, []Span{{Kind: Section, Start: 6, End: 15, Name: "Fees"}}},
+	} {
+		d, err := Parse(t.Context(), Source{Content: []byte(tc.page), ContentType: "text/html"})
+		if diff := cmp.Diff(tc.want, d.Spans); diff != "" || err != nil {
+			t.Errorf("%s: error %v (-want +got)\n%s", tc.page, err, diff)
+		}
+	}
+}

@@ -245,7 +245,11 @@ func (p *parser) finish() (Document, error) {
 		return Document{}, noText(p.format, d.Skipped)
 	}
 	if d.ContentType == markdownType {
-		d.Spans = append(d.Spans, shifted(sections(d.Text[d.Body:]), d.Body)...)
+		found := shifted(sections(d.Text[d.Body:]), d.Body)
+		if lead := p.lead(found); lead.End > 0 {
+			d.Spans = append(d.Spans, lead)
+		}
+		d.Spans = append(d.Spans, found...)
 	}
 	if p.format == LaTeX {
 		d.Spans = append(d.Spans, latexSections(d.Text)...)
@@ -256,6 +260,29 @@ func (p *parser) finish() (Document, error) {
 	}
 	d.Title = textlimit.OneLine(d.Title, maxTitle)
 	return *d, nil
+}
+
+// lead returns the section of the text before the first heading: the title that the file gives
+// itself. A format that has lines or pages has positions without it. The zero Span is for no such
+// text.
+func (p *parser) lead(found []Span) Span {
+	d := &p.doc
+	title := textlimit.OneLine(d.Title, maxSectionPath)
+	switch d.Format {
+	case HTML, DOCX, ODT, RTF, EPUB, DOC:
+	default:
+		return Span{}
+	}
+	end := len(d.Text)
+	if len(found) > 0 {
+		end = found[0].Start
+	}
+	end = len(strings.TrimRight(d.Text[:end], " \t\r\n"))
+	start := end - len(strings.TrimLeft(d.Text[:end], " \t\r\n"))
+	if title == "" || start >= end {
+		return Span{}
+	}
+	return Span{Kind: Section, Start: start, End: end, Name: title}
 }
 
 // property stores a property of the file unless it is empty.
