@@ -43,6 +43,7 @@ func (p *parser) epub(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	notes := &bookNotes{from: from, pages: map[string]*notePage{}}
 	for _, chapter := range all {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -50,11 +51,63 @@ func (p *parser) epub(ctx context.Context) error {
 		if from.repeated(chapter.name) {
 			continue
 		}
-		if err := p.chapter(from, chapter); err != nil {
+		if err := p.chapter(notes, chapter); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// bookNotes has the pages with notes to which chapters refer.
+type bookNotes struct {
+	from  *pack
+	pages map[string]*notePage // by the names of their parts; nil for what is not read for notes
+	size  int                  // of the markup of the pages
+}
+
+// notePage is a page of notes, or a chapter that was read because another refers to it.
+type notePage struct {
+	root  *html.Node
+	byID  map[string]*html.Node
+	taken bool // a note was moved to where it is referred to
+}
+
+// maxNotePages bounds the markup in bytes of the pages that are kept for their notes.
+const maxNotePages = 16 << 20
+
+// page returns the page of a part, nil if it cannot have notes that are to be moved: it was
+// written before, is no page, or is too large.
+func (b *bookNotes) page(name string) (*notePage, error) {
+	if known, ok := b.pages[name]; ok {
+		return known, nil
+	}
+	b.pages[name] = nil
+	f, ok := b.from.files[name]
+	if !ok || b.from.named[name] || f.UncompressedSize64 > uint64(maxNotePages-b.size) || !strings.HasSuffix(name, "html") {
+		return nil, nil
+	}
+	data, err := b.from.part(name)
+	if err != nil {
+		return nil, err
+	}
+	root, err := html.Parse(bytes.NewReader(data))
+	if err != nil {
+		return nil, nil //nolint:nilerr // the chapter says it when it is read
+	}
+	b.size += len(data)
+	b.pages[name] = &notePage{root: root, byID: identified(root)}
+	return b.pages[name], nil
+}
+
+// identified returns the elements of a page by their ids.
+func identified(page *html.Node) map[string]*html.Node {
+	byID := map[string]*html.Node{}
+	for n := range page.Descendants() {
+		if id := attribute(n, "id"); id != "" && n.Type == html.ElementNode {
+			byID[id] = n
+		}
+	}
+	return byID
 }
 
 // protectedBook returns an error for a book whose text is encrypted. Many books encrypt
@@ -200,19 +253,28 @@ func (p *pack) bookTitles(nav, ncx string) (map[string]string, error) {
 	return titles, nil
 }
 
-// chapter writes a chapter, under its title in the table of contents if it has no heading.
-func (p *parser) chapter(from *pack, chapter bookChapter) error {
-	data, err := from.part(chapter.name)
+// chapter writes a chapter, under its title in the table of contents if it has no heading. A page
+// of notes of which nothing is left but its heading is left out.
+func (p *parser) chapter(notes *bookNotes, chapter bookChapter) error {
+	var page *html.Node
+	known := notes.pages[chapter.name]
+	if known != nil {
+		page = known.root
+	} else {
+		data, err := notes.from.part(chapter.name)
+		if err != nil {
+			return err
+		}
+		if page, err = html.Parse(bytes.NewReader(data)); err != nil {
+			return broken(p.format, err)
+		}
+	}
+	if known != nil && known.taken && !hasTextBelowHeadings(page) {
+		return nil
+	}
+	text, err := p.chapterText(page, notes, chapter.name)
 	if err != nil {
 		return err
-	}
-	page, err := html.Parse(bytes.NewReader(data))
-	if err != nil {
-		return broken(p.format, err)
-	}
-	text, err := p.chapterText(page)
-	if err != nil {
-		return broken(p.format, err)
 	}
 	if text != "" && chapter.title != "" && !hasHeading(page) {
 		p.text.block(headingLine(1, chapter.title))
@@ -221,13 +283,35 @@ func (p *parser) chapter(from *pack, chapter bookChapter) error {
 	return nil
 }
 
+// hasTextBelowHeadings reports whether a page has text besides headings and its title.
+func hasTextBelowHeadings(page *html.Node) bool {
+	for n := range page.Descendants() {
+		if n.Type != html.TextNode || strings.TrimSpace(n.Data) == "" {
+			continue
+		}
+		inHeading := false
+		for a := n.Parent; a != nil; a = a.Parent {
+			switch a.DataAtom {
+			case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Head, atom.Nav:
+				inHeading = true
+			}
+		}
+		if !inHeading {
+			return true
+		}
+	}
+	return false
+}
+
 // chapterText returns the text of a chapter as Markdown. It changes page. Unlike that of a page
 // of the web, everything that is shown belongs to it.
-func (p *parser) chapterText(page *html.Node) (string, error) {
+func (p *parser) chapterText(page *html.Node, notes *bookNotes, name string) (string, error) {
 	prune(page, func(n *html.Node) bool {
 		return isNoise(n) && n.DataAtom != atom.Head || n.DataAtom == atom.Nav || hasType(n, "pagebreak")
 	})
-	p.placeNotes(page)
+	if err := p.placeNotes(page, notes, name); err != nil {
+		return "", err
+	}
 	for n := range page.Descendants() {
 		if n.Type == html.ElementNode && n.Data == "math" {
 			n.FirstChild, n.LastChild = replaced(n)
@@ -235,7 +319,10 @@ func (p *parser) chapterText(page *html.Node) (string, error) {
 	}
 	flatten(page)
 	out, err := newConverter().ConvertNode(page)
-	return string(bytes.TrimSpace(out)), err
+	if err != nil {
+		return "", broken(p.format, err)
+	}
+	return string(bytes.TrimSpace(out)), nil
 }
 
 // replaced returns the only child that a formula gets: its text.
@@ -262,30 +349,44 @@ func xmlNode(of *html.Node) *node {
 // maxBookNote is the length in bytes from which on a note stays where it is.
 const maxBookNote = 64 << 10
 
-// placeNotes puts the notes of a chapter after the paragraphs that refer to them.
-func (p *parser) placeNotes(page *html.Node) {
-	byID := map[string]*html.Node{}
+// placeNotes puts the notes of a chapter, which may stand in another part of the book that is read
+// later or not at all, after the paragraphs that refer to them.
+func (p *parser) placeNotes(page *html.Node, notes *bookNotes, name string) error {
+	own := &notePage{root: page, byID: identified(page)}
 	var references []*html.Node
 	for n := range page.Descendants() {
-		if id := attribute(n, "id"); id != "" && n.Type == html.ElementNode {
-			byID[id] = n
-		}
 		if n.DataAtom == atom.A && hasType(n, "noteref") {
 			references = append(references, n)
 		}
 	}
 	for _, reference := range references {
-		id, ok := strings.CutPrefix(attribute(reference, "href"), "#")
-		note := byID[id]
-		if !ok || note == nil || note.Parent == nil || reference.Parent == nil || contains(note, reference) {
+		in := own
+		part, id, ok := strings.Cut(attribute(reference, "href"), "#")
+		if part, err := url.PathUnescape(part); ok && part != "" && err == nil && !strings.Contains(part, ":") {
+			if part = path.Join(path.Dir(name), part); part != name {
+				if in, err = notes.page(part); err != nil {
+					return err
+				}
+			}
+		}
+		if !ok || in == nil {
+			continue
+		}
+		note := in.byID[id]
+		if note != nil && note.DataAtom == atom.A && note.Parent != nil && (note.Parent.DataAtom == atom.P || note.Parent.DataAtom == atom.Li) {
+			note = note.Parent // the id is that of its mark, a link back
+		}
+		if note == nil || note.Parent == nil || reference.Parent == nil || contains(note, reference) {
 			continue
 		}
 		if len(textOf(note)) > maxBookNote {
 			continue
 		}
-		delete(byID, id) // another reference to it stays as it is
+		delete(in.byID, id) // another reference to it stays as it is
+		in.taken = true
 		prune(note, func(n *html.Node) bool {
-			return hasType(n, "backlink") || n.Type == html.ElementNode && attribute(n, "class") == "footnote-back"
+			return hasType(n, "backlink") || n.Type == html.ElementNode && attribute(n, "class") == "footnote-back" ||
+				in != own && n.DataAtom == atom.A && path.Base(before(attribute(n, "href"), "#")) == path.Base(name)
 		})
 		if reference.Parent == nil { // it was in a link back
 			continue
@@ -306,6 +407,13 @@ func (p *parser) placeNotes(page *html.Node) {
 		reference.Parent.InsertBefore(&html.Node{Type: html.TextNode, Data: mark}, reference)
 		reference.Parent.RemoveChild(reference)
 	}
+	return nil
+}
+
+// before returns the part of a text before a separator, or all of it.
+func before(text, separator string) string {
+	text, _, _ = strings.Cut(text, separator)
+	return text
 }
 
 // hasType reports whether an element has a semantic type of EPUB, or the role of that name.

@@ -43,6 +43,15 @@ func TestBooks(t *testing.T) {
 			"a.html": `<p>one<a epub:type="noteref" href="#f">1</a> more</p><p>next<a epub:type="noteref" href="#f">1</a></p><aside epub:type="footnote" id="f"><p>note <a role="doc-backlink" href="#r">back</a></p></aside>`,
 			"b.html": `<p>two<a role="doc-noteref" href="#g">*</a></p><section><ol><li id="g">deep <a epub:type="noteref" href="#g">x</a></li></ol></section>`,
 		}, "one[^1] more\n\n[^1]: note\n\nnext1\n\ntwo[^2]\n\n[^2]: deep x"},
+		{"notes in another part", `<item id="c.html" href="c.html"/>`, map[string]string{
+			"a.html": `<p>one<a epub:type="noteref" href="b.html#f">1</a> more</p><p>two<a epub:type="noteref" href="b.html#g">2</a><a epub:type="noteref" href="c.html#h">3</a></p>`,
+			"b.html": `<h1>Notes</h1><p><a id="f" href="a.html#r">1.</a> first</p><ol><li id="g">second <a href="a.html#s">back</a></li></ol>`,
+			"c.html": `<p id="h">third</p>`,
+		}, "one[^1] more\n\n[^1]: first\n\ntwo[^2][^3]\n\n[^3]: third\n\n[^2]: second"},
+		{"a part with notes and text", "", map[string]string{
+			"a.html": `<p>one<a epub:type="noteref" href="b.html#f">1</a></p>`,
+			"b.html": `<p id="f">first</p><p>after<a epub:type="noteref" href="a.html#x">2</a></p>`,
+		}, "one[^1]\n\n[^1]: first\n\nafter2"},
 		{"pages of the printed book", "", map[string]string{"a.html": `<p>on<span epub:type="pagebreak">12</span>e</p>`, "b.html": `<p>two</p><aside>box</aside>`}, "one\n\ntwo\n\nbox"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -80,7 +89,7 @@ func FuzzChapter(f *testing.F) {
 			t.Fatal(err)
 		}
 		p.doc.ContentType = markdownType
-		if err := p.chapter(from, bookChapter{"OPS/a.html", title}); err != nil {
+		if err := p.chapter(&bookNotes{from: from, pages: map[string]*notePage{}}, bookChapter{"OPS/a.html", title}); err != nil {
 			if !isInvalid(err) {
 				t.Errorf("error %v", err)
 			}
