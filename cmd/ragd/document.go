@@ -85,6 +85,7 @@ func (p *program) documentList() *cobra.Command {
 	name := indexFlag(cmd)
 	namespace := cmd.Flags().String("namespace", "", "only documents of this namespace (default of all)")
 	status := cmd.Flags().String("status", "", "only documents in this state")
+	search := cmd.Flags().String("search", "", "only documents whose path or title contains this text")
 	filter := filterFlags(cmd.Flags(), "only documents whose metadata match")
 	limit := limitFlag(cmd.Flags())
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
@@ -94,7 +95,7 @@ func (p *program) documentList() *cobra.Command {
 		}
 		documents := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Document, string, error) {
 			page, err := c.documents.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{
-				IndexName: index, Namespace: *namespace, Status: *status, Filter: filter(), PageSize: size, PageToken: token,
+				IndexName: index, Namespace: *namespace, Status: *status, Search: *search, Filter: filter(), PageSize: size, PageToken: token,
 			})
 			return page.GetDocuments(), page.GetNextPageToken(), err
 		})

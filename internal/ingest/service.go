@@ -90,11 +90,15 @@ func (s *Service) Document(ctx context.Context, indexName string, ref Ref) (d Do
 	return d, name, err
 }
 
+// maxSearchBytes is the longest text that a list of documents can be searched for.
+const maxSearchBytes = 256
+
 // Listing says which documents of an index to list.
 type Listing struct {
 	IndexName string
 	Namespace string        // all namespaces if empty
 	Status    string        // all states if empty
+	Search    string        // a part of the uri or title, in any case
 	Filter    filter.Filter // over their metadata
 	PageSize  int32
 	PageToken string
@@ -120,6 +124,9 @@ func (t target) documents(ctx context.Context, l Listing) ([]Document, string, e
 	if l.Status != "" && !slices.Contains(documentStates, l.Status) {
 		return nil, "", fault.Field("status", "unknown status %q; known are %s", textlimit.Shorten(l.Status, 100), strings.Join(documentStates, ", "))
 	}
+	if err := textlimit.Check("search", l.Search, maxSearchBytes); err != nil {
+		return nil, "", err
+	}
 	asked, err := t.request.Resolve(l.Filter)
 	if err != nil {
 		return nil, "", err
@@ -127,7 +134,7 @@ func (t target) documents(ctx context.Context, l Listing) ([]Document, string, e
 	l.Filter = filter.And(t.visible, asked)
 	first := documentPosition{DocumentID: uuid.Nil.String()}
 	position := func(d Document) documentPosition { return documentPosition{d.CreatedAt, d.DocumentID} }
-	tokens := tenant.Pages(ctx, "documents", strconv.FormatInt(t.index.ID, 10), l.Namespace, l.Status, l.Filter.String())
+	tokens := tenant.Pages(ctx, "documents", strconv.FormatInt(t.index.ID, 10), l.Namespace, l.Status, l.Search, l.Filter.String())
 	return pagination.List(tokens, l.PageSize, l.PageToken, first, position, func(after documentPosition, most int) ([]Document, error) {
 		return documents(ctx, t.handle, t.index.ID, l, after, most)
 	})

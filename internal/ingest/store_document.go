@@ -43,10 +43,11 @@ type documentPosition struct {
 }
 
 func documents(ctx context.Context, q tenant.Queryer, indexID int64, l Listing, after documentPosition, limit int) ([]Document, error) {
-	args := filter.NewArgs(indexID, after.CreatedAt, after.DocumentID, limit, l.Namespace, l.Status)
+	args := filter.NewArgs(indexID, after.CreatedAt, after.DocumentID, limit, l.Namespace, l.Status, l.Search)
 	return tenant.Select[Document](ctx, q, `
 		SELECT `+documentColumns+` FROM tenant.documents AS d
 		WHERE d.index_id = $1 AND (d.created_at, d.document_id) > ($2, $3::uuid) AND ($5 = '' OR d.namespace = $5) AND ($6 = '' OR d.status = $6)
+			AND ($7 = '' OR strpos(lower(d.uri), lower($7)) > 0 OR strpos(lower(d.title), lower($7)) > 0)
 			AND `+l.Filter.SQL("d.metadata", args)+`
 		ORDER BY d.created_at, d.document_id LIMIT $4`, args.Values()...)
 }

@@ -33,8 +33,9 @@ const services: Record<string, string[]> = {
 /** kept is how many events useRecentEvents returns. */
 const kept = 1000;
 
-/** settle is how long events are collected before queries are asked again, in ms. */
+/** settle is how long events are collected before queries are asked again, in ms; calm the least time between two such rounds. */
 const settle = 400;
+const calm = 2000;
 
 /**
  * Live follows the tenant's events in one stream for the whole page, and asks queries again whose
@@ -52,18 +53,20 @@ export function Live({ children }: { children: ReactNode }) {
     const stop = new AbortController();
     const stale = new Set<string>();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let last = 0;
     const refresh = () => {
       timer = undefined;
+      last = Date.now();
       const names = new Set(stale);
       stale.clear();
-      void client.invalidateQueries({ predicate: ({ queryKey }) => names.has(serviceOf(queryKey)) });
+      void client.invalidateQueries({ predicate: ({ queryKey }) => names.has(serviceOf(queryKey)) }, { cancelRefetch: false });
     };
     recent.current = [];
     const take = (event: Event) => {
       if (recent.current.push(event) >= 2 * kept) recent.current = recent.current.slice(-kept);
       for (const listener of listeners.current) listener(event);
       for (const name of services[event.type.split(".")[0] ?? ""] ?? []) stale.add(name);
-      if (stale.size > 0) timer ??= setTimeout(refresh, settle);
+      if (stale.size > 0) timer ??= setTimeout(refresh, Math.max(settle, last + calm - Date.now()));
     };
     void follow(take, setConnected, stop.signal);
     return () => {

@@ -12,4 +12,7 @@ export const screens: Screen[] = [
   { path: "/activity", Screen: lazy(() => import("@/screens/activity/Activity")) },
   { path: "/tenants", Screen: lazy(() => import("@/screens/tenants/Tenants")) },
   { path: "/tenants/:tenant", Screen: lazy(() => import("@/screens/tenants/Tenant")) },
+  { path: "/indexes/:name/documents/:id", Screen: lazy(() => import("@/screens/document/Document")) },
+  { path: "/indexes/:name/:tab?", Screen: lazy(() => import("@/screens/index/Index")) },
+  { path: "/jobs", Screen: lazy(() => import("@/screens/jobs/Jobs")) },
 ];

@@ -16,8 +16,8 @@ export const theme = createTheme({
   cursorType: "pointer",
   components: {
     // Locking the page's scrolling inserts a <style> element, which the page's policy forbids.
-    Modal: { defaultProps: { lockScroll: false } },
-    Drawer: { defaultProps: { lockScroll: false } },
+    Modal: { defaultProps: { lockScroll: false, closeButtonProps: { "aria-label": "Close" } } },
+    Drawer: { defaultProps: { lockScroll: false, closeButtonProps: { "aria-label": "Close" } } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
   },
 });

@@ -21,8 +21,11 @@ const watchSession: Interceptor = (next) => async (request) => {
   }
 };
 
+/** interceptors name the tenant and notice the end of the session. */
+export const interceptors = [tenantHeader, watchSession];
+
 /** transport calls the public API of the service that served the page; the browser sends the session's cookie. */
 export const transport = createConnectTransport({
   baseUrl: window.location.origin,
-  interceptors: [tenantHeader, watchSession],
+  interceptors,
 });
