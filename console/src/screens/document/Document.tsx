@@ -18,7 +18,7 @@ import { notifyError } from "@/ui/notify";
 import { Page, Panel } from "@/ui/Page";
 import { Status } from "@/ui/Status";
 import { Time } from "@/ui/Time";
-import { blocks } from "./blocks";
+import { blocks, type Block } from "./blocks";
 import { ChunkView } from "./ChunkView";
 import { download } from "./download";
 import classes from "./Document.module.css";
@@ -152,17 +152,21 @@ function Blocks({ text, chunks, chosen, choose }: BlocksProps) {
       {blocks(text, chunks).map((block) => (block.chunk === undefined ? (
         <div key={`gap-${block.start}`} className={classes.gap} dir="auto" title="In no chunk">{block.text}</div>
       ) : (
-        <button
-          key={block.chunk.ordinal} id={`chunk-${block.chunk.ordinal}`} type="button" className={classes.chunk} dir="auto"
-          aria-pressed={block.chunk.ordinal === chosen} aria-label={`Chunk ${block.chunk.ordinal}`}
-          onClick={() => choose(block.chunk!.ordinal === chosen ? undefined : block.chunk!.ordinal)}
-        >
-          <span className={classes.number} aria-hidden>{block.chunk.ordinal}</span>
-          {block.repeated > 0 && <span className={classes.repeated}>repeats {block.repeated} B of the chunk before</span>}
-          {block.text}
-        </button>
+        <ChunkBlock key={block.chunk.ordinal} block={block} chunk={block.chunk} chosen={block.chunk.ordinal === chosen} choose={choose} />
       )))}
     </div>
   );
 }
 
+
+function ChunkBlock({ block, chunk, chosen, choose }: { block: Block; chunk: Chunk; chosen: boolean; choose: (ordinal: number | undefined) => void }) {
+  const toggle = () => choose(chosen ? undefined : chunk.ordinal);
+  return (
+    // The mouse may click the whole block; the keyboard has the button.
+    <div id={`chunk-${chunk.ordinal}`} className={classes.chunk} dir="auto" data-chosen={chosen || undefined} onClick={() => window.getSelection()?.isCollapsed && toggle()}>
+      <button type="button" className={classes.number} aria-pressed={chosen} aria-label={`Chunk ${chunk.ordinal}`} onClick={(event) => (event.stopPropagation(), toggle())}>{chunk.ordinal}</button>
+      {block.repeated > 0 && <span className={classes.repeated}>repeats {block.repeated} B of the chunk before</span>}
+      {block.text}
+    </div>
+  );
+}
