@@ -198,6 +198,8 @@ var documentedLimits = []struct {
 	{"limits", "members of an archive", "parse.maxMembers parse.maxNesting"},
 	{"limits", "front matter of a Markdown file", "parse.MaxFrontMatter/bytes"},
 	{"limits", "pages of a PDF file", "parse/pdftext.MaxPages"},
+	{"limits", "links of a PDF file", "parse/pdftext.maxLinks parse/pdftext.maxAddress"},
+	{"limits", "label of a page of a PDF file", "parse/pdftext.maxLabel"},
 	{"limits", "parts of a message", "parse.maxParts parse.maxHeader/bytes"},
 	{"limits", "what a cell of a notebook printed", "parse.maxOutput/bytes"},
 	{"limits", "lines of a quoted field", "parse.maxQuotedLines"},

@@ -130,7 +130,7 @@ type Span struct {
 	Lines bool
 	// Columns are the first and the last column of rows, from 1; 0 if they have none.
 	Columns [2]int
-	Name    string // of a sheet, section or member
+	Name    string // of a sheet, section or member; the label of a page if that is not its number
 }
 
 // Parse reads a file. Errors: Invalid for a file that is encrypted, damaged, empty, too

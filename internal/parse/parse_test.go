@@ -36,8 +36,8 @@ func read(t testing.TB, path string) []byte {
 	return content
 }
 
-// numbered are the kinds of spans without a name.
-var numbered = []Kind{Page, Slide, Row, Line, Cell, Time}
+// numbered are the kinds of spans without a name. A Page may have one.
+var numbered = []Kind{Slide, Row, Line, Cell, Time}
 
 // check fails the test unless the text and the spans of a document are valid.
 func check(t testing.TB, d Document) {
@@ -51,7 +51,8 @@ func check(t testing.TB, d Document) {
 		if s.Start < start || s.Start < ends[s.Kind] || s.Start >= s.End || s.End > len(d.Text) {
 			t.Fatalf("span %+v is out of order, empty or outside", s)
 		}
-		if !utf8.ValidString(d.Text[s.Start:s.End]) || !utf8.ValidString(s.Name) || s.Lines && s.Number == 0 || (s.Name == "") != slices.Contains(numbered, s.Kind) {
+		if !utf8.ValidString(d.Text[s.Start:s.End]) || !utf8.ValidString(s.Name) || s.Lines && s.Number == 0 ||
+			s.Kind != Page && (s.Name == "") != slices.Contains(numbered, s.Kind) {
 			t.Fatalf("span %+v is not well-formed", s)
 		}
 		start, ends[s.Kind] = s.Start, s.End

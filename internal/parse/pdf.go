@@ -41,7 +41,7 @@ func (p *parser) pdf(ctx context.Context) error {
 	p.property("recognizedPages", ranges(file.Recognized))
 	p.doc.Scanned = file.Scanned
 	for i, page := range file.Pages {
-		if err := p.text.span(Span{Kind: Page, Number: i + 1}, func() error { p.text.block(page); return nil }); err != nil {
+		if err := p.text.span(Span{Kind: Page, Number: i + 1, Name: file.Labels[i]}, func() error { p.text.block(page); return nil }); err != nil {
 			return err
 		}
 	}

@@ -28,6 +28,7 @@ func (d Document) SpanIndex() *SpanIndex {
 // Metadata returns the spans that overlap Text[start:end] as metadata:
 //   - page, slide, line, cell as numbers, with pageEnd, slideEnd, lineEnd, cellEnd if there
 //     are several;
+//   - pageLabel, the label of the first page, if that is not its number;
 //   - time and timeEnd as seconds;
 //   - sheet and section as the name of the first, and range, the cells of that sheet;
 //   - file as the name of the member in which start is.
@@ -56,6 +57,9 @@ func (x *SpanIndex) Metadata(start, end int) map[string]any {
 			metadata[string(kind)] = from
 			if to > from {
 				metadata[string(kind)+"End"] = to
+			}
+			if first.Name != "" {
+				metadata[string(kind)+"Label"] = first.Name
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package pdftext
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -17,10 +18,16 @@ type line struct {
 	across float64 // position of the baseline, growing upwards
 	along  float64 // position of its start along the baseline
 	end    float64 // position of its end along the baseline, within half a character
-	turned float64 // direction of writing, in radians
+	turned float64 // direction of writing, in radians, against that of most of the page
 	bold   bool
-	level  int    // of the heading that the outline of the file names, 0 if it does not
-	cells  []cell // of a line whose words stand far apart, nil for any other
+	level  int      // of the heading that the outline of the file names, 0 if it does not
+	cells  []cell   // of a line whose words stand far apart, nil for any other
+	links  []anchor // ascending
+	refs   []ref    // of notes, ascending
+	notes  []string // that refs refer to, without their marks
+
+	angle, scale      float64 // of the text on the page: direction in radians, and size
+	start, last, stop int     // characters of the page: first and last visible, and the next line
 }
 
 // clean returns text with ligatures decomposed, invisible characters removed, and each
@@ -53,16 +60,20 @@ const (
 	headingRatio = 1.15
 	level2Ratio  = 1.35
 	level1Ratio  = 1.65
+	boldGap      = 1.7 // from a bold heading to other bold lines at least, in font sizes
 	maxHeading   = 160 // bytes; longer text in a large font is not a heading
 )
 
-// layout returns the text of each page as Markdown.
-func layout(pages [][]line) []string {
-	withoutRunning(pages)
+// layout returns the text of each page as Markdown. labels are the numbers that the pages bear, ""
+// where that is the number of the page in the file.
+func layout(pages [][]line, labels []string) []string {
+	withoutRunning(pages, labels)
 	body := bodySize(pages)
 	out := make([]string, len(pages))
+	note := 1
 	for i, lines := range pages {
-		out[i] = markdown(lines, body)
+		lines, note = takeNotes(lines, body, note)
+		out[i] = markdown(inColumns(lines), body)
 	}
 	return out
 }
@@ -108,7 +119,12 @@ func isBoldHeading(lines []line, i int) bool {
 	last, _ := utf8.DecodeLastRuneInString(l.text)
 	return l.bold && len(l.text) <= maxHeading && l.cells == nil && !strings.ContainsRune(".,;:-", last) &&
 		strings.ContainsFunc(l.text, unicode.IsLetter) && bulletOf(l.text) == 0 &&
-		(i == 0 || !lines[i-1].bold) && i+1 < len(lines) && !lines[i+1].bold && lines[i+1].across < l.across
+		!isBoldBeside(lines, i, i-1) && i+1 < len(lines) && !isBoldBeside(lines, i, i+1) && lines[i+1].across < l.across
+}
+
+// isBoldBeside reports whether there is a bold line right beside a line.
+func isBoldBeside(lines []line, i, beside int) bool {
+	return beside >= 0 && lines[beside].bold && math.Abs(lines[i].across-lines[beside].across) < boldGap*lines[i].size
 }
 
 // bulletOf returns the bytes of the bullet and space that begin a text, 0 if none does.
@@ -130,6 +146,7 @@ type writer struct {
 	heading int     // level of the line before, 0 for text
 	item    float64 // where the list item begins that the line before belongs to, NaN outside
 	table   bool    // the line before ended a table
+	notes   []string
 }
 
 func markdown(lines []line, body float64) string {
@@ -137,6 +154,9 @@ func markdown(lines []line, body float64) string {
 	for i := 0; i < len(lines); {
 		if rows, n := table(lines[i:], body); n > 0 {
 			w.blank()
+			for _, row := range lines[i : i+n] {
+				w.notes = append(w.notes, row.notes...)
+			}
 			w.out = append(w.out, rows...)
 			w.heading, w.item, w.table = 0, math.NaN(), true
 			i += n
@@ -145,14 +165,19 @@ func markdown(lines []line, body float64) string {
 		w.line(i)
 		i++
 	}
-	return string(w.out)
+	w.blank()
+	return strings.TrimRight(string(w.out), "\n")
 }
 
-// blank ends a paragraph.
+// blank ends a paragraph. The notes that it refers to follow it.
 func (w *writer) blank() {
 	if len(w.out) > 0 {
 		w.out = append(w.out, "\n\n"...)
 	}
+	for _, note := range w.notes {
+		w.out = append(append(w.out, note...), "\n\n"...)
+	}
+	w.notes = nil
 }
 
 func (w *writer) line(i int) {
@@ -168,12 +193,13 @@ func (w *writer) line(i int) {
 		leavesItem := bullet == 0 && l.along < w.item+0.3*l.size // false outside of a list
 		switch {
 		case level > 0 && level == w.heading && sameSize(l, previous) && gap > 0 && gap < 1.5*l.size && l.level == previous.level: // a heading of two lines
-			w.out = append(append(w.out, ' '), l.text...)
+			w.out = append(append(w.out, ' '), l.written(0, len(l.text), false)...)
+			w.notes = append(w.notes, l.notes...)
 			return
 		case w.table || level > 0 || w.heading > 0 || leavesItem || gap > 1.4*w.leading || math.Abs(l.size-previous.size) > 0.2*w.body:
 			w.blank()
 			w.item = math.NaN()
-		case hyphenated(previous.text, l.text):
+		case hyphenated(previous.text, l.text) && w.out[len(w.out)-1] == '-':
 			w.out = w.out[:len(w.out)-len("-")]
 		default:
 			w.out = append(w.out, '\n')
@@ -186,8 +212,41 @@ func (w *writer) line(i int) {
 		w.item = l.along
 		w.out = append(w.out, "- "...)
 	}
-	w.out = append(w.out, l.text[bullet:]...)
+	w.out = append(w.out, l.written(bullet, len(l.text), level == 0)...)
+	w.notes = append(w.notes, l.notes...)
 	w.heading, w.table = level, false
+}
+
+// written returns text[from:to] of a line as Markdown, with the marks of its notes and, if asked
+// for, its links.
+func (l line) written(from, to int, links bool) string {
+	var out strings.Builder
+	at := from
+	refs := func(to int) { // writes the text up to a position
+		for _, r := range l.refs {
+			if r.note > 0 && r.from >= at && r.to <= to {
+				fmt.Fprintf(&out, "%s[^%d]", l.text[at:r.from], r.note)
+				at = r.to
+			}
+		}
+		out.WriteString(l.text[at:max(at, to)])
+		at = max(at, to)
+	}
+	for _, a := range l.links {
+		if !links || a.from < at || a.to > to {
+			continue
+		}
+		refs(a.from)
+		if !a.went {
+			out.WriteByte('[')
+		}
+		refs(a.to)
+		if !a.goesOn {
+			out.WriteString("](" + a.address + ")")
+		}
+	}
+	refs(to)
+	return out.String()
 }
 
 func sameSize(a, b line) bool { return math.Abs(a.size-b.size) < 0.05*a.size }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf16"
 
@@ -26,95 +27,192 @@ func (d *document) page(index int) ([]line, error) {
 	}
 	p := &pageReader{document: d, text: opened.TextPage}
 	defer func() { _, _ = d.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: p.text}) }()
-	return p.lines()
+	lines, err := p.lines()
+	p.link(requests.Page{ByReference: &loaded.Page}, lines)
+	return lines, err
 }
 
 // pageReader reads the characters of a page.
 type pageReader struct {
 	*document
-	text references.FPDF_TEXTPAGE
+	text     references.FPDF_TEXTPAGE
+	chars    []rune
+	sin, cos float64 // of the direction of the line that is measured
 }
 
 func (p *pageReader) lines() ([]line, error) {
-	chars, err := p.chars()
-	if err != nil {
+	if err := p.read(); err != nil {
 		return nil, err
 	}
 	var lines []line
-	for start := 0; start < len(chars); {
+	for start := 0; start < len(p.chars); {
 		end := start + 1
-		for end < len(chars) && chars[end-1] != '\n' {
+		for end < len(p.chars) && p.chars[end-1] != '\n' && p.chars[end-1] != joined {
 			end++
 		}
-		if l := (line{text: clean(string(chars[start:end]))}); l.text != "" && !p.measure(&l, chars, start, end) {
-			lines = append(lines, l)
+		if p.chars[end-1] == joined {
+			p.chars[end-1] = '-'
+		}
+		l := line{start: start, stop: end}
+		if clean(string(p.chars[start:end])) != "" && p.place(&l) {
+			if n := len(lines); n == 0 || !p.goesOn(&lines[n-1], &l) {
+				lines = append(lines, l)
+			}
 		}
 		start = end
 	}
-	return lines, nil
+	for i := range lines {
+		lines[i].text = clean(string(p.chars[lines[i].start:lines[i].stop]))
+	}
+	upright(lines)
+	kept := lines[:0]
+	for _, l := range lines {
+		if !p.measure(&l) {
+			kept = append(kept, l)
+		}
+	}
+	return kept, nil
 }
 
-// chars returns the characters of a page at their indexes. A hyphen at the end of a line is
-// a hyphen, one that PDFium removed to join the lines is 0.
-func (p *pageReader) chars() ([]rune, error) {
+// goesOn reports whether a line is the rest of the one before, which it then is joined to: PDFium
+// breaks some lines at raised marks.
+func (p *pageReader) goesOn(before, l *line) bool {
+	const back, ahead, word, lowest, highest = 0.3, 0.6, 0.12, 0.1, 0.6 // in font sizes
+	if before.angle != l.angle {
+		return false
+	}
+	p.sin, p.cos = math.Sincos(l.angle)
+	size := max(p.size(before.last)*before.scale, p.size(l.start)*l.scale)
+	_, base := p.origin(before.last)
+	from, across := p.origin(l.start)
+	if rise := math.Abs(across - base); size == 0 || rise < lowest*size || rise > highest*size || p.isTurnedBack(before, l) {
+		return false
+	}
+	end, ok := p.end(before.last)
+	gap := (from - end) / size
+	if !ok || gap < -back || gap > ahead {
+		return false
+	}
+	if gap < word {
+		for i := before.last + 1; i < l.start; i++ {
+			p.chars[i] = 0
+		}
+	}
+	before.last, before.stop = l.last, l.stop
+	before.scale = max(before.scale, l.scale)
+	return true
+}
+
+// isTurnedBack reports whether one of two lines is written from right to left.
+func (p *pageReader) isTurnedBack(before, l *line) bool {
+	return slices.ContainsFunc(p.chars[before.start:l.last+1], isRightToLeft)
+}
+
+// upright sets the direction of writing of most of the text of a page to 0: the page, or what is on it,
+// may be turned.
+func upright(lines []line) {
+	letters := map[float64]int{}
+	most := 0.0
+	for _, l := range lines {
+		letters[l.angle] += len(l.text)
+		if n := letters[l.angle]; n > letters[most] || n == letters[most] && l.angle < most {
+			most = l.angle
+		}
+	}
+	for i := range lines {
+		lines[i].turned = lines[i].angle - most
+	}
+}
+
+// read reads the characters of the page.
+func (p *pageReader) read() error {
 	counted, err := p.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: p.text})
 	if err != nil || counted.Count <= 0 {
-		return nil, err
+		return err
 	}
 	if p.textBytes += counted.Count; p.textBytes > maxTextBytes {
-		return nil, ErrTooLarge
+		return ErrTooLarge
 	}
 	chars := make([]rune, counted.Count)
 	for i := range chars {
 		found, err := p.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: p.text, Index: i})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		chars[i] = rune(found.Unicode)
 		if i > 0 && utf16.IsSurrogate(chars[i-1]) { // PDFium gives some characters as two
 			chars[i-1], chars[i] = 0, utf16.DecodeRune(chars[i-1], chars[i])
 		}
 		if i > 0 && (chars[i-1] == 0x02 || chars[i-1] == 0xfffe) {
-			chars[i-1] = 0
+			chars[i-1] = joined
 			if unicode.IsSpace(chars[i]) {
 				chars[i-1] = '-'
 			}
 		}
 	}
-	return chars, nil
+	for i := 1; i+1 < len(chars); i++ {
+		if r, ok := ligatures[chars[i]]; ok && (chars[i] != '\r' || chars[i+1] != '\n') && unicode.IsLetter(chars[i-1]) != unicode.IsSpace(chars[i-1]) &&
+			unicode.IsLetter(chars[i+1]) {
+			chars[i] = r
+		}
+	}
+	p.chars = chars
+	return nil
 }
 
-// measure sets the size and position of a line from some of its characters, those from start
-// up to end, and reports whether it is an artifact, such as a running title.
-func (p *pageReader) measure(l *line, chars []rune, start, end int) (artifact bool) {
-	visible := func(i int) bool { return unicode.IsGraphic(chars[i]) && !unicode.IsSpace(chars[i]) }
-	first, last := start, end-1
-	for first < last && !visible(first) {
-		first++
+// joined stands for a hyphen at which PDFium joined two lines.
+const joined = 0x02
+
+// ligatures are the codes of ligatures in the encodings of TeX, OT1 and T1, which bitmap fonts keep.
+var ligatures = map[rune]rune{
+	0x0b: 'ﬀ', 0x0c: 'ﬁ', 0x0d: 'ﬂ', 0x0e: 'ﬃ', 0x0f: 'ﬄ',
+	0x1b: 'ﬀ', 0x1c: 'ﬁ', 0x1d: 'ﬂ', 0x1e: 'ﬃ', 0x1f: 'ﬄ',
+}
+
+// visible reports whether a character leaves ink.
+func (p *pageReader) visible(i int) bool {
+	return unicode.IsGraphic(p.chars[i]) && !unicode.IsSpace(p.chars[i])
+}
+
+// place sets the characters from the first to the last visible one of a line, and its direction
+// of writing. It reports whether it can be placed.
+func (p *pageReader) place(l *line) bool {
+	l.last = l.stop - 1
+	for l.start < l.last && !p.visible(l.start) {
+		l.start++
 	}
-	for first < last && !visible(last) {
-		last--
+	for l.start < l.last && !p.visible(l.last) {
+		l.last--
 	}
-	middle := first + (last-first)/2
-	matrix, err := p.FPDFText_GetMatrix(&requests.FPDFText_GetMatrix{TextPage: p.text, Index: first})
+	matrix, err := p.FPDFText_GetMatrix(&requests.FPDFText_GetMatrix{TextPage: p.text, Index: l.start})
 	if err != nil {
 		return false
 	}
 	m := matrix.Matrix
-	l.size = max(p.size(first), p.size(middle), p.size(last)) * math.Hypot(float64(m.C), float64(m.D))
-	l.turned = math.Atan2(float64(m.B), float64(m.A))
-	sin, cos := math.Sincos(l.turned)
-	x, y := p.origin(first)
-	l.along, l.across = x*cos+y*sin, y*cos-x*sin
-	x, y = p.origin(last)
-	l.end = x*cos + y*sin + l.size/2
-	if slices.ContainsFunc(chars[first:last+1], isRightToLeft) {
-		p.reorder(l, chars, start, end)
-	}
+	const step = math.Pi / 1800 // a tenth of a degree
+	l.angle = math.Round(math.Atan2(float64(m.B), float64(m.A))/step) * step
+	l.scale = math.Hypot(float64(m.C), float64(m.D))
+	return true
+}
+
+// measure sets the size and position of a line from some of its characters, and reports whether it
+// is an artifact, such as a running title.
+func (p *pageReader) measure(l *line) (artifact bool) {
+	first, middle, last := l.start, l.start+(l.last-l.start)/2, l.last
+	l.size = max(p.size(first), p.size(middle), p.size(last)) * l.scale
+	p.sin, p.cos = math.Sincos(l.angle)
+	l.along, l.across = p.origin(first)
+	l.end, _ = p.origin(last)
+	l.end += l.size / 2
 	l.bold = p.isBold(first) && p.isBold(last)
-	p.split(l, chars[start:last+1], start)
+	if slices.ContainsFunc(p.chars[first:last+1], isRightToLeft) {
+		p.reorder(l)
+	} else {
+		p.split(l)
+		p.raised(l)
+	}
 	wrong, err := p.FPDFText_HasUnicodeMapError(&requests.FPDFText_HasUnicodeMapError{TextPage: p.text, Index: middle})
-	if err == nil && wrong.HasUnicodeMapError {
+	if err == nil && wrong.HasUnicodeMapError && !isWriting(l.text) {
 		p.unreadable += last - first + 1
 	}
 	return p.tagged && p.isArtifact(first)
@@ -122,29 +220,45 @@ func (p *pageReader) measure(l *line, chars []rune, start, end int) (artifact bo
 
 // reorder sets the text of a line with words written from right to left, and its position from
 // its leftmost to its rightmost character.
-func (p *pageReader) reorder(l *line, chars []rune, start, end int) {
-	sin, cos := math.Sincos(l.turned)
+func (p *pageReader) reorder(l *line) {
 	var words [][]glyph
 	var word []rune
 	var at []float64
 	l.along, l.end = math.Inf(1), math.Inf(-1)
-	for i := start; i <= end; i++ {
-		if i == end || unicode.IsSpace(chars[i]) {
+	for i := l.start; i <= l.last+1; i++ {
+		if i > l.last || unicode.IsSpace(p.chars[i]) {
 			if len(word) > 0 {
 				words = append(words, glyphs(word, at))
 			}
 			word, at = nil, nil
 			continue
 		}
-		if clean(string(chars[i])) == "" {
+		if clean(string(p.chars[i])) == "" {
 			continue
 		}
-		x, y := p.origin(i)
-		word, at = append(word, chars[i]), append(at, x*cos+y*sin)
-		l.along, l.end = min(l.along, at[len(at)-1]), max(l.end, at[len(at)-1]+l.size/2)
+		along, _ := p.origin(i)
+		word, at = append(word, p.chars[i]), append(at, along)
+		l.along, l.end = min(l.along, along), max(l.end, along+l.size/2)
 	}
 	slices.SortStableFunc(words, func(a, b []glyph) int { return cmp.Compare(a[0].at, b[0].at) })
 	l.text = clean(logical(words))
+}
+
+// isWriting reports whether a text whose font does not say what its characters mean seems to be words
+// in Latin letters all the same, as it is if the codes of the font are those of ASCII.
+func isWriting(text string) bool {
+	letters, vowels, others := 0, 0, 0
+	for _, r := range text {
+		switch {
+		case strings.ContainsRune("aeiouyAEIOUY", r):
+			letters, vowels = letters+1, vowels+1
+		case r < unicode.MaxASCII && unicode.IsLetter(r), isPresentationForm(r):
+			letters++
+		case r != ' ':
+			others++
+		}
+	}
+	return letters > 3*others && vowels*5 > letters && vowels*5 < letters*3
 }
 
 // boldNames matches the names of bold fonts, with those of TeX.
@@ -158,18 +272,20 @@ func (p *pageReader) isBold(index int) bool {
 
 const (
 	cellGap = 1.1 // a larger gap between two words, in font sizes, separates cells
-	// sparse is the mean width of the characters of a line, in font sizes, below which its
-	// gaps are not looked at.
+	// sparse is the mean width of the characters of a line, in font sizes, below which the
+	// gaps of a shorter one are not looked at.
 	sparse = 0.47
+	// longLine is the number of characters from which on it may run across two columns.
+	longLine = 60
 )
 
 // marker matches what begins a list item.
 var marker = regexp.MustCompile(`^(?:[•◦▪‣●■○*–-]|[(]?[0-9]{1,3}[.)]|[(]?[a-zA-Z][.)]|[(]?[ivx]+[.)])$`)
 
-// split finds the cells of a line whose words stand far apart. chars are its characters,
-// the first with the index start.
-func (p *pageReader) split(l *line, chars []rune, start int) {
-	if l.turned != 0 || l.size == 0 || l.end-l.along < sparse*l.size*float64(len(chars)) {
+// split finds the cells of a line whose words stand far apart.
+func (p *pageReader) split(l *line) {
+	chars := p.chars[l.start : l.last+1]
+	if l.turned != 0 || l.size == 0 || len(chars) < longLine && l.end-l.along < sparse*l.size*float64(len(chars)) {
 		return
 	}
 	begun, from := 0, l.along
@@ -181,12 +297,13 @@ func (p *pageReader) split(l *line, chars []rune, start int) {
 		for word > begun && unicode.IsSpace(chars[word-1]) {
 			word--
 		}
-		box, err := p.FPDFText_GetCharBox(&requests.FPDFText_GetCharBox{TextPage: p.text, Index: start + max(word-1, begun)})
-		if err != nil {
-			return
+		end := l.start + max(word-1, begun)
+		next, _ := p.origin(l.start + i + 1)
+		if at, _ := p.origin(end); next <= at+cellGap*l.size {
+			continue // not even from the beginning of the word's last character
 		}
-		if next, _ := p.origin(start + i + 1); next > box.Right+cellGap*l.size {
-			l.cells = append(l.cells, cell{clean(string(chars[begun:i])), from, box.Right})
+		if to, ok := p.end(end); ok && next > to+cellGap*l.size {
+			l.cells = append(l.cells, cell{clean(string(chars[begun:i])), from, to})
 			begun, from = i+1, next
 		}
 	}
@@ -195,6 +312,15 @@ func (p *pageReader) split(l *line, chars []rune, start int) {
 	} else {
 		l.cells = nil
 	}
+}
+
+// end returns the position along the line of the end of a character.
+func (p *pageReader) end(index int) (along float64, ok bool) {
+	box, err := p.FPDFText_GetCharBox(&requests.FPDFText_GetCharBox{TextPage: p.text, Index: index})
+	if err != nil {
+		return 0, false
+	}
+	return max(box.Left*p.cos, box.Right*p.cos) + max(box.Bottom*p.sin, box.Top*p.sin), true
 }
 
 // isArtifact reports whether a character is marked as an artifact (ISO 32000-1, 14.8.2.2).
@@ -229,10 +355,11 @@ func (p *pageReader) size(index int) float64 {
 	return font.FontSize
 }
 
-func (p *pageReader) origin(index int) (x, y float64) {
+// origin returns the position of a character along its line and that of its baseline.
+func (p *pageReader) origin(index int) (along, across float64) {
 	found, err := p.FPDFText_GetCharOrigin(&requests.FPDFText_GetCharOrigin{TextPage: p.text, Index: index})
 	if err != nil {
 		return 0, 0
 	}
-	return found.X, found.Y
+	return found.X*p.cos + found.Y*p.sin, found.Y*p.cos - found.X*p.sin
 }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,6 +44,9 @@ type File struct {
 	// Pages are the texts of the pages in order, as Markdown: paragraphs separated by
 	// blank lines, headings marked by #, tables. A page without text is "".
 	Pages []string
+	// Labels are the numbers that the pages bear, such as iv, "" where that is the number of the page in
+	// the file.
+	Labels []string
 	// Recognized are the numbers of pages whose text was read from pictures, Scanned those of
 	// further pages without text that have large pictures. In order.
 	Recognized, Scanned []int
@@ -79,6 +83,7 @@ type document struct {
 	recognized map[int]string // by page
 	scanned    []int
 	textBytes  int
+	linked     int // links looked at
 	unreadable int
 }
 
@@ -107,7 +112,8 @@ func (d *document) read(ctx context.Context, content []byte) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	f := File{Pages: layout(pages), Scanned: d.scanned, Unreadable: d.unreadable}
+	labels := d.labels(counted.PageCount)
+	f := File{Pages: layout(pages, labels), Labels: labels, Scanned: d.scanned, Unreadable: d.unreadable}
 	if d.hasForm() {
 		for i := range f.Pages {
 			f.Pages[i] = strings.Trim(f.Pages[i]+"\n\n"+d.values(i), "\n")
@@ -151,6 +157,24 @@ func (d *document) pages(ctx context.Context, count int) ([][]line, error) {
 		return nil, broken
 	}
 	return pages, nil
+}
+
+// maxLabel bounds the label of a page, in bytes.
+const maxLabel = 64
+
+// labels returns the label of each page that differs from its number, "" for the others.
+func (d *document) labels(count int) []string {
+	labels := make([]string, count)
+	for i := range count {
+		found, err := d.FPDF_GetPageLabel(&requests.FPDF_GetPageLabel{Document: d.file, Page: i})
+		if err != nil {
+			continue
+		}
+		if label := clean(found.Label); label != strconv.Itoa(i+1) && len(label) <= maxLabel {
+			labels[i] = label
+		}
+	}
+	return labels
 }
 
 // describe fills in the metadata of the file.

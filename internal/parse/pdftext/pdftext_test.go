@@ -70,7 +70,7 @@ func TestRunningLinesAreLeftOut(t *testing.T) {
 			{text: strconv.Itoa(98 + i), size: 8, across: 20},
 		})
 	}
-	for i, got := range layout(pages) {
+	for i, got := range layout(pages, nil) {
 		if strings.Contains(got, "Harbour") != (i == 0) || strings.ContainsAny(got, "019") || !strings.Contains(got, "Here.") {
 			t.Errorf("page %d: %q", i+1, got)
 		}

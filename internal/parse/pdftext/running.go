@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -21,9 +22,10 @@ type edgeLine struct {
 	across float64 // rounded to 2 points
 }
 
-// withoutRunning removes running lines from the pages. The first of those with letters
-// stays, so that no words are lost.
-func withoutRunning(pages [][]line) {
+// withoutRunning removes running lines and page numbers from the pages. labels are the numbers that
+// the pages bear, "" where that is the number of the page in the file. The first of the lines with
+// letters stays, so that no words are lost.
+func withoutRunning(pages [][]line, labels []string) {
 	seen := map[edgeLine]int{}
 	for _, lines := range pages {
 		for _, i := range edges(lines) {
@@ -35,6 +37,10 @@ func withoutRunning(pages [][]line) {
 		var drop []int
 		for _, i := range edges(lines) {
 			edge := edgeOf(lines[i])
+			if isPageNumber(lines[i].text, number, labels) {
+				drop = append(drop, i)
+				continue
+			}
 			if seen[edge] < max(minRunning, len(pages)/3) {
 				continue
 			}
@@ -55,6 +61,13 @@ func withoutRunning(pages [][]line) {
 		}
 		pages[number] = rest
 	}
+}
+
+// isPageNumber reports whether a text is the number or the label of the page with the index, with
+// punctuation or not.
+func isPageNumber(text string, index int, labels []string) bool {
+	bare := strings.Trim(text, "-–—[]() .|")
+	return bare != "" && (bare == strconv.Itoa(index+1) || index < len(labels) && bare == labels[index])
 }
 
 // edges returns the indexes of the highest and of the lowest line of a page, if they stand

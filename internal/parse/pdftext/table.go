@@ -90,12 +90,17 @@ func columnsOf(rows []line) []column {
 // rowOf returns the text of each column of a line, or false if two cells are in one column.
 func rowOf(l line, columns []column) ([]string, bool) {
 	row := make([]string, len(columns))
+	at := 0
 	for _, c := range l.cells {
 		i := slices.IndexFunc(columns, func(col column) bool { return c.from >= col.from && c.from < col.to })
 		if i < 0 || row[i] != "" {
 			return nil, false
 		}
 		row[i] = c.text
+		if begin := strings.Index(l.text[at:], c.text); begin >= 0 {
+			begin, at = at+begin, at+begin+len(c.text)
+			row[i] = l.written(begin, at, true)
+		}
 	}
 	return row, true
 }
