@@ -46,7 +46,7 @@ export function variables(theme: MantineTheme): ConvertCSSVariablesInput {
     light[`--mantine-color-${color}-filled`] = shades[color === "tide" ? 7 : 9];
     light[`--mantine-color-${color}-filled-hover`] = shades[color === "tide" ? 8 : 9];
     light[`--mantine-color-${color}-outline`] = shades[9];
-    light[`--mantine-color-${color}-text`] = shades[9];
+    light[`--mantine-color-${color}-text`] = `color-mix(in srgb, ${shades[9]} 85%, black)`;
     dark[`--mantine-color-${color}-light-color`] = shades[2];
     dark[`--mantine-color-${color}-filled`] = shades[color === "tide" ? 7 : 9];
     dark[`--mantine-color-${color}-filled-hover`] = shades[8];
