@@ -10,6 +10,10 @@ interface Screen {
 export const screens: Screen[] = [
   { path: "/", Screen: lazy(() => import("@/screens/home/Home")) },
   { path: "/activity", Screen: lazy(() => import("@/screens/activity/Activity")) },
+  { path: "/evaluate", Screen: lazy(() => import("@/screens/evaluate/Evaluate")) },
+  { path: "/evaluate/sets/:set", Screen: lazy(() => import("@/screens/evaluate/Set")) },
+  { path: "/evaluate/runs/:run", Screen: lazy(() => import("@/screens/evaluate/Run")) },
+  { path: "/evaluate/compare", Screen: lazy(() => import("@/screens/evaluate/Compare")) },
   { path: "/tenants", Screen: lazy(() => import("@/screens/tenants/Tenants")) },
   { path: "/tenants/:tenant", Screen: lazy(() => import("@/screens/tenants/Tenant")) },
   { path: "/indexes/:name/documents/:id", Screen: lazy(() => import("@/screens/document/Document")) },

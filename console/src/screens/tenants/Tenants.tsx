@@ -1,8 +1,9 @@
 import { Anchor, Button, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@connectrpc/connect-query";
 import { IconPlus, IconSearch } from "@tabler/icons-react";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Link, useNavigate, useSearchParams } from "react-router";
+import { useAllPages } from "@/app/pages";
 import { useSession } from "@/app/session";
 import { TenantService, type Tenant } from "@/gen/ragd/v1/tenant_pb";
 import { Empty } from "@/ui/Empty";
@@ -38,9 +39,7 @@ function List({ create }: { create: React.ReactNode }) {
   const [shown, setShown] = useState(step);
   const tenants = useInfiniteQuery(TenantService.method.listTenants, { pageSize: 1000, pageToken: "" }, { pageParamKey: "pageToken", getNextPageParam: (last) => last.nextPageToken || undefined });
   const { hasNextPage, isFetching, fetchNextPage } = tenants;
-  useEffect(() => {
-    if (search && hasNextPage && !isFetching) void fetchNextPage(); // the search looks at all tenants
-  }, [search, hasNextPage, isFetching, fetchNextPage]);
+  useAllPages(tenants, search !== ""); // the search looks at all tenants
   if (tenants.isPending) return <Stack gap="xs" aria-busy><Skeleton h={28} /><Skeleton h={28} /><Skeleton h={28} /></Stack>;
   if (tenants.isError) return <ErrorView error={tenants.error} retry={() => void tenants.refetch()} />;
 

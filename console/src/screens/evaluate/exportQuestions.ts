@@ -1,0 +1,24 @@
+import { createClient } from "@connectrpc/connect";
+import { transport } from "@/app/transport";
+import { EvaluateService } from "@/gen/ragd/v1/evaluate_pb";
+import { notifyError } from "@/ui/notify";
+import { writeQuestion } from "./questionsFile";
+
+/** exportQuestions saves the questions of a set as a file that `ragd eval` reads. */
+export async function exportQuestions(setName: string) {
+  try {
+    const parts: string[] = [];
+    for (let pageToken = ""; ; ) {
+      const page = await createClient(EvaluateService, transport).listQuestions({ setName, pageSize: 1000, pageToken });
+      parts.push(...page.questions.map(writeQuestion));
+      pageToken = page.nextPageToken;
+      if (!pageToken) break;
+    }
+    const url = URL.createObjectURL(new Blob(parts, { type: "application/jsonl" }));
+    const link = Object.assign(document.createElement("a"), { href: url, download: `${setName}.jsonl` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  } catch (problem) {
+    notifyError(problem);
+  }
+}
