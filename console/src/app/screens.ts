@@ -19,4 +19,5 @@ export const screens: Screen[] = [
   { path: "/indexes/:name/documents/:id", Screen: lazy(() => import("@/screens/document/Document")) },
   { path: "/indexes/:name/:tab?", Screen: lazy(() => import("@/screens/index/Index")) },
   { path: "/jobs", Screen: lazy(() => import("@/screens/jobs/Jobs")) },
+  { path: "/graph", Screen: lazy(() => import("@/screens/graph/Graph")) },
 ];
