@@ -121,11 +121,8 @@ func (n *wordNumbering) next(id string, depth int) string {
 // mark returns the mark of a level.
 func (l *wordLevels) mark(depth int, counts *[maxListLevels]int) string {
 	level := l[depth]
-	switch level.format {
-	case "bullet":
+	if level.format == "bullet" {
 		return "-"
-	case "none":
-		return level.text
 	}
 	mark := level.text
 	for i := range depth + 1 {
@@ -136,9 +133,13 @@ func (l *wordLevels) mark(depth int, counts *[maxListLevels]int) string {
 		if level.legal {
 			format = "decimal"
 		}
-		mark = strings.ReplaceAll(mark, "%"+strconv.Itoa(i+1), numeral(counts[i], format))
+		shown := ""
+		if l[i].format != "none" {
+			shown = numeral(counts[i], format)
+		}
+		mark = strings.ReplaceAll(mark, "%"+strconv.Itoa(i+1), shown)
 	}
-	return mark
+	return strings.TrimSpace(mark)
 }
 
 // depthOf returns the level of a list that belongs to a paragraph style, or -1.

@@ -90,6 +90,26 @@ func TestWordNumbersAreThoseShown(t *testing.T) {
 	}
 }
 
+// LibreOffice gives headings without a number a level of the format none that has a place for one.
+func TestLevelsWithoutNumbers(t *testing.T) {
+	t.Parallel()
+	none := func(level int, text string) wordLevels {
+		var levels wordLevels
+		levels[0] = wordLevel{format: "decimal", text: "%1", start: 1}
+		levels[level] = wordLevel{format: "none", text: text}
+		return levels
+	}
+	for _, tc := range []struct {
+		levels wordLevels
+		depth  int
+		want   string
+	}{{none(0, "%1"), 0, ""}, {none(0, "Part %1"), 0, "Part"}, {none(1, "%1.%2"), 1, "1."}, {none(0, "Note:"), 0, "Note:"}} {
+		if got := tc.levels.mark(tc.depth, &[maxListLevels]int{1, 1}); got != tc.want {
+			t.Errorf("mark %q, want %q", got, tc.want)
+		}
+	}
+}
+
 // What a few bytes refer to many times is written once.
 func TestANoteIsWrittenOnce(t *testing.T) {
 	t.Parallel()
