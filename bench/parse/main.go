@@ -31,7 +31,7 @@ func main() {
 		return
 	}
 	var b bench
-	flag.StringVar(&b.dir, "dir", "", "directory with files/FORMAT/NAME, written by make.py and fetch.sh")
+	flag.StringVar(&b.dir, "dir", "", "directory with files/FORMAT/NAME, written by make.py, office.py, pages.py and fetch.sh")
 	again := flag.String("again", "", "readers, separated by commas, that read all files again")
 	only := flag.String("only", "", "read only files whose path contains this")
 	flag.IntVar(&b.worst, "worst", 0, "also list this many files of each format where ragd finds the fewest words")

@@ -1,26 +1,22 @@
-"""Takes pages from Debian's documentation packages, and makes a reference text for each.
+#!/usr/bin/env python3
+"""Takes pages from Debian's documentation packages, each with a reference: its main content as
+Markdown, which is what is left of a page without the menus, headers and footers that its
+generator is known to make.
 
     pip install beautifulsoup4==4.15.0 lxml==6.1.3
-    python pages.py DIR [COMMAND ...], such as: go run ./bench/parse read
+    pages.py DIR [PAGES OF EACH PACKAGE]
 
-DIR gets pages of several generators, and reference/NAME.txt with the main content of each:
-what is left of a page without the menus, headers and footers that its generator is known to
-make. With a COMMAND, which turns the page named by its last argument into text on standard
-output, it prints how much of the main content that finds (recall of words), and which share
-of its words are of menus and the like.
-"""
+The pages are DIR/files/html/PACKAGE-NN.html, beside NAME.ref.md."""
 
-import collections
 import glob
 import os
 import re
-import statistics
 import subprocess
 import sys
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, NavigableString
 
-PAGES = 40  # of each package, evenly from all
+PAGES = 40  # of each package unless the command line says it, evenly from all
 SMALLEST = 60  # words of a page
 
 # package, pages, what holds the main content, what of it is not content
@@ -54,58 +50,68 @@ def words(text):
 
 
 def reference(page, content, noise):
+    """Returns the main content: headings, items and rows of tables as lines of Markdown."""
     soup = BeautifulSoup(page, "lxml")
     for tag in soup.select("script, style, noscript, template, form, " + noise):
         tag.decompose()
     found = soup.select(content)
     outer = [tag for tag in found if not any(other is not tag and other in tag.parents for other in found)]
-    return "\n".join(tag.get_text("\n" if tag.name == "pre" else " ") for tag in outer)
+    return "\n".join("".join(lines(tag)) for tag in outer)
 
 
-def pages(folder, package, pattern):
+BLOCKS = {"p", "div", "section", "ul", "ol", "dl", "dt", "dd", "table", "blockquote", "article", "main", "header", "hr", "br"}
+
+
+def lines(tag):
+    """Yields the pieces of the text of an element."""
+    for child in tag.children:
+        if isinstance(child, NavigableString):
+            if type(child) is NavigableString:
+                yield re.sub(r"\s+", " ", child)
+        elif re.fullmatch("h[1-6]", child.name):
+            yield f"\n\n{'#' * int(child.name[1])} {one_line(child)}\n\n"
+        elif child.name == "pre":
+            yield "\n\n```\n" + child.get_text() + "\n```\n\n"
+        elif child.name == "li":
+            yield "\n- " + "".join(lines(child)).strip() + "\n"
+        elif child.name == "tr":
+            yield "\n| " + " | ".join(one_line(cell) for cell in child.find_all(["td", "th"], recursive=False)) + " |"
+        elif child.name in BLOCKS:
+            yield "\n" + "".join(lines(child)) + "\n"
+        else:
+            yield from lines(child)
+
+
+def one_line(tag):
+    return " ".join(tag.get_text(" ").split())
+
+
+def pages(folder, package, pattern, most):
     """Yields names and contents, without pages that are nothing but an index."""
     root = os.path.join(folder, package, "usr/share/doc")
     found = sorted(p for p in glob.glob(f"{root}/**/{pattern}", recursive=True) if os.path.isfile(p) and not os.path.islink(p))
     found = [p for p in found if not re.search(r"genindex|search|/index|_modules|py-modindex|toc\.html|-tree|-use|hitlist|keyword_index", p)]
-    for n in range(min(PAGES, len(found))):
-        path = found[n * len(found) // min(PAGES, len(found))]
+    for n in range(min(most, len(found))):
+        path = found[n * len(found) // min(most, len(found))]
         with open(path, "rb") as f:
             yield f"{package}-{n:02}.html", f.read()
 
 
-def compare(folder, command):
-    total = collections.defaultdict(list)
-    for path in sorted(glob.glob(os.path.join(folder, "*.html"))):
-        name = os.path.basename(path)
-        with open(os.path.join(folder, "reference", name + ".txt")) as f:
-            want = collections.Counter(words(f.read()))
-        read = subprocess.run(command + [path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode(errors="replace")
-        got = collections.Counter(words(read))
-        common = sum((want & got).values())
-        total[name[:-8]].append((common / sum(want.values()), 1 - common / max(sum(got.values()), 1), name))
-    rows = list(total.items()) + [("all", [r for rows in total.values() for r in rows])]
-    for package, rows in rows:
-        worst = min(rows)
-        print(f"{package:20} {len(rows):4} pages  recall {statistics.mean(r[0] for r in rows):.3f}  under 0.9: {sum(r[0] < 0.9 for r in rows):3}"
-              f"  other words {statistics.mean(r[1] for r in rows):.3f}  worst {worst[0]:.2f} {worst[2]}")
-
-
 def main():
     folder = sys.argv[1]
-    os.makedirs(os.path.join(folder, "reference"), exist_ok=True)
-    if not glob.glob(os.path.join(folder, "*.html")):
-        source = unpacked(folder)
-        for package, pattern, content, noise in SOURCES:
-            for name, page in pages(source, package, pattern):
-                text = reference(page, content, noise)
-                if len(words(text)) < SMALLEST:
-                    continue
-                with open(os.path.join(folder, name), "wb") as f:
-                    f.write(page)
-                with open(os.path.join(folder, "reference", name + ".txt"), "w") as f:
-                    f.write(text)
-    if sys.argv[2:]:
-        compare(folder, sys.argv[2:])
+    most = int(sys.argv[2]) if len(sys.argv) > 2 else PAGES
+    out = os.path.join(folder, "files", "html")
+    os.makedirs(out, exist_ok=True)
+    source = unpacked(folder)
+    for package, pattern, content, noise in SOURCES:
+        for name, page in pages(source, package, pattern, most):
+            text = reference(page, content, noise)
+            if len(words(text)) < SMALLEST:
+                continue
+            with open(os.path.join(out, name), "wb") as f:
+                f.write(page)
+            with open(os.path.join(out, name + ".ref.md"), "w") as f:
+                f.write(text)
 
 
 if __name__ == "__main__":

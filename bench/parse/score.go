@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,15 +13,24 @@ import (
 // without it, as Markdown.
 const referenceEnding = ".ref.md"
 
-// scores are shares of a reference in [0,1], or -1 where the reference has none.
+// scores are shares of a reference in [0,1], or -1 where the reference has none. other is the
+// share of the text's words that the reference does not have: running titles, menus and the like.
 type scores struct {
-	words, order, structure float64
+	words, order, other   float64
+	headings, items, rows float64
 }
+
+// address is that of a link or a picture in Markdown, which readers of PDF files cannot show.
+var address = regexp.MustCompile(`\]\(<?[a-z]+:[^)\s]*>?( "[^"]*")?\)`)
+
+// tag is a tag of HTML, with which pandoc writes what Markdown has not.
+var tag = regexp.MustCompile(`</?[a-z][a-z0-9]*(\s[^<>]*)?/?>`)
 
 // words returns the words of a text in order, in lower case and compatibility form. A word
 // hyphenated at the end of a line is one word. Each ideograph, syllable of Hangul and kana
 // is a word.
 func words(text string) []string {
+	text = tag.ReplaceAllString(address.ReplaceAllString(text, "]"), " ")
 	text = strings.ReplaceAll(text, "\u00ad\n", "")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "-\r\n", ""), "-\n", "")
 	text = strings.ToLower(norm.NFKC.String(text))
@@ -103,34 +113,55 @@ func agreed(texts []string) map[string]int {
 // score compares a text with a reference.
 func score(text, reference string) scores {
 	got, want := words(text), words(reference)
-	return scores{
-		words:     found(count(got), count(want)),
-		order:     found(count(pairs(got)), count(pairs(want))),
-		structure: found(structure(text), structure(reference)),
+	s := scores{
+		words: found(count(got), count(want)),
+		order: found(count(pairs(got)), count(pairs(want))),
+		other: -1,
 	}
+	if known := found(count(want), count(got)); known >= 0 {
+		s.other = 1 - known
+	}
+	made, said := structure(text), structure(reference)
+	s.headings, s.items, s.rows = found(made["heading"], said["heading"]), found(made["item"], said["item"]), found(made["row"], said["row"])
+	return s
 }
 
-// structure returns the headings, list items and table rows of a Markdown text, each as
-// its kind and words.
-func structure(text string) map[string]int {
-	out := map[string]int{}
+// structure returns the headings, list items and table rows of a Markdown text by their words.
+// The number of a numbered heading and the marks of notes are not among them. The row above the
+// rule is the head of a table: it counts as "head" and its words.
+func structure(text string) map[string]map[string]int {
+	out := map[string]map[string]int{"heading": {}, "item": {}, "row": {}}
+	row := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		kind := ""
 		switch {
 		case strings.HasPrefix(line, "#"):
-			kind = "heading"
-		case strings.HasPrefix(line, "|") && strings.ContainsFunc(line, unicode.IsLetter):
+			kind, line = "heading", strings.TrimLeft(line, "#*_0123456789. ")
+		case strings.HasPrefix(line, "|") && strings.ContainsFunc(line, isWord):
 			kind = "row"
-		case strings.HasPrefix(line, "- "), strings.HasPrefix(line, "* "), strings.HasPrefix(line, "+ "), numbered(line):
+		case strings.HasPrefix(line, "|") && strings.Contains(line, "--") && row != "":
+			out["row"][row]--
+			out["row"]["head "+row]++
+		case strings.HasPrefix(line, "- "), strings.HasPrefix(line, "* "), strings.HasPrefix(line, "+ "):
 			kind = "item"
+		case numbered(line):
+			kind, line = "item", strings.TrimLeft(line, "0123456789.) ")
 		}
-		if content := strings.Join(words(line), " "); kind != "" && content != "" {
-			out[kind+" "+content]++
+		row = ""
+		content := strings.Join(words(line), " ")
+		if kind == "" || content == "" {
+			continue
+		}
+		out[kind][content]++
+		if kind == "row" {
+			row = content
 		}
 	}
 	return out
 }
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 func numbered(line string) bool {
 	digits := strings.TrimLeft(line, "0123456789")

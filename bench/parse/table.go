@@ -108,7 +108,7 @@ func (r *row) compare(path string) {
 	}
 	for name, found := range r.results {
 		s := score(found.Text, order)
-		s.structure = -1
+		s.headings, s.items, s.rows, s.other = -1, -1, -1, -1
 		s.words = share(found.Text, want)
 		r.scores[name] = s
 	}
@@ -126,8 +126,8 @@ func (b *bench) print() {
 			formats[r.format] = append(formats[r.format], r)
 		}
 	}
-	fmt.Println("| format | files | reader | words found | weighted | files under 0.95 | under 0.8 | order | structure | CPU s a file | MiB at most |")
-	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+	fmt.Println("| format | files | reader | words found | weighted | files under 0.95 | under 0.8 | order | other words | headings | items | rows | CPU s a file | MiB at most |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, format := range slices.Sorted(maps.Keys(formats)) {
 		for _, reader := range readers() {
 			if reader.reads(format) && !b.missing[reader.name] {
@@ -160,7 +160,7 @@ func (m *mean) String() string {
 }
 
 func printRow(format, name string, rows []row) {
-	var recall, weighted, order, structure, seconds mean
+	var recall, weighted, order, other, headings, items, lines, seconds mean
 	var memory int64
 	under95, under80 := 0, 0
 	for _, r := range rows {
@@ -168,7 +168,10 @@ func printRow(format, name string, rows []row) {
 		recall.add(s.words, 1)
 		weighted.add(s.words, float64(r.words))
 		order.add(s.order, 1)
-		structure.add(s.structure, 1)
+		other.add(s.other, 1)
+		headings.add(s.headings, 1)
+		items.add(s.items, 1)
+		lines.add(s.rows, 1)
 		seconds.add(r.results[name].CPU.Seconds(), 1)
 		memory = max(memory, r.results[name].Memory)
 		if s.words < 0.95 {
@@ -178,8 +181,8 @@ func printRow(format, name string, rows []row) {
 			under80++
 		}
 	}
-	fmt.Printf("| %s | %d | %s | %s | %s | %d | %d | %s | %s | %s | %d |\n", format, len(rows), name,
-		&recall, &weighted, under95, under80, &order, &structure, &seconds, memory>>10)
+	fmt.Printf("| %s | %d | %s | %s | %s | %d | %d | %s | %s | %s | %s | %s | %s | %d |\n", format, len(rows), name,
+		&recall, &weighted, under95, under80, &order, &other, &headings, &items, &lines, &seconds, memory>>10)
 }
 
 // printWorst lists the files where ragd finds the fewest words.
