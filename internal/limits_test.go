@@ -199,6 +199,7 @@ var documentedLimits = []struct {
 	{"limits", "front matter of a Markdown file", "parse.MaxFrontMatter/bytes"},
 	{"limits", "pages of a PDF file", "parse/pdftext.MaxPages"},
 	{"limits", "links of a PDF file", "parse/pdftext.maxLinks parse/pdftext.maxAddress"},
+	{"limits", "elements of the structure of a page of a PDF file", "parse/pdftext.maxElements parse/pdftext.maxElementDepth"},
 	{"limits", "label of a page of a PDF file", "parse/pdftext.maxLabel"},
 	{"limits", "parts of a message", "parse.maxParts parse.maxHeader/bytes"},
 	{"limits", "what a cell of a notebook printed", "parse.maxOutput/bytes"},

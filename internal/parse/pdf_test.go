@@ -55,7 +55,7 @@ func TestStructureOfPDFFiles(t *testing.T) {
 		"notice-pdflatex.pdf":    {"# 1 Entering\n", "## 1.1 Depths\n", note, below, "that\nstay for one tide only.[^2]", berth, rows, "[the tower](mailto:tower@example.org)", "or\u00a0read https://example.org/rules.\n"},
 		"notice-xelatex.pdf":     {"# 1 Entering\n", "## 1.1 Depths\n", note, below, berth, rows},
 		"notice-lualatex.pdf":    {"# 1 Entering\n", "## 1.1 Depths\n", note, below, berth, rows},
-		"notice-chromium.pdf":    {"# Notice to mariners\n", "## Entering\n", note, below, "[the\nberths](https://example.org/berths)", "[stay for one\ntide only, or for the rest of the day,](https://example.org/tide?day=1&part=2)"},
+		"notice-chromium.pdf":    {"# Notice to mariners\n", "## Entering\n", note, below, "[the\nberths](https://example.org/berths)", "[stay for one\ntide only, or for the rest of the day,](https://example.org/tide?day=1&part=2)", strings.Replace(rows, "Fish", "[Fish](https://example.org/fish)", 1)},
 		"notice-libreoffice.pdf": {"# Entering\n", note, below, berth, rows},
 		"notice-groff.pdf":       {"# 1. Entering\n", "# 2. Leaving\n", note, below, "(https://example.org/berths)", "The first column ends here.\n\n### 3. Waiting\n\nThe second column begins"},
 		"notice-ghostscript.pdf": {"# 1. Entering\n", "# 2. Leaving\n", note, below, "The first column ends here.\n\n### 3. Waiting\n\nThe second column begins"},

@@ -25,7 +25,7 @@ func (d *document) page(index int) ([]line, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pageReader{document: d, text: opened.TextPage}
+	p := &pageReader{document: d, text: opened.TextPage, cells: d.taggedCells(requests.Page{ByReference: &loaded.Page})}
 	defer func() { _, _ = d.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: p.text}) }()
 	lines, err := p.lines()
 	p.link(requests.Page{ByReference: &loaded.Page}, lines)
@@ -37,7 +37,8 @@ type pageReader struct {
 	*document
 	text     references.FPDF_TEXTPAGE
 	chars    []rune
-	sin, cos float64 // of the direction of the line that is measured
+	cells    map[int]int // of tables, by marked content
+	sin, cos float64     // of the direction of the line that is measured
 }
 
 func (p *pageReader) lines() ([]line, error) {
@@ -208,7 +209,9 @@ func (p *pageReader) measure(l *line) (artifact bool) {
 	if slices.ContainsFunc(p.chars[first:last+1], isRightToLeft) {
 		p.reorder(l)
 	} else {
-		p.split(l)
+		if !p.splitTagged(l) {
+			p.split(l)
+		}
 		p.raised(l)
 	}
 	wrong, err := p.FPDFText_HasUnicodeMapError(&requests.FPDFText_HasUnicodeMapError{TextPage: p.text, Index: middle})
