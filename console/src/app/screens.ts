@@ -18,6 +18,7 @@ export const screens: Screen[] = [
   { path: "/tenants/:tenant", Screen: lazy(() => import("@/screens/tenants/Tenant")) },
   { path: "/indexes/:name/documents/:id", Screen: lazy(() => import("@/screens/document/Document")) },
   { path: "/indexes/:name/:tab?", Screen: lazy(() => import("@/screens/index/Index")) },
+  { path: "/ask", Screen: lazy(() => import("@/screens/ask/Ask")) },
   { path: "/jobs", Screen: lazy(() => import("@/screens/jobs/Jobs")) },
   { path: "/graph", Screen: lazy(() => import("@/screens/graph/Graph")) },
 ];

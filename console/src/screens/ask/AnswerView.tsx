@@ -1,0 +1,77 @@
+import { Alert, Button, Group, List, Skeleton, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { IconAffiliate } from "@tabler/icons-react";
+import { useState } from "react";
+import { Link } from "react-router";
+import { chosenTenant } from "@/app/tenant";
+import { ErrorView } from "@/ui/ErrorView";
+import { Facts } from "@/ui/Facts";
+import { millis, plural } from "@/ui/format";
+import { Panel } from "@/ui/Page";
+import classes from "./Ask.module.css";
+import { CopyAs } from "./CopyAs";
+import { ResultCard } from "./ResultCard";
+import { ask, type Answer } from "./run";
+import { SaveQuestion } from "./SaveQuestion";
+import type { AskSettings } from "./settings";
+
+/** AnswerView asks a question and shows what it found, how, and how long it took. */
+export function AnswerView({ question, settings }: { question: string; settings: AskSettings }) {
+  const [relevant, setRelevant] = useState<Set<string>>(new Set());
+  const answer = useQuery({ queryKey: ["ask", chosenTenant(), question, settings], queryFn: ({ signal }) => ask(question, settings, signal), staleTime: 60_000, placeholderData: (last) => last });
+  if (answer.isPending) return <Stack aria-busy><Skeleton h={110} /><Skeleton h={110} /><Skeleton h={110} /></Stack>;
+  if (answer.isError) return <ErrorView error={answer.error} retry={() => void answer.refetch()} />;
+  const { sources, warnings, plan, context } = answer.data;
+  const top = Math.max(...sources.map((source) => source.score), 1e-9);
+  const toggle = (id: string) => setRelevant((old) => (old.has(id) ? new Set([...old].filter((other) => other !== id)) : new Set([...old, id])));
+  return (
+    <Stack data-stale={answer.isPlaceholderData || undefined}>
+      <Group justify="space-between">
+        <Text size="sm" role="status">{plural(sources.length, "result")} in {millis(answer.data.roundTrip)}</Text>
+        <Group gap="xs">
+          {settings.mode === "graph" && <Button size="xs" variant="default" component={Link} to={`/graph?index=${encodeURIComponent(settings.index)}&question=${encodeURIComponent(question)}`} leftSection={<IconAffiliate size={14} />}>Draw the walk</Button>}
+          <SaveQuestion question={question} indexName={settings.index} sources={sources.filter((source) => relevant.has(source.id))} />
+          <CopyAs question={question} settings={settings} />
+        </Group>
+      </Group>
+      {warnings.length > 0 && <Alert color="yellow" title="Notices"><List size="sm">{warnings.map((warning) => <List.Item key={warning}>{warning}</List.Item>)}</List></Alert>}
+      {sources.length === 0 && <Panel><Text size="sm">Nothing was found. A filter may exclude everything, or the documents are still in work.</Text></Panel>}
+      {sources.map((source, i) => (
+        <ResultCard key={source.id} rank={i + 1} source={source} indexName={settings.index} top={top} relevant={relevant.has(source.id)} onRelevant={() => toggle(source.id)} />
+      ))}
+      <Panel title="Time">
+        <Stages answer={answer.data} />
+      </Panel>
+      <Panel title="Plan">
+        <Facts facts={[...plan, ...context.map((value): [string, string] => [`${value.name} (${value.origin})`, value.secret ? "secret" : JSON.stringify(value.value)])]} />
+      </Panel>
+    </Stack>
+  );
+}
+
+/** Stages draws the stages of a query below each other, each where it began. */
+function Stages({ answer }: { answer: Answer }) {
+  const total = Math.max(answer.stages.reduce((sum, stage) => sum + stage.durationMs, 0), 1e-6);
+  let began = 0;
+  const rows = answer.stages.map((stage) => {
+    const row = { ...stage, began };
+    began += stage.durationMs;
+    return row;
+  });
+  return (
+    <>
+      <div className={classes.stages}>
+        {rows.flatMap((row, i) => [
+          <span key={`${i}n`}>{row.name}</span>,
+          <div key={`${i}t`} className={classes.track}><div className={classes.span} style={{ insetInlineStart: `${(100 * row.began) / total}%`, width: `${(100 * row.durationMs) / total}%` }} /></div>,
+          <span key={`${i}d`}>{millis(row.durationMs)}</span>,
+          <span key={`${i}c`}>{row.candidates > 0 && plural(row.candidates, "chunk")}</span>,
+        ])}
+      </div>
+      <Text size="xs" c="dimmed">
+        {millis(total)} in the service, {millis(answer.roundTrip)} with the way to this page.
+        {answer.reranking && ` Reranking: ${answer.reranking.calls} calls, ${answer.reranking.inputTokens + answer.reranking.outputTokens} tokens, ${answer.reranking.cached} of ${answer.reranking.candidates} scores from the cache.`}
+      </Text>
+    </>
+  );
+}

@@ -1,0 +1,67 @@
+import { Anchor, Badge, Checkbox, Text } from "@mantine/core";
+import { Link } from "react-router";
+import type { Source } from "@/gen/ragd/v1/query_pb";
+import { Highlighted } from "@/ui/Highlighted";
+import { Json } from "@/ui/Json";
+import classes from "./Ask.module.css";
+
+interface Props {
+  rank: number;
+  source: Source;
+  indexName: string;
+  /** The best score of the answer. */
+  top: number;
+  relevant: boolean;
+  onRelevant: () => void;
+}
+
+/** ResultCard shows a source: its text with what matches, and where its score comes from. */
+export function ResultCard({ rank, source, indexName, top, relevant, onRelevant }: Props) {
+  const name = source.title || source.uri || source.id;
+  const { text: _, position, ...metadata } = (source.metadata ?? {}) as Record<string, unknown>;
+  return (
+    <article className={classes.result} aria-label={`Result ${rank}`}>
+      <div className={classes.resultHead}>
+        <div dir="auto">
+          <Text span c="dimmed" size="sm">{rank}. </Text>
+          {source.documentId ? <Anchor component={Link} fw={600} to={`/indexes/${encodeURIComponent(indexName)}/documents/${source.documentId}?chunk=${source.ordinal}`}>{name}</Anchor> : <b>{name}</b>}{" "}
+          <Text span size="xs" c="dimmed">{where(source, position)}</Text>
+        </div>
+        <Checkbox size="xs" label="Relevant" checked={relevant} onChange={onRelevant} disabled={!source.uri} />
+      </div>
+      {source.topic && <Badge variant="light" tt="none">{source.topic}</Badge>}
+      <p className={classes.passage} dir="auto" tabIndex={0}><Highlighted text={source.document} ranges={source.highlight?.matches ?? []} /></p>
+      {source.path && <Text size="xs">{source.path}</Text>}
+      <Scores source={source} top={top} />
+      {Object.keys(metadata).length > 0 && <details><summary><small>Metadata</small></summary><Json label="Metadata" value={metadata} /></details>}
+    </article>
+  );
+}
+
+function where(source: Source, position: unknown): string {
+  const parts = Object.entries((position ?? {}) as Record<string, unknown>)
+    .filter(([name]) => ["page", "slide", "sheet", "line", "cell", "time", "section", "file"].includes(name))
+    .map(([name, value]) => (name === "section" ? String(value) : `${name} ${String(value)}`));
+  return [source.title ? source.uri : "", ...parts].filter(Boolean).join(", ");
+}
+
+/** Scores draws the parts of a score as bars: the score relative to the best one, the parts from 0 to 1. */
+function Scores({ source, top }: { source: Source; top: number }) {
+  const rows: [string, number, number][] = [["score", source.score, source.score / top]];
+  if (source.similarity !== undefined) rows.push(["similarity", source.similarity, source.similarity]);
+  if (source.keywordScore !== undefined) rows.push(["keyword", source.keywordScore, source.keywordScore]);
+  if (source.details) {
+    rows.push([source.details.estimated ? "reranker (estimated)" : "reranker", source.details.semantic, source.details.semantic]);
+    rows.push(["before reranking", source.details.vector, source.details.vector]);
+    rows.push(["rank before", source.details.position, source.details.position]);
+  }
+  return (
+    <div className={classes.scores}>
+      {rows.flatMap(([name, value, share]) => [
+        <span key={`${name}n`}>{name}</span>,
+        <div key={`${name}b`} className={classes.bar}><div className={classes.fill} style={{ width: `${100 * Math.min(Math.max(share, 0), 1)}%` }} /></div>,
+        <span key={`${name}v`}>{value.toPrecision(3)}</span>,
+      ])}
+    </div>
+  );
+}

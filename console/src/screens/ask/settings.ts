@@ -1,0 +1,76 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+
+/** AskSettings are how a question is asked; those that are empty have their default. */
+export interface AskSettings {
+  index: string;
+  /** vector, keyword or hybrid; graph walks the graph. */
+  mode: string;
+  topK: number;
+  /** A filter as JSON text. */
+  filter: string;
+  /** Kind of the reranker: lexical, cross-encoder, llm, ...; empty for none. */
+  rerank: string;
+  /** Model of the reranker, as endpoint/model. */
+  model: string;
+  diversity: number;
+  neighbours: number;
+  maxPerDocument: number;
+  namespace: string;
+  /** Values of the request context, as JSON text. */
+  context: string;
+}
+
+export const modes = [
+  { value: "", label: "Default" },
+  { value: "hybrid", label: "Hybrid" },
+  { value: "vector", label: "Vector" },
+  { value: "keyword", label: "Keyword" },
+  { value: "graph", label: "Graph" },
+];
+
+const none: AskSettings = { index: "", mode: "", topK: 10, filter: "", rerank: "", model: "", diversity: 0, neighbours: 0, maxPerDocument: 0, namespace: "", context: "" };
+
+/** fromAddress returns the settings in an address. Names of the second column begin with its prefix. */
+export function fromAddress(params: URLSearchParams, prefix = ""): AskSettings {
+  const settings = { ...none };
+  for (const name of Object.keys(none) as (keyof AskSettings)[]) {
+    const value = params.get(prefix + name) ?? (prefix ? params.get(name) : null);
+    if (value !== null) Object.assign(settings, { [name]: typeof none[name] === "number" ? Number(value) : value });
+  }
+  return settings;
+}
+
+/** toAddress writes changed settings into an address. */
+export function toAddress(params: URLSearchParams, change: Partial<AskSettings>, prefix = "") {
+  for (const [name, value] of Object.entries(change)) {
+    const key = prefix + name;
+    // The second column takes over what it does not name itself, so a default must be written there.
+    if (!prefix && value === none[name as keyof AskSettings]) params.delete(key);
+    else params.set(key, String(value));
+  }
+}
+
+/** parseObject returns the JSON object in a text, undefined for an empty text, or what is wrong with it. */
+export function parseObject(text: string, name: string): { value?: JsonObject; problem?: string } {
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { value: value as JsonObject };
+  } catch { /* told below */ }
+  return { problem: `${name} is not a JSON object.` };
+}
+
+/** request returns the method of the API that asks a question, and its message as JSON without defaults. */
+export function request(question: string, s: AskSettings): { method: "VectorQuery" | "GraphRag"; message: JsonObject; problem?: string } {
+  const { value: filter, problem } = parseObject(s.filter, "The filter");
+  const message: JsonObject = { indexName: s.index, queryText: question, topK: s.topK };
+  if (filter && Object.keys(filter).length > 0) message.filter = filter;
+  if (s.namespace) message.namespace = s.namespace;
+  if (s.rerank) message.reranker = { kind: s.rerank, ...(s.model ? { model: s.model } : {}) };
+  if (s.mode === "graph") return { method: "GraphRag", message, problem };
+  if (s.mode) message.searchMode = s.mode;
+  if (s.diversity) message.diversity = s.diversity;
+  if (s.neighbours) message.neighbours = s.neighbours;
+  if (s.maxPerDocument) message.maxPerDocument = s.maxPerDocument;
+  return { method: "VectorQuery", message, problem };
+}
