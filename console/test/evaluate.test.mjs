@@ -76,6 +76,20 @@ test("failed questions of a run come first, with what they missed", async (t) =>
   }
 });
 
+test("runs appear and end while the page is open", async (t) => {
+  const tenant = await harbour();
+  const many = Array.from({ length: 400 }, (_, i) => ({ questionId: `q${i}`, text: `When does gate ${i} open?`, relevant: [{ uri: "tides.md" }] }));
+  await tenant.call("EvaluateService/CreateQuestionSet", { setName: "asked", indexName: "harbour", questions: many });
+  const page = await openPage(t, { key: tenant.secret, path: "/evaluate/sets/asked?tab=runs" });
+  await page.getByText("No run yet").waitFor();
+  await page.waitForTimeout(1500); // until the stream of events has begun
+  const { evaluationId } = await tenant.call("EvaluateService/StartEvaluation", { setName: "asked", label: "live" });
+  await page.getByRole("link", { name: "live" }).click();
+  await page.waitForURL(`**/evaluate/runs/${evaluationId}`);
+  await page.getByRole("region", { name: "Measures" }).getByRole("row", { name: /recall@5/ }).first().waitFor();
+  await page.getByText("All (400)").waitFor();
+});
+
 test("two runs are compared question by question", async (t) => {
   const tenant = await harbour();
   await tenant.call("EvaluateService/CreateQuestionSet", { setName: "asked", indexName: "harbour", questions });

@@ -9,14 +9,17 @@ import { Status } from "./Status";
 const documents = createClient(DocumentService, transport);
 
 /** JobProgress follows a job and shows how far it is. */
-export function JobProgress({ jobId, onEnd }: { jobId: string; onEnd?: (job: Job) => void }) {
+export function JobProgress({ jobId, onChange, onEnd }: { jobId: string; onChange?: (job: Job) => void; onEnd?: (job: Job) => void }) {
   const [job, setJob] = useState<Job>();
   const [error, setError] = useState<unknown>();
   useEffect(() => {
     const stop = new AbortController();
     async function follow() {
       let last: Job | undefined;
-      for await (const next of documents.watchJob({ jobId }, { signal: stop.signal })) setJob((last = next));
+      for await (const next of documents.watchJob({ jobId }, { signal: stop.signal })) {
+        setJob((last = next));
+        onChange?.(next);
+      }
       if (last) onEnd?.(last);
     }
     follow().catch((problem: unknown) => {

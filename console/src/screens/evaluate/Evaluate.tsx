@@ -31,9 +31,9 @@ export default function Evaluate() {
 }
 
 const columns: Column<QuestionSet>[] = [
-  { head: "Question set", cell: (set) => <Anchor component={Link} to={setPath(set.setName)} fw={600}>{set.setName}</Anchor> },
+  { head: "Question set", cell: (set) => <Anchor component={Link} to={setPath(set.setName)} fw={600} size="sm">{set.setName}</Anchor> },
   { head: "Description", cell: (set) => <span dir="auto">{set.description}</span> },
-  { head: "Index", cell: (set) => <Anchor component={Link} to={`/indexes/${encodeURIComponent(set.indexName)}`}>{set.indexName}</Anchor>, narrow: true },
+  { head: "Index", cell: (set) => <Anchor component={Link} to={`/indexes/${encodeURIComponent(set.indexName)}`} size="sm">{set.indexName}</Anchor>, narrow: true },
   { head: "Questions", cell: (set) => count(set.questionCount), numeric: true, narrow: true },
   { head: "To review", cell: (set) => (set.draftedCount > 0 ? count(set.draftedCount) : ""), numeric: true, narrow: true },
   { head: "Changed", cell: (set) => <Time value={set.updateTime} />, narrow: true },

@@ -38,7 +38,7 @@ function outcome(result: QuestionResult): string {
 }
 
 const hits: Column<QuestionHit>[] = [
-  { head: "Relevant", cell: (hit) => (hit.relevant ? <Badge variant="light" radius="sm" tt="none" color="green">relevant</Badge> : ""), narrow: true },
+  { head: "Relevant", cell: (hit) => (hit.relevant ? <Badge variant="light" radius="sm" tt="none" miw="max-content" color="green">relevant</Badge> : ""), narrow: true },
   { head: "Source", cell: (hit) => <span dir="auto">{hit.uri}</span> },
   { head: "Bytes", cell: (hit) => `${hit.startByte} – ${hit.endByte}`, narrow: true, numeric: true },
   { head: "Score", cell: (hit) => hit.score.toFixed(3), numeric: true, narrow: true },

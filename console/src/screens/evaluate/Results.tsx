@@ -13,13 +13,17 @@ import classes from "./Evaluate.module.css";
 /** step is how many results are shown at first, and added by "Show more". */
 const step = 50;
 
+/** pageSize is how many results a call loads. While a run is going on, these alone are shown. */
+export const pageSize = 500;
+
 /** Results lists what each question of a run got, those that went wrong first. */
 export function Results({ run }: { run: Evaluation }) {
   const [parameters, setParameters] = useSearchParams();
   const [shown, setShown] = useState(step);
   const only = parameters.get("show") ?? "all";
-  const results = useInfiniteQuery(EvaluateService.method.listEvaluationResults, { evaluationId: run.evaluationId, pageSize: 500, pageToken: "" }, { pageParamKey: "pageToken", getNextPageParam: (last) => last.nextPageToken || undefined });
-  useAllPages(results); // they are sorted here
+  const results = useInfiniteQuery(EvaluateService.method.listEvaluationResults, { evaluationId: run.evaluationId, pageSize, pageToken: "" }, { pageParamKey: "pageToken", getNextPageParam: (last) => last.nextPageToken || undefined });
+  const live = run.job?.status === "queued" || run.job?.status === "running";
+  useAllPages(results, !live); // they are sorted here
   if (results.isPending) return <Skeleton h={160} aria-busy />;
   if (results.isError) return <ErrorView error={results.error} retry={() => void results.refetch()} />;
   const all = results.data.pages.flatMap((page) => page.results).sort(worstFirst);
@@ -37,6 +41,7 @@ export function Results({ run }: { run: Evaluation }) {
       <div className={classes.wide}>
         <SegmentedControl size="xs" aria-label="Which results" value={only} onChange={(show) => setParameters(show === "all" ? {} : { show }, { replace: true })} data={options} />
       </div>
+      {live && results.hasNextPage && <Text size="sm" c="dimmed">These are the first {count(all.length)} questions. All are shown once the run has ended.</Text>}
       {rows.length === 0 && <Text size="sm" c="dimmed">No question is one of these.</Text>}
       <ul className={classes.results} aria-label="Results">
         {rows.slice(0, shown).map((result) => <Result key={result.questionId} result={result} />)}

@@ -1,7 +1,7 @@
 import { Anchor, Button, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { createClient } from "@connectrpc/connect";
 import { useMutation, useQuery } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
 import { refresh } from "@/app/queries";
 import { useSession } from "@/app/session";
@@ -20,9 +20,12 @@ import { Status } from "@/ui/Status";
 import { Time } from "@/ui/Time";
 import { CompareWith } from "./CompareWith";
 import { Measures } from "./Measures";
-import { Results } from "./Results";
+import { pageSize, Results } from "./Results";
 import { StartRun } from "./StartRun";
 import { runName, setPath, settingsOf, settingsText } from "./words";
+
+/** calm is the least time between two looks at the results of a run that is going on, in ms. */
+const calm = 2000;
 
 /** RunScreen shows a run: its progress, measures, settings, and the result of each question. */
 export default function RunScreen() {
@@ -71,6 +74,12 @@ function Progress({ run }: { run: Evaluation }) {
   const navigate = useNavigate();
   const job = run.job;
   const changed = () => void refresh(EvaluateService);
+  const last = useRef(Date.now());
+  const advanced = () => {
+    if (run.questionCount > pageSize || Date.now() - last.current < calm) return;
+    last.current = Date.now();
+    changed();
+  };
   const cancel = useMutation(DocumentService.method.cancelJob, { onSuccess: changed, onError: notifyError });
   const retry = useMutation(DocumentService.method.retryJob, { onSuccess: changed, onError: notifyError });
   if (!job || job.status === "succeeded") return null;
@@ -78,7 +87,7 @@ function Progress({ run }: { run: Evaluation }) {
   return (
     <Panel title="Progress">
       <Group>
-        {live ? <JobProgress key={job.jobId} jobId={job.jobId} onEnd={changed} /> : <Status value={job.status} />}
+        {live ? <JobProgress key={job.jobId} jobId={job.jobId} onEnd={changed} onChange={advanced} /> : <Status value={job.status} />}
         {session.canWrite && live && <Button size="xs" variant="default" loading={cancel.isPending} onClick={() => cancel.mutate({ jobId: job.jobId })}>Cancel</Button>}
         {session.canWrite && !live && <Button size="xs" variant="default" loading={retry.isPending} onClick={() => retry.mutate({ jobId: job.jobId })}>Continue the run</Button>}
         {session.canWrite && !live && <Button size="xs" variant="subtle" onClick={() => void navigate(setPath(run.setName))}>Show the questions</Button>}

@@ -23,9 +23,8 @@ export function Runs({ setName = "" }: { setName?: string }) {
   const toggle = (id: string) => setChosen((before) => (before.includes(id) ? before.filter((other) => other !== id) : [...before, id].slice(-2)));
   const columns: Column<Evaluation>[] = [
     { head: "Compare", narrow: true, cell: (run) => <Checkbox size="xs" aria-label={`Compare ${runName(run)}`} checked={chosen.includes(run.evaluationId)} disabled={run.job?.status !== "succeeded" && run.measures.length === 0} onChange={() => toggle(run.evaluationId)} /> },
-    { head: "Run", cell: (run) => <><Anchor component={Link} to={runPath(run.evaluationId)} fw={600} dir="auto">{runName(run)}</Anchor>{run.label && <Text size="xs" c="dimmed">{settingsText(run)}</Text>}</> },
-    ...(setName ? [] : [{ head: "Question set", cell: (run: Evaluation) => <Anchor component={Link} to={setPath(run.setName)}>{run.setName}</Anchor>, narrow: true }]),
-    { head: "Index", cell: (run) => run.indexName, narrow: true },
+    { head: "Run", cell: (run) => <><Anchor component={Link} to={runPath(run.evaluationId)} fw={600} size="sm" dir="auto">{runName(run)}</Anchor><Text size="xs" c="dimmed">{run.label ? `${settingsText(run)}, ` : ""}index {run.indexName}</Text></> },
+    ...(setName ? [] : [{ head: "Question set", cell: (run: Evaluation) => <Anchor component={Link} to={setPath(run.setName)} size="sm">{run.setName}</Anchor>, narrow: true }]),
     { head: "Status", cell: (run) => <Status value={run.job?.status ?? (run.measures.length > 0 ? "succeeded" : "ended")} />, narrow: true },
     { head: "Questions", cell: (run) => count(run.questionCount), numeric: true, narrow: true },
     { head: "Main measure", cell: (run) => <Main run={run} />, narrow: true },

@@ -71,7 +71,7 @@ function Rows({ tenants, more, loading }: { tenants: Tenant[]; more?: () => void
     void navigate("/");
   }
   const columns: Column<Tenant>[] = [
-    { head: "Id", cell: (tenant) => <Anchor component={Link} to={`/tenants/${encodeURIComponent(tenant.tenantId)}`} fw={600}>{tenant.tenantId}</Anchor> },
+    { head: "Id", cell: (tenant) => <Anchor component={Link} to={`/tenants/${encodeURIComponent(tenant.tenantId)}`} fw={600} size="sm">{tenant.tenantId}</Anchor> },
     { head: "Display name", cell: (tenant) => <span dir="auto">{tenant.displayName}</span> },
     { head: "Limits of its own", cell: (tenant) => <Limits tenant={tenant} /> },
     { head: "Created", cell: (tenant) => <Time value={tenant.createTime} />, narrow: true },
