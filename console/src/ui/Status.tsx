@@ -3,7 +3,7 @@ import { Badge } from "@mantine/core";
 const colors: Record<string, string> = {
   ready: "green", succeeded: "green", enabled: "green", active: "green",
   pending: "blue", queued: "blue", processing: "blue", running: "blue", building: "blue", waiting: "yellow", suspended: "yellow",
-  failed: "red", error: "red", needs_ocr: "orange", cancelled: "gray", disabled: "gray", revoked: "gray", expired: "gray",
+  failed: "red", error: "red", failing: "orange", needs_ocr: "orange", cancelled: "gray", disabled: "gray", revoked: "gray", expired: "gray",
 };
 
 /** Status shows the status of a document, job or run. */

@@ -5,8 +5,16 @@ export interface Explained {
   code: Code;
   title: string;
   message: string;
+  /** What is wrong with which field of the request, unless the message says it all. */
+  fields: Violation[];
   /** What is wrong with which field of the request. */
-  fields: { field: string; description: string }[];
+  violations: Violation[];
+}
+
+/** Violation is what is wrong with a field of a request. */
+export interface Violation {
+  field: string;
+  description: string;
 }
 
 const titles: Partial<Record<Code, string>> = {
@@ -31,7 +39,7 @@ export function explain(error: unknown): Explained {
   const connect = ConnectError.from(error);
   const network = connect.code === Code.Unknown && /fetch|network|load failed/i.test(connect.rawMessage);
   if (network) {
-    return { code: Code.Unavailable, title: "The service does not answer", message: "The page tries again by itself. Is the service running?", fields: [] };
+    return { code: Code.Unavailable, title: "The service does not answer", message: "The page tries again by itself. Is the service running?", fields: [], violations: [] };
   }
   const fields = connect.details.flatMap((detail) => {
     if (!("debug" in detail) || !("type" in detail) || detail.type !== "google.rpc.BadRequest") return [];
@@ -44,5 +52,6 @@ export function explain(error: unknown): Explained {
     title: titles[connect.code] ?? "This did not work",
     message: connect.rawMessage,
     fields: single ? [] : fields,
+    violations: fields,
   };
 }

@@ -1,0 +1,21 @@
+import type { Session } from "./session";
+
+/** isBound reports whether the session may use only some indexes, tools, prompts or servers. */
+export function isBound({ who }: Session): boolean {
+  return Boolean(who.indexes || who.tools || who.prompts || who.servers);
+}
+
+/** whyNotChange returns why the session may not change what the tenant defines, or "". With unbound it must have no bounds either. */
+export function whyNotChange(session: Session, { unbound = false } = {}): string {
+  if (!session.canWrite) return "Changing this needs a key with the scope write.";
+  if (session.who.filtered) return "Your key has a mandatory filter, and may not change what others use.";
+  if (unbound && isBound(session)) return "Your key is bound to some names, and may not change what others use.";
+  return "";
+}
+
+/** whyNoHooks returns why the session may not see hooks, or "". */
+export function whyNoHooks(session: Session): string {
+  if (!session.isAdmin) return "Hooks need a key with the scope admin.";
+  if (session.who.filtered || isBound(session)) return "A hook receives the events of the whole tenant, so hooks need a key without a mandatory filter and without bounds.";
+  return "";
+}

@@ -1,0 +1,17 @@
+import { Skeleton, Stack } from "@mantine/core";
+import type { ReactNode } from "react";
+import { ErrorView } from "./ErrorView";
+
+interface Query<Data> {
+  isPending: boolean;
+  data?: Data;
+  error: unknown;
+  refetch: () => unknown;
+}
+
+/** Loading shows the answer of a query; until it is there its outline, and why it failed. */
+export function Loading<Data>({ query, children }: { query: Query<Data>; children: (data: Data) => ReactNode }) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.isPending) return <Stack gap="xs" aria-busy><Skeleton h={28} /><Skeleton h={28} /><Skeleton h={28} /></Stack>;
+  return <ErrorView error={query.error} retry={() => void query.refetch()} />;
+}
