@@ -15,7 +15,7 @@ const binary = path.resolve(process.env.RAGD ?? path.join(here, "../../bin/ragd"
 const dir = await mkdtemp(path.join(tmpdir(), "ragd-console-"));
 const operatorKey = `operator-${crypto.randomUUID()}`;
 const model = await startModel();
-const service = spawn(binary, ["serve", "--listen", "127.0.0.1:0", "--log-level", "warn"], {
+const service = spawn(binary, ["serve", "--listen", "127.0.0.1:0", "--log-level", "warn", "--allowed-private-networks", "127.0.0.0/8"], {
   env: {
     ...process.env,
     XDG_DATA_HOME: path.join(dir, "data"),

@@ -1,12 +1,13 @@
 import { Tabs, Text } from "@mantine/core";
 import { useSession } from "@/app/session";
 import { Code } from "@/ui/Code";
-import { snippets } from "./snippets";
+import { mcpSnippets, snippets } from "./snippets";
 
-/** Connect shows how clients are connected, with the address of this service. */
-export function Connect() {
+/** Connect shows how clients are connected with the service, or with one of its MCP servers. */
+export function Connect({ server }: { server?: { name: string; url: string } }) {
   const { info, tenant } = useSession();
-  const all = snippets(info.publicUrl || window.location.origin).map((s) => ({ ...s, id: s.client.toLowerCase().replaceAll(" ", "-") }));
+  const address = info.publicUrl || window.location.origin;
+  const all = (server ? mcpSnippets(address, server) : snippets(address)).map((s) => ({ ...s, id: s.client.toLowerCase().replaceAll(" ", "-") }));
   return (
     <>
       <Text size="sm" c="dimmed">
