@@ -42,7 +42,7 @@ export function variables(theme: MantineTheme): ConvertCSSVariablesInput {
   for (const color of accents) {
     const shades = theme.colors[color];
     if (!shades) continue;
-    light[`--mantine-color-${color}-light-color`] = `color-mix(in srgb, ${shades[9]} 75%, black)`;
+    light[`--mantine-color-${color}-light-color`] = `color-mix(in srgb, ${shades[9]} 70%, black)`;
     light[`--mantine-color-${color}-filled`] = shades[color === "tide" ? 7 : 9];
     light[`--mantine-color-${color}-filled-hover`] = shades[color === "tide" ? 8 : 9];
     light[`--mantine-color-${color}-outline`] = shades[9];
