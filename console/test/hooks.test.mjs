@@ -41,6 +41,7 @@ test("a hook is created, tested, receives, is changed, gets a new secret and is 
   await page.keyboard.press("Escape"); // does not lose the secret
   await dialog.getByRole("button", { name: "I have copied it" }).click();
   await page.waitForURL("**/hooks/ingest");
+  await dialog.waitFor({ state: "detached" });
   assert.equal((await page.content()).includes(secret), false);
 
   await page.getByRole("button", { name: "Send a test" }).click();
