@@ -188,3 +188,18 @@ test("a walk over 2,000 chunks is drawn, and moves", async (t) => {
   await page.getByRole("button", { name: "Show more" }).click();
   assert.equal(await page.getByRole("region", { name: "Chunks" }).getByRole("row").count(), 201);
 });
+
+test("the chunk that an address names is in the middle of the drawing", async (t) => {
+  const tenant = await newTenant();
+  await upload(tenant, "films", chain);
+  const { explain } = await tenant.call("QueryService/GraphRag", { indexName: "films", queryText: question, searchMode: "keyword", explain: true });
+  const town = explain.nodes.find((node) => node.title === "Otley");
+  const page = await openPage(t, { key: tenant.secret, path: address({ chunk: `${town.documentId}:${town.ordinal ?? 0}` }) });
+  await drawn(page);
+  await page.waitForTimeout(1500); // the way there is animated
+  const box = await page.locator('[role="img"]').boundingBox();
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2); // beside the chunk, this would choose none
+  await page.waitForTimeout(500);
+  await page.getByRole("region", { name: "Chunk 0 of Otley" }).waitFor();
+  assert.match(page.url(), /chunk=/);
+});

@@ -32,6 +32,7 @@ export default function Drawing({ walk, groupOf, chosen, choose }: Props) {
   };
   const latest = useRef(options);
   latest.current = options;
+  const wanted = useRef<WalkNode>(undefined); // the chunk to show in the middle
 
   useEffect(() => {
     setState("moving");
@@ -51,7 +52,9 @@ export default function Drawing({ walk, groupOf, chosen, choose }: Props) {
     };
     const stop = layOut(request, (next, done) => {
       if (done || latest.current.animated) drawn.place(next);
-      if (done) setState("still");
+      if (!done) return;
+      if (wanted.current) drawn.choose(wanted.current, true); // it has moved meanwhile
+      setState("still");
     });
     return () => {
       stop();
@@ -62,7 +65,8 @@ export default function Drawing({ walk, groupOf, chosen, choose }: Props) {
 
   useEffect(() => picture.current?.change(latest.current), [look, groupOf, animated]);
   useEffect(() => {
-    picture.current?.choose(chosen, chosen !== undefined && clicked.current !== chosen);
+    wanted.current = clicked.current === chosen ? undefined : chosen;
+    picture.current?.choose(chosen, wanted.current !== undefined);
     clicked.current = undefined;
   }, [chosen, walk]);
 
