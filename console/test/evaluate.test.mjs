@@ -90,6 +90,25 @@ test("runs appear and end while the page is open", async (t) => {
   await page.getByText("All (400)").waitFor();
 });
 
+test("a run asks an agent, and shows its answers", async (t) => {
+  const tenant = await harbour();
+  await tenant.call("EvaluateService/CreateQuestionSet", { setName: "asked", indexName: "harbour", questions: [{ questionId: "fee", text: "What is the fee of berth North 1?", answer: "30 crowns" }] });
+  await tenant.call("AgentService/CreateAgent", { agentName: "clerk", definition: { description: "Answers about the harbour.", model: "openai/clerk", instructions: "Answer.", indexes: ["harbour"] } });
+  const page = await openPage(t, { key: tenant.secret, path: "/evaluate/sets/asked" });
+  await page.getByRole("button", { name: "Start a run" }).click();
+  await page.getByText("Agent", { exact: true }).click();
+  await page.getByRole("combobox", { name: "Agent" }).fill("clerk");
+  await accessible(page);
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL("**/evaluate/runs/**");
+  await page.getByRole("heading", { name: "agent clerk" }).waitFor();
+  await page.getByRole("region", { name: "Measures" }).getByRole("row", { name: /exactMatch 0\.000/ }).first().waitFor();
+  const first = page.getByRole("list", { name: "Results" }).getByRole("listitem").first();
+  await first.getByRole("button").first().click();
+  await first.getByText("I do not know.").waitFor();
+  await accessible(page);
+});
+
 test("two runs are compared question by question", async (t) => {
   const tenant = await harbour();
   await tenant.call("EvaluateService/CreateQuestionSet", { setName: "asked", indexName: "harbour", questions });
