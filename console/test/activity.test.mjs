@@ -53,5 +53,5 @@ test("a key that is bound to tools is told why it sees no events", async (t) => 
   const tenant = await newTenant();
   const key = await tenant.key({ scopes: ["read"], tools: { names: ["search"] } });
   const page = await openPage(t, { key, path: "/activity", allowErrors: true });
-  await page.getByRole("heading", { name: "Your key does not see events" }).waitFor();
+  await page.getByRole("heading", { name: "Your key is for tools alone" }).waitFor();
 });

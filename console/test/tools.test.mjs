@@ -216,3 +216,21 @@ test("an operator without a tenant is told to choose one", async (t) => {
   await page.getByRole("heading", { name: "Choose a tenant" }).waitFor();
   await accessible(page);
 });
+
+test("a key that is bound to tools or servers sees these, and is told why it sees nothing else", async (t) => {
+  const tenant = await newTenant();
+  await upload(tenant, "harbour", handbook);
+  await tenant.call("ToolService/CreateTool", { toolName: "find_rule", kind: "vector_query", settings: { indexName: "harbour" } });
+  await tenant.call("ServerService/CreateServer", { serverName: "handbook", tools: { names: ["find_rule"] }, presented: [{ toolName: "find_rule", name: "look" }] });
+  for (const [bounds, name] of [[{ tools: { names: ["find_rule"] } }, "find_rule"], [{ servers: { names: ["handbook"] } }, "look"]]) {
+    const page = await openPage(t, { key: await tenant.key({ scopes: ["read"], ...bounds }), path: "/" });
+    await page.getByRole("heading", { name: "Your key is for tools alone" }).waitFor();
+    assert.deepEqual(await page.getByRole("navigation", { name: "Main" }).getByRole("link").allTextContents(), [" Tools and servers"]);
+    await accessible(page);
+    await page.getByRole("link", { name: "Show the tools" }).click();
+    await page.getByRole("link", { name }).click();
+    await page.getByRole("textbox", { name: "queryText" }).fill("When does the gate open?");
+    await page.getByRole("button", { name: "Call the tool" }).click();
+    await page.getByText(/two hours before high water/).first().waitFor();
+  }
+});

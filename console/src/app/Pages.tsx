@@ -1,26 +1,37 @@
-import { Center, Loader } from "@mantine/core";
+import { Button, Center, Loader } from "@mantine/core";
 import { Suspense } from "react";
-import { Route, Routes } from "react-router";
+import { Link, Route, Routes } from "react-router";
 import { Boundary } from "@/ui/Boundary";
 import { Empty } from "@/ui/Empty";
 import { Live } from "./live";
+import { onlyTools } from "./rights";
 import { screens } from "./screens";
+import { useSession } from "./session";
 import { Shell } from "./Shell";
 
 /** Pages shows the screen of the page's address. */
 export function Pages() {
+  const restricted = onlyTools(useSession());
   return (
     <Live>
       <Shell>
         <Boundary>
           <Suspense fallback={<Center h="40vh"><Loader aria-label="Loading" /></Center>}>
             <Routes>
-              {screens.map(({ path, Screen }) => <Route key={path} path={path} element={<Screen />} />)}
+              {screens.map(({ path, Screen }) => <Route key={path} path={path} element={restricted && !path.startsWith("/tools") ? <NotForKey /> : <Screen />} />)}
               <Route path="*" element={<Empty title="There is no such page">The address is mistyped, or the page has moved.</Empty>} />
             </Routes>
           </Suspense>
         </Boundary>
       </Shell>
     </Live>
+  );
+}
+
+function NotForKey() {
+  return (
+    <Empty title="Your key is for tools alone" action={<Button component={Link} to="/tools">Show the tools</Button>}>
+      It is bound to tools or MCP servers, so it may list and call tools, and see nothing else.
+    </Empty>
   );
 }

@@ -5,6 +5,7 @@ import { useEffect, type ReactNode } from "react";
 import { NavLink, useLocation } from "react-router";
 import { Mark } from "./Mark";
 import { links, type Link } from "./navigation";
+import { onlyTools } from "./rights";
 import { useSession } from "./session";
 import { TenantSelect } from "./TenantSelect";
 import classes from "./Shell.module.css";
@@ -39,7 +40,8 @@ function Navigation({ open }: { open: boolean }) {
   return (
     <nav className={classes.nav} data-open={open || undefined} aria-label="Main">
       {links.map((group) => {
-        const shown = group.links.filter((link) => link.allowed?.(session) ?? true);
+        const shown = group.links.filter((link) => (link.allowed?.(session) ?? true) && (link.to === "/tools" || !onlyTools(session)));
+        if (shown.length === 0) return null;
         return (
           <div key={group.label} className={classes.group}>
             <div className={classes.label}>{group.label}</div>

@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useRef, useState, type ReactNode } from "react";
 import { EventService, type Event } from "@/gen/ragd/v1/event_pb";
 import { serviceOf } from "./queries";
+import { onlyTools } from "./rights";
 import { useSession } from "./session";
 import { transport } from "./transport";
 
@@ -43,13 +44,15 @@ const calm = 2000;
  */
 export function Live({ children }: { children: ReactNode }) {
   const client = useQueryClient();
-  const { tenant, canRead } = useSession();
+  const session = useSession();
+  const { tenant } = session;
+  const receives = session.canRead && !onlyTools(session);
   const listeners = useRef(new Set<Listener>());
   const recent = useRef<Event[]>([]);
   const [connected, setConnected] = useState(false);
 
   useEffect(() => {
-    if (!tenant || !canRead) return;
+    if (!tenant || !receives) return;
     const stop = new AbortController();
     const stale = new Set<string>();
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -74,7 +77,7 @@ export function Live({ children }: { children: ReactNode }) {
       clearTimeout(timer);
       setConnected(false);
     };
-  }, [client, tenant, canRead]);
+  }, [client, tenant, receives]);
 
   const listen = (listener: Listener) => {
     listeners.current.add(listener);

@@ -5,6 +5,16 @@ export function isBound({ who }: Session): boolean {
   return Boolean(who.indexes || who.tools || who.prompts || who.servers);
 }
 
+/** onlyTools reports whether the session may do nothing but list and call tools. */
+export function onlyTools({ who }: Session): boolean {
+  return Boolean(who.tools || who.servers);
+}
+
+/** serversOf returns the MCP servers through which alone the session may call tools; none if it needs no server. */
+export function serversOf({ who }: Session): string[] {
+  return who.servers?.names ?? [];
+}
+
 /** whyNotChange returns why the session may not change what the tenant defines, or "". With unbound it must have no bounds either. */
 export function whyNotChange(session: Session, { unbound = false } = {}): string {
   if (!session.canWrite) return "Changing this needs a key with the scope write.";

@@ -1,10 +1,8 @@
-import { Group, Select, Stack, Tabs, Text } from "@mantine/core";
+import { Group, Stack, Tabs, Text } from "@mantine/core";
 import { createClient } from "@connectrpc/connect";
-import { useQuery as useRpc } from "@connectrpc/connect-query";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { transport } from "@/app/transport";
-import { ServerService } from "@/gen/ragd/v1/server_pb";
 import { ToolService, type Tool } from "@/gen/ragd/v1/tool_pb";
 import { Code } from "@/ui/Code";
 import { Loading } from "@/ui/Loading";
@@ -14,6 +12,7 @@ import { useParameter } from "@/ui/useParameter";
 import { kinds } from "./definition";
 import { EditTool } from "./EditTool";
 import { Kind } from "./Kind";
+import { ServerSelect, useServer } from "./ServerSelect";
 import { TryTool } from "./TryTool";
 
 /** ToolScreen shows a tool: tries it, and shows or changes its definition. */
@@ -23,7 +22,7 @@ export default function ToolScreen() {
 }
 
 function Details({ name }: { name: string }) {
-  const [server, setServer] = useParameter("server");
+  const server = useServer()[0];
   const [tab, setTab] = useParameter("tab", "try");
   const tool = useQuery({
     queryKey: ["connect-query", { serviceName: ToolService.typeName, methodName: "GetTool" }, name, server], // events ask it again
@@ -37,7 +36,7 @@ function Details({ name }: { name: string }) {
     </Group>
   );
   return (
-    <Page title={name} about={about} crumbs={[{ to: "/tools", label: "Tools" }]} actions={<ServerSelect server={server} onChange={setServer} />}>
+    <Page title={name} about={about} crumbs={[{ to: "/tools", label: "Tools" }]} actions={<ServerSelect />}>
       <Loading query={tool}>
         {(tool) => (
           <>
@@ -49,7 +48,7 @@ function Details({ name }: { name: string }) {
                 <Tabs.Tab value="schema">Schema</Tabs.Tab>
               </Tabs.List>
               <Tabs.Panel value="try"><TryTool key={server} tool={tool} server={server} /></Tabs.Panel>
-              <Tabs.Panel value="definition"><EditTool toolName={tool.toolName} /></Tabs.Panel>
+              <Tabs.Panel value="definition">{!server && <EditTool toolName={tool.toolName} />}</Tabs.Panel>
               <Tabs.Panel value="schema"><Schemas tool={tool} /></Tabs.Panel>
             </Tabs>
           </>
@@ -57,13 +56,6 @@ function Details({ name }: { name: string }) {
       </Loading>
     </Page>
   );
-}
-
-function ServerSelect({ server, onChange }: { server: string; onChange: (server: string) => void }) {
-  const servers = useRpc(ServerService.method.listServers, { pageSize: 1000 }, { retry: false });
-  const names = servers.data?.servers.map((s) => s.serverName) ?? [];
-  if (names.length === 0 && !server) return null;
-  return <Select label="As this MCP server shows it" placeholder="None: by its own name" data={[...new Set([server, ...names].filter(Boolean))]} value={server || null} onChange={(next) => onChange(next ?? "")} clearable size="xs" w="15rem" />;
 }
 
 function Schemas({ tool }: { tool: Tool }) {

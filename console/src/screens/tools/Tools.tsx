@@ -1,7 +1,7 @@
 import { Button, Tabs } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { Link, useSearchParams } from "react-router";
-import { whyNotChange } from "@/app/rights";
+import { onlyTools, serversOf, whyNotChange } from "@/app/rights";
 import { useSession } from "@/app/session";
 import { PromptList } from "@/screens/prompts/PromptList";
 import { CreatePrompt } from "@/screens/prompts/CreatePrompt";
@@ -10,6 +10,7 @@ import { ServerList } from "@/screens/servers/ServerList";
 import { OfTenant } from "@/ui/OfTenant";
 import { Page, Panel } from "@/ui/Page";
 import { CreateTool } from "./CreateTool";
+import { ServerSelect } from "./ServerSelect";
 import { ToolList } from "./ToolList";
 
 const tabs = [
@@ -26,8 +27,9 @@ export default function Tools() {
 function Lists() {
   const session = useSession();
   const [parameters, setParameters] = useSearchParams();
-  const tab = tabs.find(({ id }) => id === parameters.get("tab")) ?? tabs[0]!;
-  const mayChange = whyNotChange(session, { unbound: tab.id === "prompts" }) === "";
+  const visible = onlyTools(session) ? tabs.slice(0, 1) : tabs;
+  const tab = visible.find(({ id }) => id === parameters.get("tab")) ?? visible[0]!;
+  const mayChange = !onlyTools(session) && whyNotChange(session, { unbound: tab.id === "prompts" }) === "";
   const creating = mayChange && parameters.has("create");
   const here = tab.id === "tools" ? "/tools" : `/tools?tab=${tab.id}`;
   const create = mayChange && (
@@ -37,10 +39,10 @@ function Lists() {
     return <Page title={`Create a ${tab.one}`} about={tab.about} crumbs={[{ to: here, label: tab.label }]}><Panel><tab.Create /></Panel></Page>;
   }
   return (
-    <Page title="Tools and servers" about={tab.about} actions={create}>
+    <Page title="Tools and servers" about={tab.about} actions={create || (serversOf(session).length > 0 && <ServerSelect />)}>
       <Tabs value={tab.id} onChange={(id) => setParameters(id === "tools" ? {} : { tab: id ?? "" })} keepMounted={false}>
-        <Tabs.List aria-label="Tools, servers and prompts" mb="md">{tabs.map(({ id, label }) => <Tabs.Tab key={id} value={id}>{label}</Tabs.Tab>)}</Tabs.List>
-        {tabs.map(({ id, List }) => <Tabs.Panel key={id} value={id}><List create={create} /></Tabs.Panel>)}
+        <Tabs.List aria-label="Tools, servers and prompts" mb="md">{visible.map(({ id, label }) => <Tabs.Tab key={id} value={id}>{label}</Tabs.Tab>)}</Tabs.List>
+        {visible.map(({ id, List }) => <Tabs.Panel key={id} value={id}><List create={create} /></Tabs.Panel>)}
       </Tabs>
     </Page>
   );
