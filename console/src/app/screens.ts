@@ -25,6 +25,7 @@ export const screens: Screen[] = [
   { path: "/indexes/:name/documents/:id", Screen: lazy(() => import("@/screens/document/Document")) },
   { path: "/indexes/:name/:tab?", Screen: lazy(() => import("@/screens/index/Index")) },
   { path: "/ask", Screen: lazy(() => import("@/screens/ask/Ask")) },
+  { path: "/keys/:tab?", Screen: lazy(() => import("@/screens/keys/Access")) },
   { path: "/jobs", Screen: lazy(() => import("@/screens/jobs/Jobs")) },
   { path: "/graph", Screen: lazy(() => import("@/screens/graph/Graph")) },
 ];
