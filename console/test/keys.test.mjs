@@ -50,12 +50,25 @@ test("secrets are set, never shown, and deleted", async (t) => {
   await page.getByText("No secrets yet").waitFor();
 });
 
-test("the operator's endpoint is listed and tried", async (t) => {
+test("an endpoint is added, tried, and deleted", async (t) => {
   const tenant = await newTenant();
   const page = await openPage(t, { key: tenant.secret, path: "/keys/endpoints", allowErrors: true });
-  await page.getByRole("button", { name: "Try openai" }).click();
+  await page.getByRole("button", { name: "Add an endpoint" }).click();
+  await page.getByLabel("Name").fill("mine");
+  await page.getByLabel("Address").fill("http://10.0.0.1/v1");
+  await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
+  await page.getByRole("alert").getByText(/private|network|address/).first().waitFor(); // not into the operator's network
+  await page.getByLabel("Address").fill("https://models.example.com/v1");
+  await page.getByLabel("API key").fill("a-very-secret-key");
+  await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
+  await page.getByText("mine is added").waitFor();
+  await page.getByRole("button", { name: "Try mine" }).click();
   await page.getByRole("status").first().waitFor();
   await accessible(page);
+  assert.ok(!(await page.content()).includes("a-very-secret-key"));
+  await page.getByRole("button", { name: "Delete mine" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByText("No endpoints").waitFor();
 });
 
 test("a key without the right is told so on every tab", async (t) => {

@@ -26,6 +26,8 @@ export const screens: Screen[] = [
   { path: "/indexes/:name/:tab?", Screen: lazy(() => import("@/screens/index/Index")) },
   { path: "/ask", Screen: lazy(() => import("@/screens/ask/Ask")) },
   { path: "/keys/:tab?", Screen: lazy(() => import("@/screens/keys/Access")) },
+  { path: "/agents", Screen: lazy(() => import("@/screens/agents/Agents")) },
+  { path: "/agents/:agent", Screen: lazy(() => import("@/screens/agents/Agent")) },
   { path: "/jobs", Screen: lazy(() => import("@/screens/jobs/Jobs")) },
   { path: "/graph", Screen: lazy(() => import("@/screens/graph/Graph")) },
 ];

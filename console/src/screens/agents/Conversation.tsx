@@ -1,0 +1,68 @@
+import { Button, Group, Loader, Stack, Text, Textarea } from "@mantine/core";
+import { useQuery } from "@connectrpc/connect-query";
+import { useState, type FormEvent, type KeyboardEvent } from "react";
+import { refresh } from "@/app/queries";
+import { AgentService } from "@/gen/ragd/v1/agent_pb";
+import { ErrorView } from "@/ui/ErrorView";
+import { Panel } from "@/ui/Page";
+import { AnswerView } from "./AnswerView";
+import classes from "./Agents.module.css";
+import { useAsk, type Turn } from "./useAsk";
+
+/** Conversation asks an agent: single questions, or a conversation that it remembers. */
+export function Conversation({ agentName, threadId, isNew, onThread }: { agentName: string; threadId: string; isNew: boolean; onThread: (threadId: string) => void }) {
+  const [message, setMessage] = useState("");
+  const { turns, busy, ask, stop } = useAsk(agentName, threadId);
+  const earlier = useQuery(AgentService.method.getThread, { agentName, threadId }, { enabled: threadId !== "" && !isNew, retry: false, staleTime: Infinity, refetchOnWindowFocus: false });
+  function send(event?: FormEvent) {
+    event?.preventDefault();
+    if (message.trim() === "" || busy) return;
+    setMessage("");
+    void ask(message.trim()).then(() => refresh(AgentService));
+  }
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      send();
+    }
+  };
+  const remembered = turns.length === 0 ? (earlier.data?.messages ?? []) : [];
+  return (
+    <Stack maw="60rem">
+      <Group gap="xs">
+        <Text size="sm" c="dimmed">{threadId ? `Conversation ${threadId}: the agent remembers what was said.` : "Each question is answered by itself."}</Text>
+        {threadId ? <Button size="compact-xs" variant="default" onClick={() => onThread("")}>Leave it</Button> : <Button size="compact-xs" variant="default" onClick={() => onThread(`console-${Date.now().toString(36)}`)}>Begin a conversation</Button>}
+      </Group>
+      {remembered.map((m, i) => <div key={i} className={classes.message} data-role={m.role} dir="auto">{m.text}</div>)}
+      <Stack role="log" aria-label="Answers">{turns.map((turn, i) => <TurnView key={i} turn={turn} />)}</Stack>
+      <form onSubmit={send}>
+        <Group align="flex-end">
+          <Textarea className={classes.input} label="Message" autosize minRows={1} maxRows={8} dir="auto" value={message} onChange={(event) => setMessage(event.currentTarget.value)} onKeyDown={onKey} data-autofocus />
+          {busy ? <Button variant="default" onClick={stop}>Stop</Button> : <Button type="submit" disabled={message.trim() === ""}>Send</Button>}
+        </Group>
+      </form>
+    </Stack>
+  );
+}
+
+function TurnView({ turn }: { turn: Turn }) {
+  const waiting = !turn.answer && turn.error === undefined;
+  return (
+    <>
+      <div className={classes.message} data-role="user" dir="auto">{turn.question}</div>
+      <Panel>
+        {turn.calls.map((call) => (
+          <details key={call.call} className={classes.call}>
+            <summary>
+              {call.toolName} {call.took === undefined ? "…" : `${call.took.toFixed(0)} ms`}{call.error && `: ${call.error}`}
+            </summary>
+            <pre>{JSON.stringify(call.arguments, null, 2)}</pre>
+          </details>
+        ))}
+        {waiting && (turn.text ? <Text className={classes.answer} dir="auto">{turn.text}</Text> : <Loader size="xs" type="dots" aria-label="Waiting for the agent" />)}
+        {turn.answer && <AnswerView answer={turn.answer} />}
+        {turn.error !== undefined && <ErrorView error={turn.error} />}
+      </Panel>
+    </>
+  );
+}
