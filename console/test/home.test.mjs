@@ -62,3 +62,23 @@ test("the page of an operator without a tenant says what to do", async (t) => {
   await page.getByRole("heading", { name: "Choose a tenant" }).waitFor();
   await accessible(page);
 });
+
+test("the first screen is small, and does not move while it loads", async (t) => {
+  const tenant = await newTenant();
+  await upload(tenant, "harbour", handbook);
+  const page = await openPage(t, { key: tenant.secret });
+  await page.getByRole("link", { name: "harbour" }).waitFor();
+  await page.waitForTimeout(500);
+  const { bytes, shift, shown } = await page.evaluate(() => new Promise((resolve) => {
+    const files = performance.getEntriesByType("resource").filter((entry) => entry.name.includes("/assets/"));
+    const shown = performance.getEntriesByName("first-contentful-paint")[0].startTime;
+    let shift = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) shift += entry.value;
+    }).observe({ type: "layout-shift", buffered: true });
+    setTimeout(() => resolve({ bytes: files.reduce((sum, file) => sum + file.encodedBodySize, 0), shift, shown }), 200);
+  }));
+  t.diagnostic(`${bytes} bytes, layout shift ${shift.toFixed(3)}, first paint after ${shown.toFixed(0)} ms`);
+  assert.ok(bytes < 400_000, `${bytes} bytes`);
+  assert.ok(shift < 0.1, `layout shift ${shift}`);
+});

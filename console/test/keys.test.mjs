@@ -59,7 +59,7 @@ test("an endpoint is added, tried, and deleted", async (t) => {
   await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
   await page.getByRole("alert").getByText(/private|network|address/).first().waitFor(); // not into the operator's network
   await page.getByLabel("Address").fill("https://models.example.com/v1");
-  await page.getByLabel("API key").fill("a-very-secret-key");
+  await page.getByRole("textbox", { name: "API key" }).fill("a-very-secret-key");
   await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
   await page.getByText("mine is added").waitFor();
   await page.getByRole("button", { name: "Try mine" }).click();

@@ -36,7 +36,10 @@ function Details({ name }: { name: string }) {
         {(agent) => (
           <>
             <Text size="sm" maw="60rem" dir="auto">{String(agent.definition?.description ?? "")}</Text>
-            <Tabs value={tab} onChange={(next) => setTab(next ?? "ask")} keepMounted={false}>
+            <Tabs value={tab} onChange={(next) => {
+              setBegun("");
+              setTab(next ?? "ask");
+            }} keepMounted={false}>
               <Tabs.List aria-label="Parts of the agent" mb="md">
                 <Tabs.Tab value="ask">Ask it</Tabs.Tab>
                 <Tabs.Tab value="threads">Conversations</Tabs.Tab>
