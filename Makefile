@@ -40,6 +40,10 @@ test: deps ## run all tests against a real PostgreSQL, with the race detector
 test-console: deps ## test the web page in Chromium, which apt installs, against the service
 	hack/test-console.sh
 
+.PHONY: screenshots
+screenshots: deps build ## make the pictures of the console in docs/images
+	hack/test-console.sh screenshots.mjs
+
 .PHONY: test-containers
 test-containers: ## run the database tests in a container of PostgreSQL 17; needs a container engine
 	hack/test-containers.sh

@@ -54,6 +54,10 @@ for question in \
   $ragd query --index handbook --top-k 3 "$question"
 done
 
+echo
+echo "== the console, signed in by a link that works once within two minutes; \`$ragd console\` makes others"
+$ragd console
+
 cat <<EOF
 
 == ragd is serving at $url; Ctrl-C stops it
