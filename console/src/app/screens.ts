@@ -28,6 +28,9 @@ export const screens: Screen[] = [
   { path: "/keys/:tab?", Screen: lazy(() => import("@/screens/keys/Access")) },
   { path: "/agents", Screen: lazy(() => import("@/screens/agents/Agents")) },
   { path: "/agents/:agent", Screen: lazy(() => import("@/screens/agents/Agent")) },
+  { path: "/workflows", Screen: lazy(() => import("@/screens/workflows/Workflows")) },
+  { path: "/workflows/:workflow", Screen: lazy(() => import("@/screens/workflows/Workflow")) },
+  { path: "/workflows/:workflow/runs/:run", Screen: lazy(() => import("@/screens/workflows/Run")) },
   { path: "/jobs", Screen: lazy(() => import("@/screens/jobs/Jobs")) },
   { path: "/graph", Screen: lazy(() => import("@/screens/graph/Graph")) },
 ];
