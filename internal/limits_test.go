@@ -53,6 +53,7 @@ var documentedLimits = []struct {
 	{"limits", "issuers of tenants whose keys", "tenant/oauth.maxOwnVerifiers"},
 	{"limits", "time that a browser stays signed in", "console.SessionLife"},
 	{"limits", "time that a link of", "console.LinkLife"},
+	{"limits", "time for a log-in at", "console.LoginLife"},
 	{"limits", "sessions, and unused links", "console.MaxSessions"},
 	{"limits", "request to `/console/`", "console.maxBody/bytes"},
 	{"limits", "streams of events of a tenant", "event/journal.maxWatchersPerTenant"},

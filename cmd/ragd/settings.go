@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
+	"github.com/ragdhq/ragd/internal/console"
 	"github.com/ragdhq/ragd/internal/event/journal"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
@@ -20,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/parse/ocr"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/oauth"
 )
 
@@ -45,6 +47,7 @@ type settings struct {
 	FirstTenant string
 	LogLevel    string
 	OAuth       oauth.Config
+	Login       console.Login
 	LibreOffice libreoffice.Config
 	OCR         ocr.Config
 	SessionKey  string // secret
@@ -162,7 +165,10 @@ func (s *settings) registerOAuth(flags *pflag.FlagSet) {
 	flags.StringVar(&c.BoundsClaim, "oauth-bounds-claim", "", "claim with the servers, indexes, tools and prompts that the token may use, which every token must have then (default: none)")
 	flags.StringVar(&s.IssuersFile, "oauth-issuers-file", "", "file with further authorization servers, as a JSON list (default none)")
 	flags.StringVar(&c.ClientSecret, "oauth-client-secret", "", "the service's secret at oauth-introspection-url")
-	config.MarkSettings(flags, "oauth-issuer", "oauth-audience", "oauth-jwks-url", "oauth-introspection-url", "oauth-client-id",
+	flags.StringVar(&s.Login.ClientID, "console-client-id", "", "client id of the console at oauth-issuer, where people then sign in to it (default: with keys alone)")
+	flags.StringVar(&s.Login.ClientSecret, "console-client-secret", "", "secret of console-client-id, unless it is a public client")
+	config.MarkSecrets(flags, "console-client-secret")
+	config.MarkSettings(flags, "console-client-id", "oauth-issuer", "oauth-audience", "oauth-jwks-url", "oauth-introspection-url", "oauth-client-id",
 		"oauth-tenant-claim", "oauth-scope-claim", "oauth-scope-prefix", "oauth-filter-claim", "oauth-bounds-claim", "oauth-issuers-file")
 	config.MarkSecrets(flags, "oauth-client-secret")
 }
@@ -198,6 +204,7 @@ func (s settings) serviceConfig(log *slog.Logger) (service.Config, error) {
 	if c.Tokens, err = s.tokens(); err != nil {
 		return c, err
 	}
+	c.ConsoleLogin = s.consoleLogin()
 	if s.OCR.Engine != "" {
 		if err := s.OCR.Resolve(context.Background()); err != nil {
 			return c, err
@@ -213,6 +220,19 @@ func (s settings) serviceConfig(log *slog.Logger) (service.Config, error) {
 	self, err := os.Executable()
 	c.ParseCommand = []string{self, parseWorker}
 	return c, err
+}
+
+// consoleLogin returns how people sign in to the console at oauth-issuer, nil for with keys alone.
+func (s settings) consoleLogin() *console.Login {
+	if s.Login.ClientID == "" || s.OAuth.Issuer == "" {
+		return nil
+	}
+	login := s.Login
+	login.Issuer = s.OAuth.Issuer
+	for _, scope := range []tenant.Scope{tenant.Read, tenant.Write, tenant.Admin} {
+		login.Scopes = append(login.Scopes, s.OAuth.ScopePrefix+string(scope))
+	}
+	return &login
 }
 
 // masterKeys returns the keys of the settings, nil if there are none.

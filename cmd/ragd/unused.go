@@ -22,7 +22,7 @@ func (s settings) unused(given func(string) bool) []unused {
 	check(!external && s.OperatorKey != "", "with operator-key no first tenant is made", "first-tenant")
 	check(s.Service.Traces.URL == "", "traces-url is not set", "traces-share")
 	check(s.Service.MCP.Stateless, "with mcp-stateless there are no sessions", "session-key")
-	check(s.OAuth.Issuer == "", "oauth-issuer is not set", "oauth-client-id", "oauth-client-secret", "oauth-tenant-claim", "oauth-scope-claim", "oauth-scope-prefix")
+	check(s.OAuth.Issuer == "", "oauth-issuer is not set", "console-client-id", "console-client-secret", "oauth-client-id", "oauth-client-secret", "oauth-tenant-claim", "oauth-scope-claim", "oauth-scope-prefix")
 	check(s.OAuth.Issuer != "" && s.OAuth.IntrospectionURL == "", "oauth-introspection-url is not set", "oauth-client-id", "oauth-client-secret")
 	providers := 0
 	for _, provider := range s.providers() {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/oauth2"
+
 	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/fault"
 )
@@ -45,6 +47,8 @@ type Config struct {
 	Version string
 	// PublicURL is the address of the service for clients; empty: as each request names it.
 	PublicURL string
+	// Login offers to sign in at an authorization server. Nil for none.
+	Login *Login
 }
 
 // Handler serves the page, signs browsers in and lets their calls pass. Safe for concurrent
@@ -57,6 +61,9 @@ type Handler struct {
 	files  sync.Map // content by name, of files that were asked for
 	// publicHost is the host of PublicURL if that is an https address.
 	publicHost string
+
+	mu       sync.Mutex
+	endpoint *oauth2.Endpoint // of the authorization server, once known
 }
 
 // New returns a Handler.
@@ -73,6 +80,8 @@ func New(config Config) *Handler {
 	h.mux.HandleFunc("DELETE /console/session", h.signOut)
 	h.mux.HandleFunc("POST /console/links", h.createLink)
 	h.mux.HandleFunc("POST /console/links/redeem", h.redeemLink)
+	h.mux.HandleFunc("GET "+loginPath+"start", h.startLogin)
+	h.mux.HandleFunc("GET "+loginPath+"callback", h.finishLogin)
 	return h
 }
 
@@ -117,6 +126,9 @@ func (h *Handler) find(ctx context.Context, secret string) (credential, error) {
 	read := time.Now()
 	c, _, err := h.store.find(ctx, secret)
 	if err == nil {
+		c, err = h.renew(ctx, secret, c)
+	}
+	if err == nil {
 		h.known.PutLoaded(secret, c, read)
 	}
 	return c, err
@@ -126,15 +138,28 @@ func (h *Handler) find(ctx context.Context, secret string) (credential, error) {
 type described struct {
 	SignedIn  bool       `json:"signedIn"`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
-	Issuers   []struct{} `json:"issuers"`
+	Issuers   []issuer   `json:"issuers"`
 	Version   string     `json:"version"`
 	PublicURL string     `json:"publicUrl"`
 }
 
+// issuer is an authorization server at which a visitor can sign in.
+type issuer struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
 func (h *Handler) describe(w http.ResponseWriter, r *http.Request) {
-	answer := described{Issuers: []struct{}{}, Version: h.config.Version, PublicURL: h.config.PublicURL}
+	answer := described{Issuers: []issuer{}, Version: h.config.Version, PublicURL: h.config.PublicURL}
+	if l := h.config.Login; l != nil {
+		u, _ := url.Parse(l.Issuer) // checked by the package oauth
+		answer.Issuers = append(answer.Issuers, issuer{u.Host, l.Issuer})
+	}
 	if secret := h.cookieOf(r); secret != "" && !h.foreign(r) {
 		c, expires, err := h.store.find(r.Context(), secret)
+		if err == nil {
+			c, err = h.renew(r.Context(), secret, c)
+		}
 		if err == nil {
 			err = h.config.Authenticate(r.Context(), c.Secret)
 		}
@@ -160,30 +185,35 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) {
 		h.config.Refuse(w, r, err)
 		return
 	}
-	h.start(w, r, credential{Secret: given.Key})
+	h.signInWith(w, r, credential{Secret: given.Key})
 }
 
-// start begins a session with a credential, if it is valid.
-func (h *Handler) start(w http.ResponseWriter, r *http.Request, c credential) {
-	err := h.config.Authenticate(r.Context(), c.Secret)
-	if err != nil {
+// signInWith begins a session with a credential, if it is valid, and answers the page.
+func (h *Handler) signInWith(w http.ResponseWriter, r *http.Request, c credential) {
+	if err := h.begin(w, r, c); err != nil {
 		h.config.Refuse(w, r, err)
 		return
 	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// begin begins a session with a credential, if it is valid, and sets its cookie.
+func (h *Handler) begin(w http.ResponseWriter, r *http.Request, c credential) error {
+	if err := h.config.Authenticate(r.Context(), c.Secret); err != nil {
+		return err
+	}
 	secret, _, err := h.store.create(r.Context(), session, c, SessionLife)
 	if err != nil {
-		h.config.Refuse(w, r, err)
-		return
+		return err
 	}
 	if old := h.cookieOf(r); old != "" { // of the credential before
 		h.known.Remove(old)
 		if err := h.store.delete(r.Context(), old); err != nil {
-			h.config.Refuse(w, r, err)
-			return
+			return err
 		}
 	}
 	h.set(w, r, secret, SessionLife)
-	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 func (h *Handler) signOut(w http.ResponseWriter, r *http.Request) {
@@ -234,7 +264,7 @@ func (h *Handler) redeemLink(w http.ResponseWriter, r *http.Request) {
 		h.config.Refuse(w, r, err)
 		return
 	}
-	c, err := h.store.redeem(r.Context(), given.Link)
+	c, err := h.store.take(r.Context(), link, given.Link)
 	if errors.Is(err, errUnknown) {
 		err = fault.New(fault.Unauthenticated, "the link was used before, or is older than %.0f minutes: make another one with `ragd console`", LinkLife.Minutes())
 	}
@@ -242,7 +272,7 @@ func (h *Handler) redeemLink(w http.ResponseWriter, r *http.Request) {
 		h.config.Refuse(w, r, err)
 		return
 	}
-	h.start(w, r, c)
+	h.signInWith(w, r, c)
 }
 
 var errForeign = fault.New(fault.Denied, "only the console's own page may call this")

@@ -11,6 +11,8 @@
 //	DELETE /console/session        sign out
 //	POST   /console/links          key in Authorization -> a secret that signs in once
 //	POST   /console/links/redeem   that secret -> cookie
+//	GET    /console/oauth/start    to the authorization server
+//	GET    /console/oauth/callback and back -> cookie
 //
 // Calls of the API with the cookie get the key as if it had been in Authorization, but only
 // calls of the service's own page: a browser says so in Sec-Fetch-Site or Origin.

@@ -29,12 +29,26 @@ type kind string
 const (
 	session kind = "session"
 	link    kind = "link"
+	login   kind = "login"
 )
 
 // credential is what a browser is signed in with.
 type credential struct {
 	// Secret is an API key, the operator's key or an access token.
-	Secret string `json:"secret"`
+	Secret string `json:"secret,omitempty"`
+	// Refresh fetches another access token when this one expires. Empty for keys.
+	Refresh string    `json:"refresh,omitempty"`
+	Expires time.Time `json:"expires,omitzero"`
+	// Attempt is set in rows of visitors who are at the authorization server.
+	Attempt *attempt `json:"attempt,omitempty"`
+}
+
+// owner identifies who a row belongs to. Visitors are each their own.
+func (c credential) owner() [sha256.Size]byte {
+	if c.Attempt != nil {
+		return sha256.Sum256([]byte(c.Attempt.State))
+	}
+	return sha256.Sum256([]byte(c.Secret))
 }
 
 // control reaches the control schema.
@@ -59,7 +73,7 @@ func (s store) create(ctx context.Context, as kind, c credential, life time.Dura
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	hash, owner := sha256.Sum256(raw), sha256.Sum256([]byte(c.Secret))
+	hash, owner := sha256.Sum256(raw), c.owner()
 	tx, err := s.database.BeginTx(ctx, pgx.TxOptions{})
 	if err != nil {
 		return "", time.Time{}, postgres.Fault(err)
@@ -91,11 +105,54 @@ func (s store) find(ctx context.Context, secret string) (credential, time.Time, 
 	return s.open(ctx, session, secret, `SELECT credential, expires_at FROM ragd.console_sessions WHERE secret_hash = $1 AND kind = $2 AND expires_at > now()`)
 }
 
-// redeem deletes a link and returns its credential. Of several calls with the same link one
+// take deletes a row and returns its credential. Of several calls with the same secret one
 // succeeds. Errors: errUnknown, Unavailable.
-func (s store) redeem(ctx context.Context, secret string) (credential, error) {
-	c, _, err := s.open(ctx, link, secret, `DELETE FROM ragd.console_sessions WHERE secret_hash = $1 AND kind = $2 AND expires_at > now() RETURNING credential, expires_at`)
+func (s store) take(ctx context.Context, as kind, secret string) (credential, error) {
+	c, _, err := s.open(ctx, as, secret, `DELETE FROM ragd.console_sessions WHERE secret_hash = $1 AND kind = $2 AND expires_at > now() RETURNING credential, expires_at`)
 	return c, err
+}
+
+// change replaces the credential of a session by what a function makes of it, while others wait.
+// With errUnknown of the function the session ends. Errors: errUnknown, those of the function.
+func (s store) change(ctx context.Context, secret string, to func(credential) (credential, error)) (c credential, err error) {
+	raw, err := decode(secret)
+	if err != nil {
+		return c, err
+	}
+	hash := sha256.Sum256(raw)
+	tx, err := s.database.BeginTx(ctx, pgx.TxOptions{})
+	if err != nil {
+		return c, postgres.Fault(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	var sealed []byte
+	err = tx.QueryRow(ctx, `SELECT credential FROM ragd.console_sessions WHERE secret_hash = $1 AND kind = 'session' AND expires_at > now() FOR UPDATE`, hash[:]).Scan(&sealed)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, errUnknown
+	}
+	if err != nil {
+		return c, postgres.Fault(err)
+	}
+	if c, err = decrypt(raw, session, sealed); err != nil {
+		return c, err
+	}
+	c, err = to(c)
+	if errors.Is(err, errUnknown) {
+		if _, err := tx.Exec(ctx, `DELETE FROM ragd.console_sessions WHERE secret_hash = $1`, hash[:]); err != nil {
+			return c, postgres.Fault(err)
+		}
+		return c, errors.Join(postgres.Fault(tx.Commit(ctx)), errUnknown)
+	}
+	if err != nil {
+		return c, err
+	}
+	if sealed, err = encrypt(raw, session, c); err != nil {
+		return c, err
+	}
+	if _, err := tx.Exec(ctx, `UPDATE ragd.console_sessions SET credential = $2 WHERE secret_hash = $1`, hash[:], sealed); err != nil {
+		return c, postgres.Fault(err)
+	}
+	return c, postgres.Fault(tx.Commit(ctx))
 }
 
 // delete ends a session. It is no error if there is none.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/ragdhq/ragd/internal/console"
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/event/journal"
 	"github.com/ragdhq/ragd/internal/httpserver"
@@ -97,6 +98,9 @@ type Config struct {
 	MinFreeBytes int64
 	// ModelsDir is the folder with the folders of local models. Default: models in DataDir.
 	ModelsDir string
+	// ConsoleLogin lets people sign in to the console at an authorization server whose tokens
+	// Tokens accepts. Default: keys alone.
+	ConsoleLogin *console.Login
 	// NoConsole serves no web page, and signs no browsers in.
 	NoConsole bool
 	// NoWorkers leaves uploads and other jobs to other instances on the same database:

@@ -38,6 +38,7 @@ func (s *Service) withConsole(mux *http.ServeMux) http.Handler {
 	}
 	web := console.New(console.Config{
 		Database: s.database.requests, Refuse: rpc.Refuse(), Version: s.config.Version, PublicURL: s.config.MCP.PublicURL,
+		Login: s.config.ConsoleLogin,
 		Authenticate: func(ctx context.Context, secret string) error {
 			_, err := s.Tenants.Auth.Authenticate(ctx, secret)
 			return err

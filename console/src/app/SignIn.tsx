@@ -23,6 +23,13 @@ function takeLink(): string {
   return link;
 }
 
+/** takeError returns why a log-in at an authorization server has failed, and removes it from the page's address. */
+function takeError(): string {
+  const error = new URLSearchParams(window.location.hash.slice(1)).get("error") ?? "";
+  if (error) window.history.replaceState(null, "", "/");
+  return error;
+}
+
 /** SignIn asks for an API key, or sends the visitor to an authorization server. */
 export function SignIn({ info, ended, onSignedIn }: { info: SessionInfo; ended: boolean; onSignedIn: () => void }) {
   const [key, setKey] = useState("");
@@ -40,6 +47,7 @@ export function SignIn({ info, ended, onSignedIn }: { info: SessionInfo; ended: 
   useEffect(() => {
     if (link.current !== null) return; // a link works once
     link.current = takeLink();
+    setError(takeError());
     if (link.current) void signIn("/console/links/redeem", { link: link.current });
   });
 
