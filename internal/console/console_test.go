@@ -3,6 +3,7 @@ package console_test
 import (
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -20,9 +21,15 @@ type browser struct {
 	cookie *http.Cookie
 }
 
+// answer is what came back, without the body.
+type answer struct {
+	status int
+	header http.Header
+}
+
 // send sends a request of the service's own page with further headers, which replace the
 // browser's.
-func (b *browser) send(t testing.TB, method, path, body string, headers ...string) (*http.Response, string) {
+func (b *browser) send(t testing.TB, method, path, body string, headers ...string) (answer, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, b.s.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -43,9 +50,8 @@ func (b *browser) send(t testing.TB, method, path, body string, headers ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if err != nil {
+	text, err := io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range res.Cookies() {
@@ -54,15 +60,15 @@ func (b *browser) send(t testing.TB, method, path, body string, headers ...strin
 			b.cookie = nil
 		}
 	}
-	return res, string(answer)
+	return answer{res.StatusCode, res.Header}, string(text)
 }
 
 // want fails unless a request is answered with a status, and returns the answer.
 func (b *browser) want(t testing.TB, status int, method, path, body string, headers ...string) string {
 	t.Helper()
 	res, answer := b.send(t, method, path, body, headers...)
-	if res.StatusCode != status {
-		t.Fatalf("%s %s: status %d, want %d: %s", method, path, res.StatusCode, status, answer)
+	if res.status != status {
+		t.Fatalf("%s %s: status %d, want %d: %s", method, path, res.status, status, answer)
 	}
 	return answer
 }
@@ -131,20 +137,20 @@ func TestTheCookieCountsForTheOwnPageAlone(t *testing.T) {
 		"the origin with https":        {"Sec-Fetch-Site", "", "Origin", strings.Replace(own, "http://", "https://", 1)},
 		"both, one foreign":            {"Origin", "http://localhost:1"},
 	} {
-		if res, answer := b.send(t, "POST", whoAmI, "{}", headers...); res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden {
-			t.Errorf("%s: status %d: %s", name, res.StatusCode, answer)
+		if res, answer := b.send(t, "POST", whoAmI, "{}", headers...); res.status != http.StatusUnauthorized && res.status != http.StatusForbidden {
+			t.Errorf("%s: status %d: %s", name, res.status, answer)
 		}
-		if res, _ := b.send(t, "DELETE", "/console/session", "", headers...); res.StatusCode != http.StatusForbidden {
-			t.Errorf("%s signs out: status %d", name, res.StatusCode)
+		if res, _ := b.send(t, "DELETE", "/console/session", "", headers...); res.status != http.StatusForbidden {
+			t.Errorf("%s signs out: status %d", name, res.status)
 		}
-		if res, _ := (&browser{s: s}).send(t, "POST", "/console/session", `{"key":"ragd_a"}`, headers...); res.StatusCode != http.StatusForbidden {
-			t.Errorf("%s signs in: status %d", name, res.StatusCode)
+		if res, _ := (&browser{s: s}).send(t, "POST", "/console/session", `{"key":"ragd_a"}`, headers...); res.status != http.StatusForbidden {
+			t.Errorf("%s signs in: status %d", name, res.status)
 		}
 	}
 	b.want(t, http.StatusOK, "POST", whoAmI, "{}", "Sec-Fetch-Site", "", "Origin", own)
 	b.want(t, http.StatusUnauthorized, "POST", whoAmI, "{}", "Authorization", "Bearer ragd_wrong")
-	if res, _ := b.send(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Accept", "application/json, text/event-stream"); res.StatusCode != http.StatusUnauthorized {
-		t.Errorf("MCP takes the cookie: status %d", res.StatusCode)
+	if res, _ := b.send(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Accept", "application/json, text/event-stream"); res.status != http.StatusUnauthorized {
+		t.Errorf("MCP takes the cookie: status %d", res.status)
 	}
 }
 
@@ -188,7 +194,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 		go func() {
 			visitor := &browser{s: s}
 			res, _ := visitor.send(t, "POST", "/console/links/redeem", `{"link":"`+made.Link+`"}`)
-			outcomes <- res.StatusCode
+			outcomes <- res.status
 		}()
 	}
 	signedIn := 0
@@ -210,9 +216,9 @@ func TestThePageIsServedWithItsPolicy(t *testing.T) {
 	b := &browser{s: s}
 	for _, path := range []string{"/", "/indexes/docs", "/sign-in"} {
 		res, page := b.send(t, "GET", path, "", "Accept", "text/html,*/*;q=0.8", "Sec-Fetch-Site", "none")
-		policy := res.Header.Get("Content-Security-Policy")
-		if res.StatusCode != http.StatusOK || !strings.Contains(page, `id="root"`) || !strings.Contains(policy, "script-src 'self';") || strings.Contains(policy, "unsafe") || res.Header.Get("Cache-Control") != "no-cache" {
-			t.Errorf("%s: status %d, %v", path, res.StatusCode, res.Header)
+		policy := res.header.Get("Content-Security-Policy")
+		if res.status != http.StatusOK || !strings.Contains(page, `id="root"`) || !strings.Contains(policy, "script-src 'self';") || strings.Contains(policy, "unsafe") || res.header.Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s: status %d, %v", path, res.status, res.header)
 		}
 		if strings.Contains(page, "<style") || strings.Contains(page, "http://") || strings.Contains(page, "https://") {
 			t.Errorf("the page has styles of its own or refers to other hosts: %s", page)
@@ -223,8 +229,8 @@ func TestThePageIsServedWithItsPolicy(t *testing.T) {
 	script, _, _ := strings.Cut(rest, `"`)
 	res, zipped := b.send(t, "GET", script, "", "Accept-Encoding", "gzip")
 	unzip, err := gzip.NewReader(strings.NewReader(zipped))
-	if err != nil || res.Header.Get("Cache-Control") != "public, max-age=31536000, immutable" || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/javascript") {
-		t.Fatalf("%s: %v, %v", script, res.Header, err)
+	if err != nil || res.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || !strings.HasPrefix(res.header.Get("Content-Type"), "text/javascript") {
+		t.Fatalf("%s: %v, %v", script, res.header, err)
 	}
 	plain, err := io.ReadAll(unzip)
 	if err != nil {
@@ -234,7 +240,7 @@ func TestThePageIsServedWithItsPolicy(t *testing.T) {
 		t.Error("the compressed script is another")
 	}
 	for _, path := range []string{"/assets/none.js", "/assets/", "/assets/..%2findex.html", "/assets/../../console.go", "/ragd.v1.None/None", "/indexes.txt"} {
-		if res, answer := b.send(t, "GET", path, "", "Accept", "text/html"); res.StatusCode == http.StatusOK {
+		if res, answer := b.send(t, "GET", path, "", "Accept", "text/html"); res.status == http.StatusOK {
 			t.Errorf("%s: %s", path, answer)
 		}
 	}

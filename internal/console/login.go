@@ -67,7 +67,7 @@ func (h *Handler) startLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, h.loginCookie(r, secret, LoginLife))
-	http.Redirect(w, r, config.AuthCodeURL(a.State, oauth2.S256ChallengeOption(a.Verifier), h.resource(r)), http.StatusFound)
+	http.Redirect(w, r, config.AuthCodeURL(a.State, oauth2.S256ChallengeOption(a.Verifier), h.resource(r)), http.StatusFound) //nolint:gosec // G710: the address is the issuer's, from its metadata; the request gives parameters alone
 }
 
 // finishLogin takes the browser back, with a code for an access token, and signs it in.
@@ -244,7 +244,7 @@ func (h *Handler) address(r *http.Request) string {
 // loginCookie is the cookie of an attempt. Lax, because the authorization server sends the
 // browser back.
 func (h *Handler) loginCookie(r *http.Request, secret string, life time.Duration) *http.Cookie {
-	return &http.Cookie{
+	return &http.Cookie{ //nolint:gosec // G124: Secure is set where the service is reached by HTTPS
 		Name: loginCookie, Value: secret, Path: loginPath, MaxAge: int(life.Seconds()),
 		HttpOnly: true, Secure: h.secure(r), SameSite: http.SameSiteLaxMode,
 	}

@@ -134,7 +134,7 @@ func loginService(t *testing.T, at *authorizationServer) *servicetest.Service {
 }
 
 // follow requests an address without following redirects, with and for the cookies of a jar.
-func follow(t *testing.T, s *servicetest.Service, address string, jar map[string]*http.Cookie) *http.Response {
+func follow(t *testing.T, s *servicetest.Service, address string, jar map[string]*http.Cookie) answer {
 	t.Helper()
 	address = strings.Replace(address, publicURL, s.URL, 1)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -151,26 +151,28 @@ func follow(t *testing.T, s *servicetest.Service, address string, jar map[string
 	if err != nil {
 		t.Fatal(err)
 	}
-	res.Body.Close()
+	if err := res.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range res.Cookies() {
 		jar[c.Name] = c
 		if c.MaxAge < 0 {
 			delete(jar, c.Name)
 		}
 	}
-	return res
+	return answer{res.StatusCode, res.Header}
 }
 
 // logIn goes through the whole flow and returns the cookies and the last answer.
-func logIn(t *testing.T, s *servicetest.Service, back string) (map[string]*http.Cookie, *http.Response) {
+func logIn(t *testing.T, s *servicetest.Service, back string) (map[string]*http.Cookie, answer) {
 	t.Helper()
 	jar := map[string]*http.Cookie{}
 	res := follow(t, s, s.URL+"/console/oauth/start?issuer=x&return="+url.QueryEscape(back), jar)
 	for range 2 {
-		if res.StatusCode != http.StatusFound {
-			t.Fatalf("status %d on the way", res.StatusCode)
+		if res.status != http.StatusFound {
+			t.Fatalf("status %d on the way", res.status)
 		}
-		res = follow(t, s, res.Header.Get("Location"), jar)
+		res = follow(t, s, res.header.Get("Location"), jar)
 	}
 	return jar, res
 }
@@ -180,8 +182,8 @@ func TestSignInAtAnAuthorizationServer(t *testing.T) {
 	at := newAuthorizationServer(t)
 	s := loginService(t, at)
 	jar, res := logIn(t, s, "/indexes/docs?tab=x")
-	if res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/indexes/docs?tab=x" {
-		t.Fatalf("the last answer is %d to %q", res.StatusCode, res.Header.Get("Location"))
+	if res.status != http.StatusSeeOther || res.header.Get("Location") != "/indexes/docs?tab=x" {
+		t.Fatalf("the last answer is %d to %q", res.status, res.header.Get("Location"))
 	}
 	c := jar["__Host-ragd_session"]
 	if c == nil || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || jar["ragd_login"] != nil {
@@ -195,15 +197,15 @@ func TestSignInAtAnAuthorizationServer(t *testing.T) {
 		t.Errorf("the issuer is not named: %s", answer)
 	}
 	for _, back := range []string{"https://evil.example", "//evil.example", `/\evil.example`, "/\nevil", "evil"} {
-		if _, res := logIn(t, s, back); res.Header.Get("Location") != "/" {
-			t.Errorf("return=%q leads to %q", back, res.Header.Get("Location"))
+		if _, res := logIn(t, s, back); res.header.Get("Location") != "/" {
+			t.Errorf("return=%q leads to %q", back, res.header.Get("Location"))
 		}
 	}
 }
 
 // refused reports whether an answer leads to the sign-in page, with a reason.
-func refused(res *http.Response) bool {
-	return res.StatusCode == http.StatusSeeOther && strings.HasPrefix(res.Header.Get("Location"), "/sign-in#error=")
+func refused(res answer) bool {
+	return res.status == http.StatusSeeOther && strings.HasPrefix(res.header.Get("Location"), "/sign-in#error=")
 }
 
 func TestALogInBelongsToItsBrowser(t *testing.T) {
@@ -212,19 +214,19 @@ func TestALogInBelongsToItsBrowser(t *testing.T) {
 	s := loginService(t, at)
 	attacker, victim := map[string]*http.Cookie{}, map[string]*http.Cookie{}
 	begun := follow(t, s, s.URL+"/console/oauth/start", attacker)
-	back := follow(t, s, begun.Header.Get("Location"), attacker).Header.Get("Location")
+	back := follow(t, s, begun.header.Get("Location"), attacker).header.Get("Location")
 	if res := follow(t, s, back, victim); !refused(res) {
-		t.Errorf("a browser without the attempt is signed in: status %d", res.StatusCode)
+		t.Errorf("a browser without the attempt is signed in: status %d", res.status)
 	}
 	follow(t, s, s.URL+"/console/oauth/start", victim)
 	if res := follow(t, s, back, victim); !refused(res) {
-		t.Errorf("a browser with another attempt is signed in: status %d", res.StatusCode)
+		t.Errorf("a browser with another attempt is signed in: status %d", res.status)
 	}
-	if res := follow(t, s, back, attacker); refused(res) || res.StatusCode != http.StatusSeeOther {
-		t.Errorf("the browser of the attempt is not signed in: status %d", res.StatusCode)
+	if res := follow(t, s, back, attacker); refused(res) || res.status != http.StatusSeeOther {
+		t.Errorf("the browser of the attempt is not signed in: status %d", res.status)
 	}
 	if res := follow(t, s, back, attacker); !refused(res) {
-		t.Errorf("a code works twice: status %d", res.StatusCode)
+		t.Errorf("a code works twice: status %d", res.status)
 	}
 }
 
@@ -241,8 +243,8 @@ func TestAccessTokensAreRenewedOnce(t *testing.T) {
 	for range 8 {
 		calls.Go(func() {
 			b := &browser{s: s, cookie: jar["__Host-ragd_session"]}
-			if res, answer := b.send(t, "POST", whoAmI, "{}", "X-Forwarded-Proto", "https"); res.StatusCode != http.StatusOK {
-				t.Errorf("status %d: %s", res.StatusCode, answer)
+			if res, answer := b.send(t, "POST", whoAmI, "{}", "X-Forwarded-Proto", "https"); res.status != http.StatusOK {
+				t.Errorf("status %d: %s", res.status, answer)
 			}
 		})
 	}

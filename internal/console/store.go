@@ -194,7 +194,7 @@ func decode(secret string) ([]byte, error) {
 }
 
 func encrypt(secret []byte, as kind, c credential) ([]byte, error) {
-	plain, err := json.Marshal(c)
+	plain, err := json.Marshal(c) //nolint:gosec // G117: it is encrypted below
 	if err != nil {
 		return nil, fmt.Errorf("encode a credential: %w", err)
 	}
