@@ -67,7 +67,7 @@ var noteStart = regexp.MustCompile(`^([0-9]{1,3}|[*†‡§]{1,3})(?:[.)]?\s+(\S
 // mark returns the mark of the note that begins with the line and the bytes before its text, "" if
 // none does.
 func (l *line) mark(body float64) (mark string, skip int) {
-	if body == 0 || l.size > noteSize*body || l.cells != nil && len(l.cells) > 2 {
+	if body == 0 || l.size > noteSize*body || len(l.cells) > 2 {
 		return "", 0
 	}
 	if len(l.refs) > 0 && l.refs[0].from == 0 {
