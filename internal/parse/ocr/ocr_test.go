@@ -185,17 +185,26 @@ func TestTheProgramEndsWithItsChild(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho $$ > "+note+"\nexec sleep 600\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c := configOf(program)
-	c.Timeout = 2 * time.Second
-	if _, err := newPool(t, c).Parse(t.Context(), "acme", scan(t, "scanned.pdf")); fault.KindOf(err) != fault.Invalid {
-		t.Errorf("error %v", err)
-	}
-	pid, err := os.ReadFile(note)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	pool := newPool(t, configOf(program))
+	caller, giveUp := context.WithCancel(t.Context())
+	parsed := make(chan error, 1)
+	go func() {
+		_, err := pool.Parse(caller, "acme", scan(t, "scanned.pdf"))
+		parsed <- err
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	var pid []byte
+	for ; len(pid) == 0; time.Sleep(10 * time.Millisecond) {
+		pid, _ = os.ReadFile(note)
+		if ctx.Err() != nil {
+			t.Fatal("the program did not start")
+		}
+	}
+	giveUp()
+	if err := <-parsed; err == nil {
+		t.Error("a call that was given up succeeded")
+	}
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		state, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
 		if err != nil || strings.Contains(string(state), ") Z ") {
