@@ -26,8 +26,9 @@ test("the operator creates a tenant, sets its limits, works on it and deletes it
 
   await page.getByRole("combobox", { name: "Names" }).fill("warehouse");
   await page.keyboard.press("Enter");
+  const saved = page.waitForResponse((response) => response.url().endsWith("/SetVectorStoreNames"));
   await page.getByRole("button", { name: "Save the names" }).click();
-  await page.getByRole("button", { name: "Save the names", disabled: true }).waitFor();
+  await saved;
   const stores = await call(operator, "TenantService/GetVectorStoreNames", {}, { "Ragd-Tenant": name });
   assert.deepEqual(stores.vectorStoreNames, ["warehouse"]);
 
