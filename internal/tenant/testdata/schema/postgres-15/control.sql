@@ -28,6 +28,16 @@ CREATE TABLE ragd.backlog (
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='2000');
 
+CREATE TABLE ragd.console_sessions (
+    secret_hash bytea NOT NULL,
+    kind text NOT NULL,
+    credential bytea NOT NULL,
+    owner bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT console_sessions_kind_check CHECK ((kind = ANY (ARRAY['session'::text, 'link'::text, 'login'::text])))
+);
+
 CREATE TABLE ragd.event_tenants (
     tenant_id text NOT NULL COLLATE pg_catalog."C",
     swept_at timestamp with time zone DEFAULT now() NOT NULL
@@ -89,6 +99,9 @@ ALTER TABLE ONLY ragd.api_keys
 ALTER TABLE ONLY ragd.backlog
     ADD CONSTRAINT backlog_pkey PRIMARY KEY (tenant_id, document_id);
 
+ALTER TABLE ONLY ragd.console_sessions
+    ADD CONSTRAINT console_sessions_pkey PRIMARY KEY (secret_hash);
+
 ALTER TABLE ONLY ragd.event_tenants
     ADD CONSTRAINT event_tenants_pkey PRIMARY KEY (tenant_id);
 
@@ -115,6 +128,10 @@ CREATE INDEX api_keys_tenant ON ragd.api_keys USING btree (tenant_id, created_at
 CREATE INDEX backlog_claimed ON ragd.backlog USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
 
 CREATE INDEX backlog_due ON ragd.backlog USING btree (tenant_id, due_at) WHERE (claimed_by IS NULL);
+
+CREATE INDEX console_sessions_expires_at ON ragd.console_sessions USING btree (expires_at);
+
+CREATE INDEX console_sessions_owner ON ragd.console_sessions USING btree (owner, created_at);
 
 CREATE INDEX event_tenants_swept ON ragd.event_tenants USING btree (swept_at);
 
