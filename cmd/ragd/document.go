@@ -75,10 +75,11 @@ func (f documentFlags) find(ctx context.Context, c *client, args []string) (*rag
 func (p *program) documentList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List documents in the order in which they were made",
+		Short: "List documents",
 		Example: `  ragd document list --index handbook
   ragd document list --prefix handbook/
   ragd document list --status needs_ocr
+  ragd document list --sort 'byteSize desc' --limit 10
   ragd document list --filter '{"team": "legal"}' --json | jq -r .uri`,
 		Args: arguments(),
 	}
@@ -86,6 +87,7 @@ func (p *program) documentList() *cobra.Command {
 	namespace := cmd.Flags().String("namespace", "", "only documents of this namespace (default of all)")
 	status := cmd.Flags().String("status", "", "only documents in this state")
 	search := cmd.Flags().String("search", "", "only documents whose path or title contains this text")
+	sort := cmd.Flags().String("sort", "", "createTime (default), updateTime, uri, title, contentType, status, byteSize or chunkCount; and \" desc\"")
 	filter := filterFlags(cmd.Flags(), "only documents whose metadata match")
 	limit := limitFlag(cmd.Flags())
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
@@ -95,7 +97,7 @@ func (p *program) documentList() *cobra.Command {
 		}
 		documents := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Document, string, error) {
 			page, err := c.documents.ListDocuments(ctx, &ragdv1.ListDocumentsRequest{
-				IndexName: index, Namespace: *namespace, Status: *status, Search: *search, Filter: filter(), PageSize: size, PageToken: token,
+				IndexName: index, Namespace: *namespace, Status: *status, Search: *search, OrderBy: *sort, Filter: filter(), PageSize: size, PageToken: token,
 			})
 			return page.GetDocuments(), page.GetNextPageToken(), err
 		})

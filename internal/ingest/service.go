@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
@@ -99,13 +97,14 @@ type Listing struct {
 	Namespace string        // all namespaces if empty
 	Status    string        // all states if empty
 	Search    string        // a part of the uri or title, in any case
+	OrderBy   string        // a field and perhaps " desc"; in the order of creation if empty
 	Filter    filter.Filter // over their metadata
 	PageSize  int32
 	PageToken string
 }
 
-// Documents returns a page of an index's documents in the order of their creation,
-// the name of the index and the token of the next page.
+// Documents returns a page of an index's documents, the name of the index and the token of
+// the next page.
 func (s *Service) Documents(ctx context.Context, l Listing) (found []Document, name, next string, err error) {
 	err = s.onIndex(ctx, tenant.Read, l.IndexName, func(t target) error {
 		found, next, err = t.documents(ctx, l)
@@ -127,17 +126,24 @@ func (t target) documents(ctx context.Context, l Listing) ([]Document, string, e
 	if err := textlimit.Check("search", l.Search, maxSearchBytes); err != nil {
 		return nil, "", err
 	}
+	o, err := parseOrder(l.OrderBy)
+	if err != nil {
+		return nil, "", err
+	}
 	asked, err := t.request.Resolve(l.Filter)
 	if err != nil {
 		return nil, "", err
 	}
 	l.Filter = filter.And(t.visible, asked)
-	first := documentPosition{DocumentID: uuid.Nil.String()}
-	position := func(d Document) documentPosition { return documentPosition{d.CreatedAt, d.DocumentID} }
-	tokens := tenant.Pages(ctx, "documents", strconv.FormatInt(t.index.ID, 10), l.Namespace, l.Status, l.Search, l.Filter.String())
-	return pagination.List(tokens, l.PageSize, l.PageToken, first, position, func(after documentPosition, most int) ([]Document, error) {
-		return documents(ctx, t.handle, t.index.ID, l, after, most)
+	tokens := tenant.Pages(ctx, "documents", strconv.FormatInt(t.index.ID, 10), l.Namespace, l.Status, l.Search, o.String(), l.Filter.String())
+	found, next, err := pagination.List(tokens, l.PageSize, l.PageToken, documentPosition{}, orderedDocument.position, func(after documentPosition, most int) ([]orderedDocument, error) {
+		return documents(ctx, t.handle, t.index.ID, l, o, after, most)
 	})
+	list := make([]Document, len(found))
+	for i, d := range found {
+		list[i] = d.Document
+	}
+	return list, next, err
 }
 
 // Delete deletes a document in any state, with its chunks. Errors: NotFound.

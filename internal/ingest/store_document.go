@@ -3,7 +3,6 @@ package ingest
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -36,20 +35,37 @@ func refSQL(ref Ref, args *filter.Args) string {
 	return "d.namespace = " + args.Add(ref.Namespace) + " AND d.uri = " + args.Add(ref.URI)
 }
 
-// documentPosition is the sort key of a list of documents: oldest first.
+// documentPosition is the sort key of a list of documents: a value of its order, as text, and the
+// id of a document.
 type documentPosition struct {
-	CreatedAt  time.Time `json:"t"`
-	DocumentID string    `json:"id"`
+	Value      string `json:"v"`
+	DocumentID string `json:"id"`
 }
 
-func documents(ctx context.Context, q tenant.Queryer, indexID int64, l Listing, after documentPosition, limit int) ([]Document, error) {
-	args := filter.NewArgs(indexID, after.CreatedAt, after.DocumentID, limit, l.Namespace, l.Status, l.Search)
-	return tenant.Select[Document](ctx, q, `
-		SELECT `+documentColumns+` FROM tenant.documents AS d
-		WHERE d.index_id = $1 AND (d.created_at, d.document_id) > ($2, $3::uuid) AND ($5 = '' OR d.namespace = $5) AND ($6 = '' OR d.status = $6)
-			AND ($7 = '' OR strpos(lower(d.uri), lower($7)) > 0 OR strpos(lower(d.title), lower($7)) > 0)
+// orderedDocument is a document with the value that it is sorted by.
+type orderedDocument struct {
+	Document
+	SortValue string
+}
+
+func (d orderedDocument) position() documentPosition {
+	return documentPosition{d.SortValue, d.DocumentID}
+}
+
+// documents returns at most limit documents after a position in the order, from the first if it is
+// zero. Time is logarithmic in the number of documents in the order of creation, n log n in others.
+func documents(ctx context.Context, q tenant.Queryer, indexID int64, l Listing, o order, after documentPosition, limit int) ([]orderedDocument, error) {
+	args := filter.NewArgs(indexID, limit, l.Namespace, l.Status, l.Search)
+	rest := "true"
+	if after.DocumentID != "" {
+		rest = `(` + o.expression + `, d.document_id) ` + o.after() + ` (` + args.Add(after.Value) + `::text::` + o.sqlType + `, ` + args.Add(after.DocumentID) + `::uuid)`
+	}
+	return tenant.Select[orderedDocument](ctx, q, `
+		SELECT `+documentColumns+`, (`+o.expression+`)::text AS sort_value FROM tenant.documents AS d
+		WHERE d.index_id = $1 AND `+rest+` AND ($3 = '' OR d.namespace = $3) AND ($4 = '' OR d.status = $4)
+			AND ($5 = '' OR strpos(lower(d.uri), lower($5)) > 0 OR strpos(lower(d.title), lower($5)) > 0)
 			AND `+l.Filter.SQL("d.metadata", args)+`
-		ORDER BY d.created_at, d.document_id LIMIT $4`, args.Values()...)
+		ORDER BY `+o.expression+o.direction()+`, d.document_id`+o.direction()+` LIMIT $2`, args.Values()...)
 }
 
 // deleteDocument deletes a document with its chunks and cancels its job.

@@ -98,7 +98,7 @@ func (h *Handlers) ListDocuments(ctx context.Context, req *ragdv1.ListDocumentsR
 		return nil, err
 	}
 	found, indexName, next, err := h.Ingest.Documents(ctx, ingest.Listing{
-		IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Filter: f, PageSize: req.GetPageSize(), PageToken: req.GetPageToken(), Status: req.GetStatus(), Search: req.GetSearch(),
+		IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Filter: f, PageSize: req.GetPageSize(), PageToken: req.GetPageToken(), Status: req.GetStatus(), Search: req.GetSearch(), OrderBy: req.GetOrderBy(),
 	})
 	if err != nil {
 		return nil, err

@@ -1375,7 +1375,11 @@ type ListDocumentsRequest struct {
 	// Lists only documents in this state. Default: all.
 	Status string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
 	// Lists only documents whose uri or title contains this text, in any case. At most 256 bytes.
-	Search        string `protobuf:"bytes,7,opt,name=search,proto3" json:"search,omitempty"`
+	Search string `protobuf:"bytes,7,opt,name=search,proto3" json:"search,omitempty"`
+	// What the list is sorted by: createTime (default), updateTime, uri, title (in any case, the uri
+	// where there is none), contentType, status, byteSize or chunkCount, and then by the id. Followed by
+	// " desc" for the other direction, such as "byteSize desc".
+	OrderBy       string `protobuf:"bytes,8,opt,name=order_by,json=orderBy,proto3" json:"order_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1455,6 +1459,13 @@ func (x *ListDocumentsRequest) GetStatus() string {
 func (x *ListDocumentsRequest) GetSearch() string {
 	if x != nil {
 		return x.Search
+	}
+	return ""
+}
+
+func (x *ListDocumentsRequest) GetOrderBy() string {
+	if x != nil {
+		return x.OrderBy
 	}
 	return ""
 }
@@ -2731,7 +2742,7 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\n" +
 	"start_byte\x18\x04 \x01(\rR\tstartByte\x12\x19\n" +
 	"\bend_byte\x18\x05 \x01(\rR\aendByte\x12\x1b\n" +
-	"\tbyte_size\x18\x06 \x01(\rR\bbyteSize\"\xf0\x01\n" +
+	"\tbyte_size\x18\x06 \x01(\rR\bbyteSize\"\x8b\x02\n" +
 	"\x14ListDocumentsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12/\n" +
@@ -2741,7 +2752,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x1c\n" +
 	"\tnamespace\x18\x05 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06status\x18\x06 \x01(\tR\x06status\x12\x16\n" +
-	"\x06search\x18\a \x01(\tR\x06search\"p\n" +
+	"\x06search\x18\a \x01(\tR\x06search\x12\x19\n" +
+	"\border_by\x18\b \x01(\tR\aorderBy\"p\n" +
 	"\x15ListDocumentsResponse\x12/\n" +
 	"\tdocuments\x18\x01 \x03(\v2\x11.ragd.v1.DocumentR\tdocuments\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x87\x01\n" +
