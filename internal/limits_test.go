@@ -93,6 +93,7 @@ var documentedLimits = []struct {
 	{"limits", "`metadataIndexes`", "index.maxMetadataIndexes"},
 	{"limits", "graph loaded for a query", "graph.maxHops"},
 	{"limits", "nodes of an explained walk", "graph.MaxExplained graph.defaultExplained graph.maxExplainedEdges"},
+	{"limits", "edges of a chunk", "graph.MaxListedEdges"},
 	{"limits", "chunks of a graph whose components", "graph.maxCounted"},
 	{"limits", "chunks of an index whose topics", "graph.maxTopicChunks"},
 	{"limits", "topics of an index", "graph.maxTopics graph.maxSubtopics"},

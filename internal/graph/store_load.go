@@ -41,6 +41,28 @@ const maxShownName = 200
 // seconds.
 const countableSQL = `NOT EXISTS (SELECT FROM tenant.edge AS e WHERE e.key = k.key AND e.type IN ('name', 'mention') OFFSET 5000)`
 
+// namedSQL counts, for each name key of a table, the chunks that have the name and those that
+// mention it, and leaves out names that too many have. Of chunks c only those that the condition
+// seen admits count; all says that it admits every chunk.
+func namedSQL(table, seen string, all bool) string {
+	counted, countable := "tenant.edge AS e WHERE", "true"
+	if !all {
+		counted, countable = "tenant.edge AS e JOIN tenant.chunk AS c USING (document_id, ordinal) WHERE "+seen+" AND", countableSQL
+	}
+	definitions, mentions := strconv.Itoa(maxDefinitions), strconv.Itoa(maxMentions)
+	return `SELECT k.key, d.definitions, m.mentions
+			FROM (SELECT DISTINCT key FROM ` + table + `) AS k
+			CROSS JOIN LATERAL (
+				SELECT count(*) AS definitions
+				FROM (SELECT FROM ` + counted + ` e.key = k.key AND e.type = 'name' LIMIT ` + definitions + ` + 1) AS e
+			) AS d
+			CROSS JOIN LATERAL (
+				SELECT count(*) AS mentions
+				FROM (SELECT FROM ` + counted + ` e.key = k.key AND e.type = 'mention' AND d.definitions > 0 LIMIT ` + mentions + ` + 1) AS e
+			) AS m
+			WHERE ` + countable + ` AND d.definitions BETWEEN 1 AND ` + definitions + ` AND m.mentions <= ` + mentions
+}
+
 // edgesFrom returns up to limit edges that leave the chunks and lead to chunks
 // that the filter admits, those of the rarest names first. Only admitted chunks
 // count for how rare a name is: weights must not reveal hidden ones. Errors:
@@ -52,11 +74,6 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, chunks []ChunkRef, visible
 	documents, ordinals := columns(chunks)
 	args := filter.NewArgs(documents, ordinals)
 	seen := visible.SQL(filter.ChunkMetadata, args)
-	counted, countable := "tenant.edge AS e WHERE", "true"
-	if !visible.IsZero() {
-		counted, countable = "tenant.edge AS e JOIN tenant.chunk AS c USING (document_id, ordinal) WHERE "+seen+" AND", countableSQL
-	}
-	definitions, mentions := strconv.Itoa(maxDefinitions), strconv.Itoa(maxMentions)
 	return bounded[edgeRow](ctx, h, timeout, `
 		WITH start AS MATERIALIZED (
 			SELECT * FROM unnest($1::uuid[], $2::int[]) AS s (document_id, ordinal)
@@ -65,17 +82,7 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, chunks []ChunkRef, visible
 			FROM start AS f JOIN tenant.edge AS m USING (document_id, ordinal)
 			WHERE m.type = 'mention'
 		), named AS MATERIALIZED (
-			SELECT k.key, d.definitions, m.mentions
-			FROM (SELECT DISTINCT key FROM said) AS k
-			CROSS JOIN LATERAL (
-				SELECT count(*) AS definitions
-				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 'name' LIMIT `+definitions+` + 1) AS e
-			) AS d
-			CROSS JOIN LATERAL (
-				SELECT count(*) AS mentions
-				FROM (SELECT FROM `+counted+` e.key = k.key AND e.type = 'mention' AND d.definitions > 0 LIMIT `+mentions+` + 1) AS e
-			) AS m
-			WHERE `+countable+` AND d.definitions BETWEEN 1 AND `+definitions+` AND m.mentions <= `+mentions+`
+			`+namedSQL("said", seen, visible.IsZero())+`
 		), found AS (
 			SELECT s.document_id AS from_document, s.ordinal AS from_ordinal, n.document_id AS to_document, n.ordinal AS to_ordinal,
 				'mention' AS type, left(n.name, `+strconv.Itoa(maxShownName)+`) AS name, named.definitions::int, named.mentions::int, 0::float8 AS cosine
@@ -96,6 +103,34 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, chunks []ChunkRef, visible
 		FROM found JOIN tenant.chunk AS c ON c.document_id = found.to_document AND c.ordinal = found.to_ordinal
 		WHERE `+seen+`
 		ORDER BY found.mentions, found.definitions, found.from_document, found.from_ordinal, found.to_document, found.to_ordinal, found.name
+		LIMIT `+strconv.Itoa(limit), args.Values())
+}
+
+// edgesInto returns up to limit edges that lead to a chunk from chunks that the filter admits and
+// that edgesFrom does not return in the other direction: from chunks that mention it, and from the
+// head of its section. Errors: Deadline after loadTimeout.
+func edgesInto(ctx context.Context, h *tenant.Handle, chunk ChunkRef, visible filter.Filter, limit int) ([]edgeRow, error) {
+	args := filter.NewArgs(chunk.DocumentID, chunk.Ordinal)
+	seen := visible.SQL(filter.ChunkMetadata, args)
+	return bounded[edgeRow](ctx, h, loadTimeout, `
+		WITH own AS MATERIALIZED (
+			SELECT key, name FROM tenant.edge WHERE document_id = $1::uuid AND ordinal = $2 AND type = 'name'
+		), named AS MATERIALIZED (
+			`+namedSQL("own", seen, visible.IsZero())+`
+		), found AS (
+			SELECT m.document_id AS from_document, m.ordinal AS from_ordinal, 'mention' AS type, left(own.name, `+strconv.Itoa(maxShownName)+`) AS name,
+				named.definitions::int, named.mentions::int
+			FROM own JOIN named USING (key) JOIN tenant.edge AS m ON m.key = own.key AND m.type = 'mention'
+			WHERE (m.document_id, m.ordinal) <> ($1::uuid, $2)
+			UNION ALL
+			SELECT e.to_document_id, e.to_ordinal, 'section', '', 0, 0
+			FROM tenant.edge AS e WHERE e.document_id = $1::uuid AND e.ordinal = $2 AND e.type = 'section'
+		)
+		SELECT found.from_document::text, found.from_ordinal, $1::uuid::text AS to_document, $2::int AS to_ordinal, found.type, found.name,
+			found.definitions, found.mentions, 0::float8 AS cosine
+		FROM found JOIN tenant.chunk AS c ON c.document_id = found.from_document AND c.ordinal = found.from_ordinal
+		WHERE `+seen+`
+		ORDER BY found.mentions, found.definitions, found.from_document, found.from_ordinal, found.name
 		LIMIT `+strconv.Itoa(limit), args.Values())
 }
 

@@ -37,6 +37,21 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 	}, err
 }
 
+// ListEdges implements QueryService.
+func (h *Handlers) ListEdges(ctx context.Context, req *ragdv1.ListEdgesRequest) (*ragdv1.ListEdgesResponse, error) {
+	chunk := graph.ChunkRef{DocumentID: req.GetDocumentId(), Ordinal: int(req.GetOrdinal())}
+	found, next, err := h.Graphs.Edges(ctx, req.GetIndexName(), chunk, req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	reader := new(objectReader)
+	edges, err := convertLarge(ctx, h.Processor, found, func(e graph.ChunkEdge) (*ragdv1.ChunkEdge, error) {
+		other, err := reader.sourceMessage(e.Other)
+		return &ragdv1.ChunkEdge{Type: string(e.Type), Direction: string(e.Direction), Words: e.Label, Weight: e.Weight, Chunk: other}, err
+	})
+	return &ragdv1.ListEdgesResponse{Edges: edges, NextPageToken: next}, err
+}
+
 func graphOptions(o *ragdv1.GraphOptions) graph.Options {
 	if o == nil {
 		return graph.Options{}

@@ -1944,6 +1944,223 @@ func (x *GraphEdge) GetWords() string {
 	return ""
 }
 
+type ListEdgesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Required.
+	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	// Of the chunk in its document, from 0.
+	Ordinal int32 `protobuf:"varint,3,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
+	// 1 to 1000; 0 means 100.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEdgesRequest) Reset() {
+	*x = ListEdgesRequest{}
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEdgesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEdgesRequest) ProtoMessage() {}
+
+func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEdgesRequest.ProtoReflect.Descriptor instead.
+func (*ListEdgesRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ListEdgesRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *ListEdgesRequest) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *ListEdgesRequest) GetOrdinal() int32 {
+	if x != nil {
+		return x.Ordinal
+	}
+	return 0
+}
+
+func (x *ListEdgesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListEdgesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListEdgesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 2,000 that lead away and 2,000 that lead to the chunk: those of the rarest names.
+	Edges []*ChunkEdge `protobuf:"bytes,1,rep,name=edges,proto3" json:"edges,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEdgesResponse) Reset() {
+	*x = ListEdgesResponse{}
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEdgesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEdgesResponse) ProtoMessage() {}
+
+func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEdgesResponse.ProtoReflect.Descriptor instead.
+func (*ListEdgesResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListEdgesResponse) GetEdges() []*ChunkEdge {
+	if x != nil {
+		return x.Edges
+	}
+	return nil
+}
+
+func (x *ListEdgesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// ChunkEdge is an edge between the chunk of a ListEdgesRequest and another.
+type ChunkEdge struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// mention, next or similar.
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// Which way a walk follows it: out (from the chunk), in (to the chunk) or both.
+	Direction string `protobuf:"bytes,2,opt,name=direction,proto3" json:"direction,omitempty"`
+	// The edge's label, such as: names "LD-101".
+	Words string `protobuf:"bytes,3,opt,name=words,proto3" json:"words,omitempty"`
+	// A step takes an edge with a probability in proportion to its weight. Without a unit.
+	Weight float64 `protobuf:"fixed64,4,opt,name=weight,proto3" json:"weight,omitempty"`
+	// The other chunk, without a score.
+	Chunk         *Source `protobuf:"bytes,5,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChunkEdge) Reset() {
+	*x = ChunkEdge{}
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChunkEdge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChunkEdge) ProtoMessage() {}
+
+func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChunkEdge.ProtoReflect.Descriptor instead.
+func (*ChunkEdge) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ChunkEdge) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ChunkEdge) GetDirection() string {
+	if x != nil {
+		return x.Direction
+	}
+	return ""
+}
+
+func (x *ChunkEdge) GetWords() string {
+	if x != nil {
+		return x.Words
+	}
+	return ""
+}
+
+func (x *ChunkEdge) GetWeight() float64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *ChunkEdge) GetChunk() *Source {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
 // Stage is one step of a query, with its duration.
 type Stage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1960,7 +2177,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1972,7 +2189,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1985,7 +2202,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Stage) GetName() string {
@@ -2036,7 +2253,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2048,7 +2265,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2061,7 +2278,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Reranker) GetModel() string {
@@ -2131,7 +2348,7 @@ type RerankerOptions struct {
 
 func (x *RerankerOptions) Reset() {
 	*x = RerankerOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2143,7 +2360,7 @@ func (x *RerankerOptions) String() string {
 func (*RerankerOptions) ProtoMessage() {}
 
 func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2156,7 +2373,7 @@ func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
 func (*RerankerOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RerankerOptions) GetWeights() *RerankerWeights {
@@ -2194,7 +2411,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2206,7 +2423,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2219,7 +2436,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Reranking) GetKind() string {
@@ -2300,7 +2517,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2312,7 +2529,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2325,7 +2542,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -2363,7 +2580,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2375,7 +2592,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2388,7 +2605,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -2425,7 +2642,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2437,7 +2654,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2450,7 +2667,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -2487,7 +2704,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2499,7 +2716,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2512,7 +2729,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -2553,7 +2770,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2565,7 +2782,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2578,7 +2795,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -2622,7 +2839,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2634,7 +2851,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2647,7 +2864,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -2692,7 +2909,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2704,7 +2921,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2717,7 +2934,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -2791,7 +3008,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2803,7 +3020,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2816,7 +3033,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -2911,7 +3128,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2923,7 +3140,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2936,7 +3153,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -2988,7 +3205,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3000,7 +3217,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3013,7 +3230,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -3056,7 +3273,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3068,7 +3285,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3081,7 +3298,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -3109,7 +3326,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3121,7 +3338,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3134,7 +3351,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -3168,7 +3385,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3180,7 +3397,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3193,7 +3410,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -3409,7 +3626,25 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x02to\x18\x02 \x01(\x05R\x02to\x12\x12\n" +
 	"\x04type\x18\x03 \x01(\tR\x04type\x12\x14\n" +
 	"\x05share\x18\x04 \x01(\x01R\x05share\x12\x14\n" +
-	"\x05words\x18\x05 \x01(\tR\x05words\"\\\n" +
+	"\x05words\x18\x05 \x01(\tR\x05words\"\xa8\x01\n" +
+	"\x10ListEdgesRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1f\n" +
+	"\vdocument_id\x18\x02 \x01(\tR\n" +
+	"documentId\x12\x18\n" +
+	"\aordinal\x18\x03 \x01(\x05R\aordinal\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"e\n" +
+	"\x11ListEdgesResponse\x12(\n" +
+	"\x05edges\x18\x01 \x03(\v2\x12.ragd.v1.ChunkEdgeR\x05edges\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x92\x01\n" +
+	"\tChunkEdge\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x1c\n" +
+	"\tdirection\x18\x02 \x01(\tR\tdirection\x12\x14\n" +
+	"\x05words\x18\x03 \x01(\tR\x05words\x12\x16\n" +
+	"\x06weight\x18\x04 \x01(\x01R\x06weight\x12%\n" +
+	"\x05chunk\x18\x05 \x01(\v2\x0f.ragd.v1.SourceR\x05chunk\"\\\n" +
 	"\x05Stage\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vduration_ms\x18\x02 \x01(\x01R\n" +
@@ -3525,13 +3760,14 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1c\n" +
 	"\tdimension\x18\x03 \x01(\x05R\tdimension\"#\n" +
 	"\tEmbedding\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\x02R\x06values2\xe7\x02\n" +
+	"\x06values\x18\x01 \x03(\x02R\x06values2\xb0\x03\n" +
 	"\fQueryService\x12M\n" +
 	"\vVectorQuery\x12\x1b.ragd.v1.VectorQueryRequest\x1a\x1c.ragd.v1.VectorQueryResponse\"\x03\x90\x02\x01\x12>\n" +
 	"\x06Rerank\x12\x16.ragd.v1.RerankRequest\x1a\x17.ragd.v1.RerankResponse\"\x03\x90\x02\x01\x12D\n" +
 	"\bGraphRag\x12\x18.ragd.v1.GraphRagRequest\x1a\x19.ragd.v1.GraphRagResponse\"\x03\x90\x02\x01\x12E\n" +
 	"\n" +
-	"ListTopics\x12\x1a.ragd.v1.ListTopicsRequest\x1a\x1b.ragd.v1.ListTopicsResponse\x12;\n" +
+	"ListTopics\x12\x1a.ragd.v1.ListTopicsRequest\x1a\x1b.ragd.v1.ListTopicsResponse\x12G\n" +
+	"\tListEdges\x12\x19.ragd.v1.ListEdgesRequest\x1a\x1a.ragd.v1.ListEdgesResponse\"\x03\x90\x02\x01\x12;\n" +
 	"\x05Embed\x12\x15.ragd.v1.EmbedRequest\x1a\x16.ragd.v1.EmbedResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
@@ -3546,7 +3782,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Hybrid)(nil),                // 1: ragd.v1.Hybrid
@@ -3568,89 +3804,96 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*ChosenTopic)(nil),           // 17: ragd.v1.ChosenTopic
 	(*GraphNode)(nil),             // 18: ragd.v1.GraphNode
 	(*GraphEdge)(nil),             // 19: ragd.v1.GraphEdge
-	(*Stage)(nil),                 // 20: ragd.v1.Stage
-	(*Reranker)(nil),              // 21: ragd.v1.Reranker
-	(*RerankerOptions)(nil),       // 22: ragd.v1.RerankerOptions
-	(*Reranking)(nil),             // 23: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 24: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 25: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 26: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 27: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 28: ragd.v1.RerankDetails
-	(*ListTopicsRequest)(nil),     // 29: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 30: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 31: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 32: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 33: ragd.v1.TopicDocument
-	(*EmbedRequest)(nil),          // 34: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 35: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 36: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 37: google.protobuf.Value
-	(*structpb.Struct)(nil),       // 38: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 39: google.protobuf.Timestamp
+	(*ListEdgesRequest)(nil),      // 20: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),     // 21: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),             // 22: ragd.v1.ChunkEdge
+	(*Stage)(nil),                 // 23: ragd.v1.Stage
+	(*Reranker)(nil),              // 24: ragd.v1.Reranker
+	(*RerankerOptions)(nil),       // 25: ragd.v1.RerankerOptions
+	(*Reranking)(nil),             // 26: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 27: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 28: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 29: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 30: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 31: ragd.v1.RerankDetails
+	(*ListTopicsRequest)(nil),     // 32: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 33: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 34: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 35: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 36: ragd.v1.TopicDocument
+	(*EmbedRequest)(nil),          // 37: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 38: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 39: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 40: google.protobuf.Value
+	(*structpb.Struct)(nil),       // 41: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 42: google.protobuf.Timestamp
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	37, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	40, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	21, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	24, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
 	3,  // 4: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	4,  // 5: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	6,  // 6: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	5,  // 7: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	37, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	37, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	40, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	40, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	11, // 10: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
 	14, // 11: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	37, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	40, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	9,  // 13: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	21, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	24, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
 	11, // 15: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
 	16, // 16: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	38, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	28, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	41, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	31, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
 	12, // 19: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
 	13, // 20: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
 	13, // 21: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	20, // 22: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	23, // 23: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	23, // 22: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	26, // 23: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
 	15, // 24: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	37, // 25: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	20, // 26: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	40, // 25: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	23, // 26: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
 	18, // 27: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
 	19, // 28: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	23, // 29: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	26, // 29: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
 	17, // 30: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
 	15, // 31: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	24, // 32: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	22, // 33: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	24, // 34: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 35: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	21, // 36: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	27, // 37: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	23, // 38: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 39: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	28, // 40: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	31, // 41: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	39, // 42: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	32, // 43: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	33, // 44: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	36, // 45: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 46: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	25, // 47: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 48: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	29, // 49: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	34, // 50: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 51: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	26, // 52: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 53: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	30, // 54: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	35, // 55: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	51, // [51:56] is the sub-list for method output_type
-	46, // [46:51] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	22, // 32: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	11, // 33: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	27, // 34: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	25, // 35: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	27, // 36: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 37: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	24, // 38: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	30, // 39: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	26, // 40: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 41: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	31, // 42: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	34, // 43: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	42, // 44: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	35, // 45: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	36, // 46: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	39, // 47: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 48: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	28, // 49: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 50: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	32, // 51: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	20, // 52: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	37, // 53: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 54: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	29, // 55: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 56: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	33, // 57: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	21, // 58: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	38, // 59: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	54, // [54:60] is the sub-list for method output_type
+	48, // [48:54] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -3665,16 +3908,16 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[18].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[22].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[24].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[25].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[27].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   37,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

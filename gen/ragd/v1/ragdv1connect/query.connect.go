@@ -42,6 +42,8 @@ const (
 	QueryServiceGraphRagProcedure = "/ragd.v1.QueryService/GraphRag"
 	// QueryServiceListTopicsProcedure is the fully-qualified name of the QueryService's ListTopics RPC.
 	QueryServiceListTopicsProcedure = "/ragd.v1.QueryService/ListTopics"
+	// QueryServiceListEdgesProcedure is the fully-qualified name of the QueryService's ListEdges RPC.
+	QueryServiceListEdgesProcedure = "/ragd.v1.QueryService/ListEdges"
 	// QueryServiceEmbedProcedure is the fully-qualified name of the QueryService's Embed RPC.
 	QueryServiceEmbedProcedure = "/ragd.v1.QueryService/Embed"
 )
@@ -70,6 +72,10 @@ type QueryServiceClient interface {
 	// over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
 	// while the first job is running.
 	ListTopics(context.Context, *v1.ListTopicsRequest) (*v1.ListTopicsResponse, error)
+	// ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
+	// reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
+	// FAILED_PRECONDITION for an index without a graph.
+	ListEdges(context.Context, *v1.ListEdgesRequest) (*v1.ListEdgesResponse, error)
 	// Embed returns the embeddings of texts, in the order of the texts.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -112,6 +118,13 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(queryServiceMethods.ByName("ListTopics")),
 			connect.WithClientOptions(opts...),
 		),
+		listEdges: connect.NewClient[v1.ListEdgesRequest, v1.ListEdgesResponse](
+			httpClient,
+			baseURL+QueryServiceListEdgesProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("ListEdges")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		embed: connect.NewClient[v1.EmbedRequest, v1.EmbedResponse](
 			httpClient,
 			baseURL+QueryServiceEmbedProcedure,
@@ -128,6 +141,7 @@ type queryServiceClient struct {
 	rerank      *connect.Client[v1.RerankRequest, v1.RerankResponse]
 	graphRag    *connect.Client[v1.GraphRagRequest, v1.GraphRagResponse]
 	listTopics  *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
+	listEdges   *connect.Client[v1.ListEdgesRequest, v1.ListEdgesResponse]
 	embed       *connect.Client[v1.EmbedRequest, v1.EmbedResponse]
 }
 
@@ -167,6 +181,15 @@ func (c *queryServiceClient) ListTopics(ctx context.Context, req *v1.ListTopicsR
 	return nil, err
 }
 
+// ListEdges calls ragd.v1.QueryService.ListEdges.
+func (c *queryServiceClient) ListEdges(ctx context.Context, req *v1.ListEdgesRequest) (*v1.ListEdgesResponse, error) {
+	response, err := c.listEdges.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // Embed calls ragd.v1.QueryService.Embed.
 func (c *queryServiceClient) Embed(ctx context.Context, req *v1.EmbedRequest) (*v1.EmbedResponse, error) {
 	response, err := c.embed.CallUnary(ctx, connect.NewRequest(req))
@@ -200,6 +223,10 @@ type QueryServiceHandler interface {
 	// over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
 	// while the first job is running.
 	ListTopics(context.Context, *v1.ListTopicsRequest) (*v1.ListTopicsResponse, error)
+	// ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
+	// reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
+	// FAILED_PRECONDITION for an index without a graph.
+	ListEdges(context.Context, *v1.ListEdgesRequest) (*v1.ListEdgesResponse, error)
 	// Embed returns the embeddings of texts, in the order of the texts.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -238,6 +265,13 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(queryServiceMethods.ByName("ListTopics")),
 		connect.WithHandlerOptions(opts...),
 	)
+	queryServiceListEdgesHandler := connect.NewUnaryHandlerSimple(
+		QueryServiceListEdgesProcedure,
+		svc.ListEdges,
+		connect.WithSchema(queryServiceMethods.ByName("ListEdges")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	queryServiceEmbedHandler := connect.NewUnaryHandlerSimple(
 		QueryServiceEmbedProcedure,
 		svc.Embed,
@@ -255,6 +289,8 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 			queryServiceGraphRagHandler.ServeHTTP(w, r)
 		case QueryServiceListTopicsProcedure:
 			queryServiceListTopicsHandler.ServeHTTP(w, r)
+		case QueryServiceListEdgesProcedure:
+			queryServiceListEdgesHandler.ServeHTTP(w, r)
 		case QueryServiceEmbedProcedure:
 			queryServiceEmbedHandler.ServeHTTP(w, r)
 		default:
@@ -280,6 +316,10 @@ func (UnimplementedQueryServiceHandler) GraphRag(context.Context, *v1.GraphRagRe
 
 func (UnimplementedQueryServiceHandler) ListTopics(context.Context, *v1.ListTopicsRequest) (*v1.ListTopicsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.ListTopics is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) ListEdges(context.Context, *v1.ListEdgesRequest) (*v1.ListEdgesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.ListEdges is not implemented"))
 }
 
 func (UnimplementedQueryServiceHandler) Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error) {
