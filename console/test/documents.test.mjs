@@ -46,6 +46,36 @@ test("a folder is uploaded, searched in the list, and opened", async (t) => {
   assert.equal(saved.suggestedFilename(), "berths.md");
 });
 
+test("the edges of a chunk lead to other documents", async (t) => {
+  const tenant = await newTenant();
+  await upload(tenant, "docs", { "film.md": "# Dark River\n\nIt was directed by Clio Barnard.", "director.md": "# Clio Barnard\n\nShe grew up near Otley." });
+  const { documents } = await tenant.call("DocumentService/ListDocuments", { indexName: "docs", search: "film" });
+  const page = await openPage(t, { key: tenant.secret, path: `/indexes/docs/documents/${documents[0].documentId}?chunk=0` });
+  const edge = page.getByRole("listitem").filter({ hasText: "names \"Clio Barnard\"" });
+  await edge.getByRole("img", { name: "to", exact: true }).waitFor();
+  await accessible(page);
+  await edge.getByRole("link", { name: "Clio Barnard" }).click();
+  await page.getByRole("heading", { name: "Clio Barnard", level: 1 }).waitFor();
+  await page.getByRole("listitem").filter({ hasText: "Dark River" }).getByRole("img", { name: "from", exact: true }).waitFor();
+});
+
+test("documents are sorted by a column", async (t) => {
+  const tenant = await newTenant();
+  await upload(tenant, "docs", handbook);
+  const page = await openPage(t, { key: tenant.secret, path: "/indexes/docs" });
+  const titles = async () => (await page.getByRole("region", { name: "Documents" }).getByRole("link").allTextContents()).join();
+  for (const [button, want] of [["Document", "Alarms,Berths,Tides"], ["Document", "Tides,Berths,Alarms"]]) {
+    const answered = page.waitForResponse((response) => response.url().includes("/ListDocuments"));
+    await page.getByRole("button", { name: button, exact: true }).click();
+    await answered;
+    await page.waitForFunction((want) => [...document.querySelectorAll("tbody a")].map((a) => a.textContent).join() === want, want);
+    assert.equal(await titles(), want);
+  }
+  assert.equal(await page.getByRole("columnheader", { name: "Document" }).getAttribute("aria-sort"), "descending");
+  assert.match(page.url(), /order=title(\+|%20)desc/);
+  await accessible(page);
+});
+
 test("chosen documents are deleted after a question", async (t) => {
   const tenant = await newTenant();
   await upload(tenant, "docs", handbook);

@@ -1,4 +1,5 @@
-import { Button, Table as Plain, Text } from "@mantine/core";
+import { Button, Table as Plain, Text, UnstyledButton } from "@mantine/core";
+import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import classes from "./Table.module.css";
 
@@ -8,6 +9,8 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode;
   /** Aligns numbers. */
   numeric?: boolean;
+  /** Sorts by the column: the field in the API's orderBy. */
+  field?: string;
   /** Does not break lines, and takes no more width than necessary. */
   narrow?: boolean;
 }
@@ -20,17 +23,25 @@ interface Props<Row> {
   /** Loads the next page of a long list; absent when all rows are shown. */
   more?: () => void;
   loading?: boolean;
+  /** What the rows are sorted by, as the API's orderBy. */
+  order?: string;
+  /** Sorts by something else; columns with a field then have a button. */
+  sort?: (order: string) => void;
 }
 
 /** Table shows rows in columns; it scrolls sideways on narrow screens. */
-export function Table<Row>({ label, columns, rows, id, more, loading }: Props<Row>) {
+export function Table<Row>({ label, columns, rows, id, more, loading, order = "", sort }: Props<Row>) {
   return (
     <div>
       <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
         <Plain highlightOnHover verticalSpacing={6} className={classes.table}>
           <Plain.Thead>
             <Plain.Tr>
-              {columns.map((column, i) => <Plain.Th key={i} data-numeric={column.numeric || undefined} data-narrow={column.narrow || undefined}>{column.head}</Plain.Th>)}
+              {columns.map((column, i) => (
+                <Plain.Th key={i} data-numeric={column.numeric || undefined} data-narrow={column.narrow || undefined} aria-sort={sort && column.field ? directionOf(column.field, order) : undefined}>
+                  {sort && column.field ? <SortButton head={column.head} field={column.field} order={order} sort={sort} /> : column.head}
+                </Plain.Th>
+              ))}
             </Plain.Tr>
           </Plain.Thead>
           <Plain.Tbody>
@@ -45,5 +56,21 @@ export function Table<Row>({ label, columns, rows, id, more, loading }: Props<Ro
       {rows.length === 0 && !loading && <Text c="dimmed" size="sm" p="sm">Nothing matches.</Text>}
       {more && <Button mt="sm" variant="default" size="xs" loading={loading} onClick={more}>Show more</Button>}
     </div>
+  );
+}
+
+function directionOf(field: string, order: string) {
+  if (order === field) return "ascending";
+  return order === `${field} desc` ? "descending" : "none";
+}
+
+/** SortButton sorts by a column, the other way if the rows are sorted by it. */
+function SortButton({ head, field, order, sort }: { head: ReactNode; field: string; order: string; sort: (order: string) => void }) {
+  return (
+    <UnstyledButton className={classes.sort} onClick={() => sort(order === field ? `${field} desc` : field)}>
+      {head}
+      {order === field && <IconArrowUp size={12} aria-hidden />}
+      {order === `${field} desc` && <IconArrowDown size={12} aria-hidden />}
+    </UnstyledButton>
   );
 }

@@ -21,6 +21,7 @@ import { Time } from "@/ui/Time";
 import { blocks, type Block } from "./blocks";
 import { ChunkView } from "./ChunkView";
 import { download } from "./download";
+import { Edges } from "./Edges";
 import classes from "./Document.module.css";
 
 const documents = createClient(DocumentService, transport);
@@ -131,6 +132,7 @@ function DocumentText({ document }: { document: DocumentMessage }) {
       </Panel>
       <Stack className={classes.side}>
         {chosenChunk ? <ChunkView chunk={chosenChunk} last={document.chunkCount - 1} choose={choose} /> : <Panel><Text size="sm" c="dimmed">No chunk is chosen.</Text></Panel>}
+        {chosenChunk && <Edges key={chosenChunk.ordinal} indexName={indexName} documentId={documentId} ordinal={chosenChunk.ordinal} />}
       </Stack>
     </div>
   );

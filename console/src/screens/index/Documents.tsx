@@ -30,10 +30,11 @@ export function Documents({ indexName }: { indexName: string }) {
   const [params, setParams] = useSearchParams();
   const status = params.get("status") ?? "";
   const search = params.get("search") ?? "";
+  const order = params.get("order") ?? "";
   const [asked] = useDebouncedValue(search, 250);
   const list = useInfiniteQuery(
     DocumentService.method.listDocuments,
-    { indexName, status, pageSize: 100, pageToken: "", search: asked },
+    { indexName, status, pageSize: 100, pageToken: "", search: asked, orderBy: order },
     { pageParamKey: "pageToken", getNextPageParam: (page) => page.nextPageToken || undefined, placeholderData: (last) => last },
   );
   const change = (name: string, value: string) =>
@@ -60,14 +61,23 @@ export function Documents({ indexName }: { indexName: string }) {
           </Empty>
         )}
         {list.isSuccess && (rows.length > 0 || filtered) && (
-          <Rows indexName={indexName} rows={rows} more={list.hasNextPage ? () => void list.fetchNextPage() : undefined} loading={list.isFetchingNextPage} />
+          <Rows indexName={indexName} rows={rows} order={order} sort={(field) => change("order", field)} more={list.hasNextPage ? () => void list.fetchNextPage() : undefined} loading={list.isFetchingNextPage} />
         )}
       </Panel>
     </Stack>
   );
 }
 
-function Rows({ indexName, rows, more, loading }: { indexName: string; rows: Document[]; more?: () => void; loading: boolean }) {
+interface RowsProps {
+  indexName: string;
+  rows: Document[];
+  order: string;
+  sort: (order: string) => void;
+  more?: () => void;
+  loading: boolean;
+}
+
+function Rows({ indexName, rows, order, sort, more, loading }: RowsProps) {
   const { canWrite } = useSession();
   const client = useQueryClient();
   const [chosen, setChosen] = useState<Set<string>>(new Set());
@@ -113,7 +123,7 @@ function Rows({ indexName, rows, more, loading }: { indexName: string; rows: Doc
           <Button size="xs" color="red" variant="light" leftSection={<IconTrash size={14} />} onClick={() => setDeleting(true)}>Delete</Button>
         </Group>
       )}
-      <Table label="Documents" columns={canWrite ? [choose, ...columns] : columns} rows={rows} id={(row) => row.documentId} more={more} loading={loading} />
+      <Table label="Documents" columns={canWrite ? [choose, ...columns] : columns} rows={rows} id={(row) => row.documentId} order={order} sort={sort} more={more} loading={loading} />
       <Confirm opened={deleting} onClose={() => setDeleting(false)} title={`Delete ${plural(visible.length, "document")}?`} action="Delete" onConfirm={remove}>
         Their chunks are deleted with them. This cannot be undone.
       </Confirm>
@@ -124,6 +134,7 @@ function Rows({ indexName, rows, more, loading }: { indexName: string; rows: Doc
 const columns: Column<Document>[] = [
   {
     head: "Document",
+    field: "title",
     cell: (row) => (
       <div dir="auto">
         <Anchor component={Link} to={`/indexes/${encodeURIComponent(row.indexName)}/documents/${row.documentId}`} size="sm" fw={600}>{row.title || row.uri}</Anchor>
@@ -132,9 +143,9 @@ const columns: Column<Document>[] = [
       </div>
     ),
   },
-  { head: "Status", cell: (row) => <Status value={row.status} />, narrow: true },
-  { head: "Type", cell: (row) => <small>{row.contentType.split(";")[0]}</small>, narrow: true },
-  { head: "Chunks", cell: (row) => count(row.chunkCount), numeric: true, narrow: true },
-  { head: "Size", cell: (row) => bytes(row.byteSize), numeric: true, narrow: true },
-  { head: "Changed", cell: (row) => <Time value={row.updateTime} />, narrow: true },
+  { head: "Status", field: "status", cell: (row) => <Status value={row.status} />, narrow: true },
+  { head: "Type", field: "contentType", cell: (row) => <small>{row.contentType.split(";")[0]}</small>, narrow: true },
+  { head: "Chunks", field: "chunkCount", cell: (row) => count(row.chunkCount), numeric: true, narrow: true },
+  { head: "Size", field: "byteSize", cell: (row) => bytes(row.byteSize), numeric: true, narrow: true },
+  { head: "Changed", field: "updateTime", cell: (row) => <Time value={row.updateTime} />, narrow: true },
 ];
