@@ -27,6 +27,7 @@ build: ## build bin/ragd
 .PHONY: console
 console: ## build the web page into internal/console/dist, which `make build` embeds; installs Node.js if it is missing
 	hack/console.sh
+	go run ./hack/notices # the list of packages may have changed
 
 # In CI (the variable CI is set) a missing database fails the tests; elsewhere they are skipped.
 .PHONY: test
@@ -67,8 +68,9 @@ lint: ## check formatting, vet, and lint Go code and the proto files
 	$(TOOL) golangci-lint run --allow-serial-runners
 
 .PHONY: generate
-generate: kernels ## generate gen/ from proto/, and the references of the API, commands and settings
+generate: kernels ## generate gen/ from proto/, the references of the API, commands and settings, and the licences of others
 	$(TOOL) buf generate
+	go run ./hack/notices
 	go test ./cmd/ragd -count=1 -run '^TestReference' -update
 
 .PHONY: kernels
@@ -82,7 +84,7 @@ MODELS_DIR ?=
 test-models: ## compare the models in the folder MODELS_DIR with PyTorch and measure them
 	MODELS_DIR=$(abspath $(MODELS_DIR)) go test -count=1 -v -run TestRealModels ./internal/localmodel
 
-GENERATED := gen internal/console/dist internal/localmodel/kernel docs/reference/api docs/reference/cli.md docs/reference/settings.md
+GENERATED := gen internal/console/dist hack/notices/console.json internal/notices/THIRD_PARTY_NOTICES internal/localmodel/kernel docs/reference/api docs/reference/cli.md docs/reference/settings.md
 
 .PHONY: generated
 generated: generate console ## fail if generated files or go.mod are not up to date

@@ -1,6 +1,7 @@
 import react from "@vitejs/plugin-react";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
+import { notices } from "./notices.plugin.ts";
 import { themeStyles } from "./theme.plugin.ts";
 
 const service = process.env.RAGD_SERVER ?? "http://127.0.0.1:8484";
@@ -21,7 +22,7 @@ function signedIn(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [react(), themeStyles(), signedIn()],
+  plugins: [react(), themeStyles(), signedIn(), notices("../hack/notices/console.json")],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   build: {
     outDir: "../internal/console/dist",

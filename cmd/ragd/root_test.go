@@ -9,6 +9,14 @@ func TestVersion(t *testing.T) {
 	s.want(t, step{args: args("version --json"), stdout: `..."go": "go`})
 }
 
+func TestLicenses(t *testing.T) {
+	t.Parallel()
+	s := newOfflineSession(t)
+	for _, part := range []string{"Third-party notices", "github.com/riverqueue/river v", "PDFium", "@mantine/core"} {
+		s.want(t, step{args: args("licenses"), stdout: "..." + part})
+	}
+}
+
 func TestCommandLinesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	s := newOfflineSession(t)
