@@ -82,6 +82,7 @@ func New(config Config) *Handler {
 	h.mux.HandleFunc("POST /console/links/redeem", h.redeemLink)
 	h.mux.HandleFunc("GET "+loginPath+"start", h.startLogin)
 	h.mux.HandleFunc("GET "+loginPath+"callback", h.finishLogin)
+	h.mux.HandleFunc("GET /console/licenses", h.licenses)
 	return h
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/notices"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -245,6 +246,15 @@ func TestThePageIsServedWithItsPolicy(t *testing.T) {
 		}
 	}
 	b.want(t, http.StatusNotFound, "POST", "/indexes/docs", "{}")
+}
+
+func TestTheLicencesOfOthersAreShown(t *testing.T) {
+	t.Parallel()
+	b := &browser{s: servicetest.New(t, service.Config{NoWorkers: true})}
+	res, text := b.send(t, "GET", "/console/licenses", "", "Sec-Fetch-Site", "none", "Accept-Encoding", "identity")
+	if res.status != http.StatusOK || text != string(notices.Text) || res.header.Get("Content-Type") != "text/plain; charset=utf-8" || res.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("status %d, %d bytes, %v", res.status, len(text), res.header)
+	}
 }
 
 func TestTheConsoleCanBeOff(t *testing.T) {

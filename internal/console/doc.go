@@ -13,6 +13,7 @@
 //	POST   /console/links/redeem   that secret -> cookie
 //	GET    /console/oauth/start    to the authorization server
 //	GET    /console/oauth/callback and back -> cookie
+//	GET    /console/licenses       licences of what the binary contains
 //
 // Calls of the API with the cookie get the key as if it had been in Authorization, but only
 // calls of the service's own page: a browser says so in Sec-Fetch-Site or Origin.

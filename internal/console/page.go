@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/ragdhq/ragd/internal/notices"
 )
 
 // files are the built page; see console/README.md.
@@ -25,15 +27,13 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // assets are the files whose names contain a hash of their content.
 const assets = "/assets/"
 
+// licenses is the name under which load has the licences of others.
+const licenses = "licenses"
+
 // Page answers GET and HEAD with the page, or with one of its files.
 func (h *Handler) Page(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header.Set("Content-Security-Policy", policy)
-	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("X-Frame-Options", "DENY")
+	protect(header)
 	name := "dist/index.html"
 	if strings.HasPrefix(r.URL.Path, assets) {
 		name = "dist" + r.URL.Path // ReadFile takes no ..
@@ -47,14 +47,29 @@ func (h *Handler) Page(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	header.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-	header.Set("Vary", "Accept-Encoding")
-	body := content.plain
-	if content.gzipped != nil && acceptsGzip(r) {
-		header.Set("Content-Encoding", "gzip")
-		body = content.gzipped
+	content.write(w, r, mime.TypeByExtension(path.Ext(name)))
+}
+
+// protect keeps browsers from doing with an answer what the page has no use for.
+func protect(header http.Header) {
+	header.Set("Content-Security-Policy", policy)
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Frame-Options", "DENY")
+}
+
+// licenses answers with the licences of what the binary contains.
+func (h *Handler) licenses(w http.ResponseWriter, r *http.Request) {
+	protect(w.Header())
+	w.Header().Set("Cache-Control", "no-cache")
+	content, err := h.load(licenses)
+	if err != nil {
+		h.config.Refuse(w, r, err)
+		return
 	}
-	_, _ = w.Write(body) // fails only if the caller has disconnected; the server drops it for HEAD
+	content.write(w, r, "text/plain; charset=utf-8")
 }
 
 // Serves reports whether Page answers a request that no other handler wants: a browser's, for a
@@ -72,14 +87,29 @@ func Serves(r *http.Request) bool {
 // content is a file and its compressed form, nil if that is not smaller.
 type content struct{ plain, gzipped []byte }
 
-// load returns a file of the page.
+// write answers with the content, compressed if the caller reads that.
+func (c content) write(w http.ResponseWriter, r *http.Request, contentType string) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Vary", "Accept-Encoding")
+	body := c.plain
+	if c.gzipped != nil && acceptsGzip(r) {
+		w.Header().Set("Content-Encoding", "gzip")
+		body = c.gzipped
+	}
+	_, _ = w.Write(body) // fails only if the caller has disconnected; the server drops it for HEAD
+}
+
+// load returns a file of the page, or licenses.
 func (h *Handler) load(name string) (content, error) {
 	if c, ok := h.files.Load(name); ok {
 		return c.(content), nil
 	}
-	plain, err := fs.ReadFile(files, name)
-	if err != nil {
-		return content{}, err
+	plain := notices.Text
+	if name != licenses {
+		var err error
+		if plain, err = fs.ReadFile(files, name); err != nil {
+			return content{}, err
+		}
 	}
 	c := content{plain: plain}
 	var out bytes.Buffer

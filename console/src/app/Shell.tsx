@@ -1,4 +1,4 @@
-import { ActionIcon, Burger, Button, Menu, Text, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { ActionIcon, Anchor, Burger, Button, Menu, Text, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconLogout, IconMoon, IconSun, IconUserCircle } from "@tabler/icons-react";
 import { useEffect, type ReactNode } from "react";
@@ -53,7 +53,9 @@ function Navigation({ open }: { open: boolean }) {
           </div>
         );
       })}
-      <Text className={classes.version} size="xs" c="dimmed">ragd {session.info.version}</Text>
+      <Text className={classes.version} size="xs" c="dimmed">
+        ragd {session.info.version} · <Anchor inherit href="/console/licenses">Licences</Anchor>
+      </Text>
     </nav>
   );
 }
