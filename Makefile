@@ -57,6 +57,10 @@ test-mcp-conformance: ## run MCP's official conformance suite, which npm install
 test-mcp-clients: deps ## run third-party MCP clients, which npm installs into a cache, against the service
 	hack/mcp-clients.sh
 
+.PHONY: test-sdks
+test-sdks: deps ## test the client libraries and adapters, whose tools come from npm and PyPI, against the service
+	hack/test-sdks.sh
+
 .PHONY: check
 check: generated lint test ## run everything that CI runs: generated code, linters, tests
 
