@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-. hack/node.sh
+. hack/console-libraries.sh
 go tool -modfile=tools/go.mod buf generate --template console/buf.gen.yaml
 cd console
 npx tsc --noEmit

@@ -1,5 +1,4 @@
-# Sourced: puts a Node.js of at least version 22, or 20.19, first in PATH, and installs the
-# libraries of the console.
+# Sourced: puts a Node.js of at least version 22, or 20.19, first in PATH.
 
 new_enough() {
 	node -e 'const [a, b] = process.versions.node.split("."); process.exit(a >= 22 || (a == 20 && b >= 19) ? 0 : 1)' 2>/dev/null
@@ -15,8 +14,4 @@ if ! new_enough; then
 	node_dir=${XDG_CACHE_HOME:-$HOME/.cache}/ragd/node
 	[ -x "$node_dir/node_modules/.bin/node" ] || npm install --prefix "$node_dir" --no-fund --no-audit --loglevel error node@22 >&2
 	PATH=$node_dir/node_modules/.bin:$PATH
-fi
-if ! cmp -s console/package-lock.json console/node_modules/.installed; then
-	npm ci --prefix console --no-fund --no-audit --loglevel error >&2
-	cp console/package-lock.json console/node_modules/.installed
 fi

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-. hack/node.sh
+. hack/console-libraries.sh
 if [ -z "${CHROMIUM:-}" ] && ! command -v chromium >/dev/null; then
 	echo "installing chromium" >&2
 	sudo=$([ "$(id -u)" = 0 ] || echo sudo)
