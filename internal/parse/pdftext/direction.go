@@ -155,6 +155,6 @@ func turnBrackets(line []glyph) {
 		if space(i + 1) {
 			text = closing
 		}
-		line[i].text = []rune(text[pair:])[:1]
+		line[i].text = append([]rune(text[pair:])[:1:1], g.text[1:]...) // with its marks
 	}
 }

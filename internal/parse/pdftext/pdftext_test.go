@@ -131,6 +131,7 @@ func TestLinesWrittenFromRightToLeft(t *testing.T) {
 		"תיב (ב) א":          "א (ב) בית",
 		"תיב )ב( א":          "א (ב) בית",
 		"\u05b8א ב":          "ב א\u05b8",
+		"(\u05b8א) ב":        "ב (א)\u05b8",
 	} {
 		if got := logical(seen(drawn)); got != want {
 			t.Errorf("logical(%q) = %q, want %q", drawn, got, want)
