@@ -128,7 +128,7 @@ func TestTooManyMembers(t *testing.T) {
 }
 
 // packed returns a zip file with these parts.
-func packed(t *testing.T, parts map[string]string) []byte {
+func packed(t testing.TB, parts map[string]string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
