@@ -37,6 +37,7 @@ type pageReader struct {
 	*document
 	text     references.FPDF_TEXTPAGE
 	chars    []rune
+	index    []int       // of each of chars in PDFium's order, nil if it is the same
 	cells    map[int]int // of tables, by marked content
 	sin, cos float64     // of the direction of the line that is measured
 }
@@ -62,6 +63,7 @@ func (p *pageReader) lines() ([]line, error) {
 		}
 		start = end
 	}
+	p.blanks(lines)
 	for i := range lines {
 		lines[i].text = clean(string(p.chars[lines[i].start:lines[i].stop]))
 	}
@@ -170,6 +172,15 @@ var ligatures = map[rune]rune{
 	0x1b: 'ﬀ', 0x1c: 'ﬁ', 0x1d: 'ﬂ', 0x1e: 'ﬃ', 0x1f: 'ﬄ',
 }
 
+// at returns the number of a character in PDFium's order. A space that PDFium does not have is where
+// the character after it is.
+func (p *pageReader) at(index int) int {
+	if p.index == nil {
+		return index
+	}
+	return p.index[index]
+}
+
 // visible reports whether a character leaves ink.
 func (p *pageReader) visible(i int) bool {
 	return unicode.IsGraphic(p.chars[i]) && !unicode.IsSpace(p.chars[i])
@@ -185,7 +196,7 @@ func (p *pageReader) place(l *line) bool {
 	for l.start < l.last && !p.visible(l.last) {
 		l.last--
 	}
-	matrix, err := p.FPDFText_GetMatrix(&requests.FPDFText_GetMatrix{TextPage: p.text, Index: l.start})
+	matrix, err := p.FPDFText_GetMatrix(&requests.FPDFText_GetMatrix{TextPage: p.text, Index: p.at(l.start)})
 	if err != nil {
 		return false
 	}
@@ -199,8 +210,8 @@ func (p *pageReader) place(l *line) bool {
 // measure sets the size and position of a line from some of its characters, and reports whether it
 // is an artifact, such as a running title.
 func (p *pageReader) measure(l *line) (artifact bool) {
-	first, middle, last := l.start, l.start+(l.last-l.start)/2, l.last
-	l.size = max(p.size(first), p.size(middle), p.size(last)) * l.scale
+	first, middle, last := l.start, l.middle(), l.last
+	l.size = p.largest(l)
 	p.sin, p.cos = math.Sincos(l.angle)
 	l.along, l.across = p.origin(first)
 	l.end, _ = p.origin(last)
@@ -214,11 +225,18 @@ func (p *pageReader) measure(l *line) (artifact bool) {
 		}
 		p.raised(l)
 	}
-	wrong, err := p.FPDFText_HasUnicodeMapError(&requests.FPDFText_HasUnicodeMapError{TextPage: p.text, Index: middle})
+	wrong, err := p.FPDFText_HasUnicodeMapError(&requests.FPDFText_HasUnicodeMapError{TextPage: p.text, Index: p.at(middle)})
 	if err == nil && wrong.HasUnicodeMapError && !isWriting(l.text) {
 		p.unreadable += last - first + 1
 	}
 	return p.tagged && p.isArtifact(first)
+}
+
+func (l *line) middle() int { return l.start + (l.last-l.start)/2 }
+
+// largest returns the font size of a line by that of some of its characters.
+func (p *pageReader) largest(l *line) float64 {
+	return max(p.size(l.start), p.size(l.middle()), p.size(l.last)) * l.scale
 }
 
 // reorder sets the text of a line with words written from right to left, and its position from
@@ -227,6 +245,8 @@ func (p *pageReader) reorder(l *line) {
 	var words [][]glyph
 	var word []rune
 	var at []float64
+	var extents []extent
+	const same = 0.01 // points
 	l.along, l.end = math.Inf(1), math.Inf(-1)
 	for i := l.start; i <= l.last+1; i++ {
 		if i > l.last || unicode.IsSpace(p.chars[i]) {
@@ -240,8 +260,20 @@ func (p *pageReader) reorder(l *line) {
 			continue
 		}
 		along, _ := p.origin(i)
+		if e, ok := p.extent(i); ok && !unicode.IsMark(p.chars[i]) {
+			ink, inked := p.end(i)
+			e.inked = inked && ink > e.to-same
+			extents = append(extents, e)
+		}
 		word, at = append(word, p.chars[i]), append(at, along)
 		l.along, l.end = min(l.along, along), max(l.end, along+l.size/2)
+	}
+	if starts := wordStarts(extents, l.size); len(starts) > 0 {
+		var cut [][]glyph
+		for _, word := range words {
+			cut = append(cut, cutAt(word, starts)...)
+		}
+		words = cut
 	}
 	slices.SortStableFunc(words, func(a, b []glyph) int { return cmp.Compare(a[0].at, b[0].at) })
 	l.text = clean(logical(words))
@@ -269,7 +301,7 @@ var boldNames = regexp.MustCompile(`(?i)bold|black|heavy|demi|cmbx|sfbx|ecbx`)
 
 // isBold reports whether the font of a character is bold.
 func (p *pageReader) isBold(index int) bool {
-	font, err := p.FPDFText_GetFontInfo(&requests.FPDFText_GetFontInfo{TextPage: p.text, Index: index})
+	font, err := p.FPDFText_GetFontInfo(&requests.FPDFText_GetFontInfo{TextPage: p.text, Index: p.at(index)})
 	return err == nil && boldNames.MatchString(font.FontName)
 }
 
@@ -319,7 +351,7 @@ func (p *pageReader) split(l *line) {
 
 // end returns the position along the line of the end of a character.
 func (p *pageReader) end(index int) (along float64, ok bool) {
-	box, err := p.FPDFText_GetCharBox(&requests.FPDFText_GetCharBox{TextPage: p.text, Index: index})
+	box, err := p.FPDFText_GetCharBox(&requests.FPDFText_GetCharBox{TextPage: p.text, Index: p.at(index)})
 	if err != nil {
 		return 0, false
 	}
@@ -328,7 +360,7 @@ func (p *pageReader) end(index int) (along float64, ok bool) {
 
 // isArtifact reports whether a character is marked as an artifact (ISO 32000-1, 14.8.2.2).
 func (p *pageReader) isArtifact(index int) bool {
-	found, err := p.FPDFText_GetTextObject(&requests.FPDFText_GetTextObject{TextPage: p.text, Index: index})
+	found, err := p.FPDFText_GetTextObject(&requests.FPDFText_GetTextObject{TextPage: p.text, Index: p.at(index)})
 	if err != nil {
 		return false
 	}
@@ -351,7 +383,7 @@ func (p *pageReader) isArtifact(index int) bool {
 
 // size returns the font size of a character before it is scaled by its matrix.
 func (p *pageReader) size(index int) float64 {
-	font, err := p.FPDFText_GetFontSize(&requests.FPDFText_GetFontSize{TextPage: p.text, Index: index})
+	font, err := p.FPDFText_GetFontSize(&requests.FPDFText_GetFontSize{TextPage: p.text, Index: p.at(index)})
 	if err != nil {
 		return 0
 	}
@@ -360,7 +392,7 @@ func (p *pageReader) size(index int) float64 {
 
 // origin returns the position of a character along its line and that of its baseline.
 func (p *pageReader) origin(index int) (along, across float64) {
-	found, err := p.FPDFText_GetCharOrigin(&requests.FPDFText_GetCharOrigin{TextPage: p.text, Index: index})
+	found, err := p.FPDFText_GetCharOrigin(&requests.FPDFText_GetCharOrigin{TextPage: p.text, Index: p.at(index)})
 	if err != nil {
 		return 0, 0
 	}

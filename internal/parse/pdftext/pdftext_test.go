@@ -156,6 +156,35 @@ func TestGlyphsStandAsTheyAreSeen(t *testing.T) {
 	}
 }
 
+// Words stand farther apart than letters do, also than those of a line in spaced letters.
+func TestWordsAreFoundByTheGapsBetweenThem(t *testing.T) {
+	t.Parallel()
+	at := func(width float64, gaps ...float64) (extents []extent) {
+		end := 0.0
+		for _, gap := range append([]float64{0}, gaps...) {
+			extents = append(extents, extent{from: end + gap, to: end + gap + width})
+			end += gap + width
+		}
+		return extents
+	}
+	inked := at(5, 0, 1, 0)
+	inked[1].inked = true
+	for name, tc := range map[string]struct {
+		extents []extent
+		want    []float64
+	}{
+		"letters":          {at(5, 0, -1, 0.3, 0), nil},
+		"two words":        {at(5, 0, 0, 2.5, 0), []float64{17.5}},
+		"one letter":       {at(5), nil},
+		"spaced letters":   {at(5, 3, 3, 3, 6, 3, 3), []float64{35}},
+		"ink over the end": {inked, []float64{11}},
+	} {
+		if diff := cmp.Diff(tc.want, wordStarts(tc.extents, 10)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+	}
+}
+
 func TestReadAFile(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("../testdata/files/handbook.pdf")

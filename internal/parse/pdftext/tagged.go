@@ -78,7 +78,7 @@ func (t *cellTree) walk(element references.FPDF_STRUCTELEMENT, cell, depth int) 
 
 // cellOf returns the number of the cell that a character belongs to, 0 if it belongs to none.
 func (p *pageReader) cellOf(index int) int {
-	found, err := p.FPDFText_GetTextObject(&requests.FPDFText_GetTextObject{TextPage: p.text, Index: index})
+	found, err := p.FPDFText_GetTextObject(&requests.FPDFText_GetTextObject{TextPage: p.text, Index: p.at(index)})
 	if err != nil {
 		return 0
 	}

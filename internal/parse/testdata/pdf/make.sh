@@ -12,6 +12,8 @@ for tool in pdflatex xelatex lualatex; do
 done
 pdflatex -interaction=batchmode -output-directory "$between" columns.tex >/dev/null
 mv "$between/columns.pdf" .
+lualatex -interaction=batchmode -output-directory "$between" arabic.tex >/dev/null
+mv "$between/arabic.pdf" .
 pdftex -interaction=batchmode -output-directory "$between" type3.tex >/dev/null
 mv "$between/type3.pdf" .
 groff -ms -Tpdf notice.ms > notice-groff.pdf
