@@ -10,7 +10,7 @@ package=$(./pack.sh --check)
 . ../../hack/node.sh
 fresh=$(mktemp -d "$PWD/../../.cache/sdk-typescript/fresh-XXXXXX")
 trap 'rm -rf "$fresh"' EXIT
-cp test/* README.md "$fresh/"
+cp test/* README.md ../../docs/how-to/typescript.md "$fresh/"
 export RAGD_CLIENT_TOOLS=$PWD/node_modules
 cd "$fresh"
 echo '{"private": true}' >package.json
