@@ -62,7 +62,7 @@ func TestStructureOfPDFFiles(t *testing.T) {
 		"arabic.pdf":             {"## دليل المرفأ\n", "يقع المرفأ عند مدخل الخليج، وفيه أربعة أرصفة. تعلن السفن عن وصولها"},
 		"columns.pdf":            {"## 1 High water\n", "The first column ends here.\n\n## 2 Low water\n\nThe second column begins"},
 		"rows.pdf":               {"of the river, and the ebb runs longer. Its end.\nThe second column begins here."},
-		"type3.pdf":              {"The office\nof the harbour first found the final five fish in the\nfield."},
+		"type3.pdf":              {"The office\nof the harbour first found the final five fish in the\nfield.", "Das Schiff fährt schnell, das Tor schließt, étage."},
 	} {
 		text := pdfFile(t, name).Text
 		for _, part := range want {

@@ -99,6 +99,7 @@ func FuzzOrderOfGlyphs(f *testing.F) {
 
 // For any page and any file around it, PDFium and what is made of its characters returns text or an error.
 func FuzzPageContent(f *testing.F) {
+	compiled(f)
 	f.Add([]byte("BT /F 12 Tf 72 700 Td (Harbour) Tj 0 -14 Td [(T)80(ide) -900 (gate)] TJ ET"), []byte("<< >>"))
 	f.Add([]byte("/P <</MCID 0>> BDC BT /F 1 Tf 12 0 3 12 72 700 Tm 3 Tr <48ffe9> Tj T* (a\\\n-) ' ET EMC q 0 1 -1 0 0 0 cm BT /F 9 Tf (b) Tj ET Q"),
 		[]byte("<< /Rotate 90 /Annots [<< /Subtype /Link /Rect [0 0 99 999] /A << /S /URI /URI (https://example.org) >> >>] >>"))
@@ -115,6 +116,7 @@ func FuzzPageContent(f *testing.F) {
 
 // For any bytes in place of some of a file, PDFium and what is made of its characters returns text or an error.
 func FuzzDamagedFile(f *testing.F) {
+	compiled(f)
 	const files = "../testdata/"
 	names := []string{files + "files/handbook.pdf", files + "files/form.pdf", files + "pdf/rows.pdf", files + "pdf/turned.pdf", files + "pdf/type3.pdf"}
 	var whole [][]byte
@@ -134,6 +136,14 @@ func FuzzDamagedFile(f *testing.F) {
 		to := min(len(content), from+int(length)%len(content))
 		checkFile(t, slices.Concat(content[:from], with, content[to:]))
 	})
+}
+
+// compiled compiles PDFium: the time for the first file would be too long for one of a fuzz test.
+func compiled(f *testing.F) {
+	f.Helper()
+	if err := Prepare(); err != nil {
+		f.Fatal(err)
+	}
 }
 
 func checkFile(t *testing.T, content []byte) {

@@ -153,24 +153,13 @@ func (p *pageReader) read() error {
 			}
 		}
 	}
-	for i := 1; i+1 < len(chars); i++ {
-		if r, ok := ligatures[chars[i]]; ok && (chars[i] != '\r' || chars[i+1] != '\n') && unicode.IsLetter(chars[i-1]) != unicode.IsSpace(chars[i-1]) &&
-			unicode.IsLetter(chars[i+1]) {
-			chars[i] = r
-		}
-	}
 	p.chars = chars
+	p.decodeTeX()
 	return nil
 }
 
 // joined stands for a hyphen at which PDFium joined two lines.
 const joined = 0x02
-
-// ligatures are the codes of ligatures in the encodings of TeX, OT1 and T1, which bitmap fonts keep.
-var ligatures = map[rune]rune{
-	0x0b: 'ﬀ', 0x0c: 'ﬁ', 0x0d: 'ﬂ', 0x0e: 'ﬃ', 0x0f: 'ﬄ',
-	0x1b: 'ﬀ', 0x1c: 'ﬁ', 0x1d: 'ﬂ', 0x1e: 'ﬃ', 0x1f: 'ﬄ',
-}
 
 // at returns the number of a character in PDFium's order. A space that PDFium does not have is where
 // the character after it is.
