@@ -81,6 +81,20 @@ func blockOf(store string, own []string, c DatabaseConfig) (string, error) {
 	return storePGVector, nil
 }
 
+// Check checks the options of all stores. Errors: Invalid.
+func (c DatabaseConfig) Check() error {
+	var p prepared
+	if c.PGVector != nil {
+		if err := p.configurePGVector(*c.PGVector); err != nil {
+			return fault.Under("databaseConfig."+storePGVector, err)
+		}
+	}
+	if c.Chroma != nil {
+		return fault.Under("databaseConfig."+storeChroma, p.configureChroma(*c.Chroma))
+	}
+	return nil
+}
+
 // configure applies the block of the store, which own lists the tenant's names of, and warns
 // of other blocks. Errors: Invalid.
 func (p *prepared) configure(store string, own []string, c DatabaseConfig) error {

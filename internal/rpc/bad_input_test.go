@@ -142,20 +142,30 @@ func TestBadInput(t *testing.T) {
 
 // fieldOf returns the first field that an error's details name, or "".
 func fieldOf(err error) string {
+	for _, field := range fieldsOf(err) {
+		return field
+	}
+	return ""
+}
+
+// fieldsOf returns the fields that an error's details name.
+func fieldsOf(err error) (fields []string) {
 	var wired *connect.Error
 	if !errors.As(err, &wired) {
-		return ""
+		return nil
 	}
 	for _, detail := range wired.Details() {
 		value, err := detail.Value()
 		if err != nil {
 			continue
 		}
-		if bad, ok := value.(*errdetails.BadRequest); ok && len(bad.FieldViolations) > 0 {
-			return bad.FieldViolations[0].Field
+		if bad, ok := value.(*errdetails.BadRequest); ok {
+			for _, violation := range bad.GetFieldViolations() {
+				fields = append(fields, violation.GetField())
+			}
 		}
 	}
-	return ""
+	return fields
 }
 
 // Bodies that no generated client would send are rejected.

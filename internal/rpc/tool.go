@@ -292,6 +292,16 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 	if err := jsonmessage.Unmarshal(raw, request); err != nil {
 		return fault.Under("settings", err)
 	}
+	if err := h.Toolset.CheckSettings(string(kind), raw); err != nil {
+		return fault.Under("settings", err)
+	}
+	if search, ok := request.(interface {
+		GetDatabaseConfig() *ragdv1.DatabaseConfig
+	}); ok {
+		if err := databaseConfigOf(search.GetDatabaseConfig()).Check(); err != nil {
+			return fault.Under("settings", err)
+		}
+	}
 	if search, ok := request.(interface{ GetReranker() *ragdv1.Reranker }); ok {
 		if err := h.checkReranker(ctx, search.GetReranker()); err != nil {
 			return fault.Under("settings", err)

@@ -2,6 +2,8 @@ package rpc_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,6 +143,61 @@ func TestInvalidToolsAreRejected(t *testing.T) {
 				t.Errorf("error %v does not say %s", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestSettingsOutOfRangeAreRefused(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	acme.Index(t, "docs")
+	declare(t, acme, &ragdv1.ContextKey{Name: "depth"})
+	for kind, cases := range map[string]map[string]map[string]any{
+		"vector_query": {
+			"topK": {"topK": -3}, "topK and minimum": {"topK": 0}, "topK and maximum": {"topK": 1001}, "neighbours": {"neighbours": 11}, "diversity": {"diversity": 1.5},
+			"maxPerDocument": {"maxPerDocument": -1}, "searchMode": {"searchMode": "psychic"}, "hybrid.fusion": {"hybrid": map[string]any{"fusion": "cold"}},
+			"hybrid.keywordWeight": {"hybrid": map[string]any{"keywordWeight": -1}}, "reranker.topK": {"reranker": map[string]any{"topK": -3}},
+			"databaseConfig.pgvector.ef":        {"databaseConfig": map[string]any{"pgvector": map[string]any{"ef": -1}}},
+			"databaseConfig.pgvector.probes":    {"vectorStoreName": "shelf", "databaseConfig": map[string]any{"pgvector": map[string]any{"probes": 1000000}}},
+			"databaseConfig.chroma.where.$near": {"databaseConfig": map[string]any{"chroma": map[string]any{"where": map[string]any{"$near": 1}}}},
+			"topK with a bad default":           {"topK": map[string]any{"$context": "context.depth ?? -3"}},
+		},
+		"graph_rag": {
+			"topK": {"topK": -3}, "graphOptions.threshold": {"graphOptions": map[string]any{"threshold": 2}},
+			"graphOptions.randomWalkSteps": {"graphOptions": map[string]any{"randomWalkSteps": 0}}, "explainNodes": {"explainNodes": -1},
+		},
+		"document_chunker": {"chunking.maxSize": {"chunking": map[string]any{"maxSize": -1}}, "chunking.overlap": {"chunking": map[string]any{"overlap": -1}}},
+	} {
+		good := map[string]any{"indexName": "docs"}
+		if kind == "document_chunker" {
+			good = nil
+		}
+		if _, err := acme.CreateTool(t.Context(), &ragdv1.CreateToolRequest{ToolName: "my_" + kind, Kind: kind, Settings: servicetest.Object(t, good)}); err != nil {
+			t.Fatal(err)
+		}
+		for name, bad := range cases {
+			settings := maps.Clone(bad)
+			maps.Copy(settings, good)
+			field, _, _ := strings.Cut("settings."+name, " ")
+			_, err := acme.CreateTool(t.Context(), &ragdv1.CreateToolRequest{ToolName: "a", Kind: kind, Settings: servicetest.Object(t, settings)})
+			wantViolation(t, "CreateTool "+kind+": "+name, err, field)
+			_, err = acme.UpdateTool(t.Context(), &ragdv1.UpdateToolRequest{ToolName: "my_" + kind, Settings: servicetest.Object(t, settings)})
+			wantViolation(t, "UpdateTool "+kind+": "+name, err, field)
+		}
+	}
+	_, err := acme.UpdateTool(t.Context(), &ragdv1.UpdateToolRequest{ToolName: "my_vector_query", Settings: servicetest.Object(t, map[string]any{
+		"indexName": "docs", "topK": -3, "neighbours": 11,
+	})})
+	wantViolation(t, "two at once", err, "settings.topK")
+	wantViolation(t, "two at once", err, "settings.neighbours")
+}
+
+// wantViolation fails unless an error is InvalidArgument and names a field.
+func wantViolation(t *testing.T, what string, err error, field string) {
+	t.Helper()
+	servicetest.WantCode(t, what, err, connect.CodeInvalidArgument)
+	if fields := fieldsOf(err); !slices.Contains(fields, field) {
+		t.Errorf("%s: %v names the fields %q, want %s", what, err, fields, field)
 	}
 }
 

@@ -17,6 +17,26 @@ import (
 // replaces: there, a missing value must not add a match.
 var KeepsReferences = []string{"filter", "databaseConfig"}
 
+// CheckSettings checks the settings of a tenant's tool, a JSON object without references, against
+// the input schema of its kind. Errors: Invalid with a violation for each setting that no call
+// could have.
+func (s *Set) CheckSettings(kind string, settings []byte) error {
+	builtin := s.builtin[kind]
+	if builtin == nil {
+		return nil
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(settings, &given); err != nil {
+		return fmt.Errorf("read the settings: %w", err)
+	}
+	fields, err := newArguments(builtin.input.Pick(slices.Sorted(maps.Keys(given)), nil, nil)) // requires nothing
+	if err != nil {
+		return fmt.Errorf("read the input schema of %s: %w", kind, err)
+	}
+	_, err = fields.check(settings, nil)
+	return err
+}
+
 // references returns the settings that refer to the request, decoded.
 func references(settings map[string]json.RawMessage) (map[string]any, error) {
 	var found map[string]any
