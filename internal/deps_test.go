@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"internal/chunk/sentence":         {"internal/chunk/textspan"},
 	"internal/chunk/textspan":         {},
 	"internal/chunk/tokenizer":        {"internal/chunk/textspan"},
-	"internal/console":                {"internal/cache", "internal/fault", "internal/httpserver", "internal/notices", "internal/postgres"},
+	"internal/console":                {"internal/cache", "internal/fault", "internal/httpserver", "internal/notices", "internal/postgres", "internal/tenant"},
 	"internal/contextkey":             {"internal/cache", "internal/fault", "internal/nearest", "internal/pagination", "internal/schema", "internal/tenant", "internal/textlimit"},
 	"internal/embed":                  {"internal/cache", "internal/endpoint", "internal/fault", "internal/lexical", "internal/limit"},
 	"internal/endpoint":               {"internal/fault", "internal/limit", "internal/outbound", "internal/textlimit"},

@@ -8,12 +8,14 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // Limits of sessions and links.
@@ -26,13 +28,24 @@ const (
 	// the oldest.
 	MaxSessions = 32
 
+	// MaxFailures is how many sign-ins of an address may fail at once. One more may every
+	// failureEvery.
+	MaxFailures  = 20
+	failureEvery = 3 * time.Second
+	// MaxLogins is how many log-ins at the authorization server may be begun from an address at
+	// once. One more may every loginEvery.
+	MaxLogins  = 60
+	loginEvery = time.Second
+
 	// fresh is how long a session is used before its row is read again. One that is signed out
 	// on another instance is accepted on this one for up to this time.
 	fresh       = 3 * time.Second
 	maxCached   = 10_000
-	maxBody     = 16 << 10 // bytes of a request
+	maxBody     = 16 << 10         // bytes of a request
+	maxArrival  = 10 * time.Second // of a request
 	cookie      = "ragd_session"
-	secureNamed = "__Host-" + cookie // browsers take it by TLS alone, and from this host alone
+	hostPrefix  = "__Host-" // browsers take such a cookie by TLS alone, and from this host alone
+	secureNamed = hostPrefix + cookie
 )
 
 // Config configures a Handler.
@@ -62,15 +75,21 @@ type Handler struct {
 	// publicHost is the host of PublicURL if that is an https address.
 	publicHost string
 
-	mu       sync.Mutex
-	endpoint *oauth2.Endpoint // of the authorization server, once known
+	ended    atomic.Int64 // sessions that ended here
+	failures *attempts    // of sign-ins
+	logins   *attempts    // that were begun at the authorization server
+	provided provided
+	renewals singleflight.Group // by the secret of the session
+	renewing chan struct{}      // has an entry for each renewal that is running
 }
 
 // New returns a Handler.
 func New(config Config) *Handler {
 	h := &Handler{
 		config: config, store: store{config.Database}, mux: http.NewServeMux(),
-		known: cache.New(cache.Config[string, credential]{Entries: maxCached, TTL: fresh}),
+		known:    cache.New(cache.Config[string, credential]{Entries: maxCached, TTL: fresh}),
+		failures: newAttempts(MaxFailures, failureEvery), logins: newAttempts(MaxLogins, loginEvery),
+		renewing: make(chan struct{}, maxRenewing),
 	}
 	if u, err := url.Parse(config.PublicURL); err == nil && u.Scheme == "https" {
 		h.publicHost = u.Host
@@ -112,7 +131,14 @@ func (h *Handler) Authorize(next http.Handler) http.Handler {
 			h.config.Refuse(w, r, err)
 			return
 		}
-		r = r.Clone(r.Context())
+		w.Header().Set("Cache-Control", "no-store") // caches know of Authorization alone that an answer is for one caller
+		r = r.Clone(tenant.WithSession(r.Context(), func(ctx context.Context) error {
+			_, err := h.find(ctx, secret)
+			if errors.Is(err, errUnknown) {
+				return errEnded
+			}
+			return err
+		}))
 		r.Header.Del("Cookie")
 		r.Header.Set("Authorization", "Bearer "+c.Secret)
 		next.ServeHTTP(w, r)
@@ -124,15 +150,26 @@ func (h *Handler) find(ctx context.Context, secret string) (credential, error) {
 	if c, ok := h.known.Get(secret); ok {
 		return c, nil
 	}
-	read := time.Now()
+	read, ended := time.Now(), h.ended.Load()
 	c, _, err := h.store.find(ctx, secret)
 	if err == nil {
 		c, err = h.renew(ctx, secret, c)
 	}
 	if err == nil {
 		h.known.PutLoaded(secret, c, read)
+		if h.ended.Load() != ended { // the session may have ended after the read
+			h.known.Remove(secret)
+		}
 	}
 	return c, err
+}
+
+// end ends a session.
+func (h *Handler) end(ctx context.Context, secret string) error {
+	err := h.store.delete(ctx, secret)
+	h.ended.Add(1)
+	h.known.Remove(secret)
+	return err
 }
 
 // described is the answer of GET /console/session.
@@ -191,7 +228,7 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) {
 
 // signInWith begins a session with a credential, if it is valid, and answers the page.
 func (h *Handler) signInWith(w http.ResponseWriter, r *http.Request, c credential) {
-	if err := h.begin(w, r, c); err != nil {
+	if err := h.try(r, func() error { return h.begin(w, r, c) }); err != nil {
 		h.config.Refuse(w, r, err)
 		return
 	}
@@ -208,8 +245,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request, c credential) er
 		return err
 	}
 	if old := h.cookieOf(r); old != "" { // of the credential before
-		h.known.Remove(old)
-		if err := h.store.delete(r.Context(), old); err != nil {
+		if err := h.end(r.Context(), old); err != nil {
 			return err
 		}
 	}
@@ -223,8 +259,7 @@ func (h *Handler) signOut(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if secret := h.cookieOf(r); secret != "" {
-		h.known.Remove(secret)
-		if err := h.store.delete(r.Context(), secret); err != nil {
+		if err := h.end(r.Context(), secret); err != nil {
 			h.config.Refuse(w, r, err)
 			return
 		}
@@ -244,7 +279,7 @@ func (h *Handler) createLink(w http.ResponseWriter, r *http.Request) {
 		key = ""
 	}
 	c := credential{Secret: strings.TrimSpace(key)}
-	if err := h.config.Authenticate(r.Context(), c.Secret); err != nil {
+	if err := h.try(r, func() error { return h.config.Authenticate(r.Context(), c.Secret) }); err != nil {
 		h.config.Refuse(w, r, err)
 		return
 	}
@@ -265,16 +300,22 @@ func (h *Handler) redeemLink(w http.ResponseWriter, r *http.Request) {
 		h.config.Refuse(w, r, err)
 		return
 	}
-	c, err := h.store.take(r.Context(), link, given.Link)
-	if errors.Is(err, errUnknown) {
-		err = fault.New(fault.Unauthenticated, "the link was used before, or is older than %.0f minutes: make another one with `ragd console`", LinkLife.Minutes())
-	}
+	var c credential
+	err := h.try(r, func() (err error) {
+		c, err = h.store.take(r.Context(), link, given.Link)
+		if errors.Is(err, errUnknown) {
+			err = fault.New(fault.Unauthenticated, "the link was used before, or is older than %.0f minutes: make another one with `ragd console`", LinkLife.Minutes())
+		}
+		return err
+	})
 	if err != nil {
 		h.config.Refuse(w, r, err)
 		return
 	}
 	h.signInWith(w, r, c)
 }
+
+var errEnded = fault.New(fault.Unauthenticated, "the session has ended: sign in again")
 
 var errForeign = fault.New(fault.Denied, "only the console's own page may call this")
 
@@ -286,6 +327,9 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, into any) error {
 	if mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(mediaType) != "application/json" {
 		return fault.Field("Content-Type", "want application/json")
 	}
+	conn := http.NewResponseController(w)
+	_ = conn.SetReadDeadline(time.Now().Add(maxArrival)) // connections without deadlines are not limited
+	defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	body.DisallowUnknownFields()
 	if err := body.Decode(into); err != nil {

@@ -37,6 +37,9 @@ type authorizationServer struct {
 	refresh   map[string]bool
 	refreshed int
 	life      time.Duration // of access tokens
+	// beforeToken, if set, is called before a token is issued.
+	beforeToken func(*http.Request)
+	refuseWith  int // the status of every answer for a token, if not 0
 }
 
 func newAuthorizationServer(t *testing.T) *authorizationServer {
@@ -78,7 +81,18 @@ func (a *authorizationServer) authorize(w http.ResponseWriter, r *http.Request) 
 
 func (a *authorizationServer) token(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
+	before := a.beforeToken
+	a.mu.Unlock()
+	if before != nil {
+		_ = r.FormValue("grant_type") // reads the body, after which the server notices that the client has left
+		before(r)
+	}
+	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.refuseWith != 0 {
+		http.Error(w, "{}", a.refuseWith)
+		return
+	}
 	switch r.FormValue("grant_type") {
 	case "authorization_code":
 		asked, known := a.codes[r.FormValue("code")]
@@ -186,7 +200,7 @@ func TestSignInAtAnAuthorizationServer(t *testing.T) {
 		t.Fatalf("the last answer is %d to %q", res.status, res.header.Get("Location"))
 	}
 	c := jar["__Host-ragd_session"]
-	if c == nil || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || jar["ragd_login"] != nil {
+	if c == nil || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || jar["__Host-ragd_login"] != nil {
 		t.Fatalf("cookies %v", jar)
 	}
 	b := &browser{s: s, cookie: c}

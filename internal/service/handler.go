@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/identity"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // handler returns the HTTP handler of the service: RPC, MCP, health checks and the console,
@@ -44,7 +45,9 @@ func (s *Service) withConsole(mux *http.ServeMux) http.Handler {
 			return err
 		},
 	})
-	mux.Handle("/console/", s.guard.Handler(web, rpc.Refuse()))
+	mux.Handle("/console/", s.guard.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		web.ServeHTTP(w, r.WithContext(tenant.WithClient(r.Context(), r.RemoteAddr)))
+	}), rpc.Refuse()))
 	page := s.guard.Handler(http.HandlerFunc(web.Page), rpc.Refuse())
 	return web.Authorize(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "/" && console.Serves(r) {

@@ -165,6 +165,14 @@ func (a *Authenticator) Recheck(ctx context.Context, header http.Header) error {
 	return err
 }
 
+type sessionKey struct{}
+
+// WithSession returns a context for a request whose credential comes from a session. check returns
+// an error once that has ended; the Recheck of the request calls it too.
+func WithSession(ctx context.Context, check func(context.Context) error) context.Context {
+	return context.WithValue(ctx, sessionKey{}, check)
+}
+
 // resolve returns the Request of the headers Authorization, Ragd-Tenant and Ragd-Context.
 func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Request, error) {
 	for _, name := range []string{"Authorization", "Ragd-Tenant", "Ragd-Context"} {
@@ -179,7 +187,15 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 	principal := from.principal
 	request := &Request{Principal: principal, Tenant: principal.Tenant, Bounds: principal.Bounds, Quotas: from.settings.quotas, Stores: from.settings.stores, pages: a.pages}
 	request.Depth = depthOf(header.Get(DepthHeader))
-	request.recheck = func(ctx context.Context) error { return a.Recheck(ctx, header) }
+	session, _ := ctx.Value(sessionKey{}).(func(context.Context) error)
+	request.recheck = func(ctx context.Context) error {
+		if session != nil {
+			if err := session(ctx); err != nil {
+				return err
+			}
+		}
+		return a.Recheck(ctx, header)
+	}
 	if named := header.Get("Ragd-Tenant"); named != "" && named != string(principal.Tenant) {
 		if !principal.Has(Operator) {
 			return nil, fault.New(fault.Denied, "only an operator credential may name a tenant in Ragd-Tenant")
