@@ -88,7 +88,7 @@ MODELS_DIR ?=
 test-models: ## compare the models in the folder MODELS_DIR with PyTorch and measure them
 	MODELS_DIR=$(abspath $(MODELS_DIR)) go test -count=1 -v -run TestRealModels ./internal/localmodel
 
-GENERATED := gen internal/console/dist hack/notices/console.json internal/notices/THIRD_PARTY_NOTICES internal/localmodel/kernel docs/reference/api docs/reference/cli.md docs/reference/settings.md
+GENERATED := gen sdk/python/src/ragd/api internal/console/dist hack/notices/console.json internal/notices/THIRD_PARTY_NOTICES internal/localmodel/kernel docs/reference/api docs/reference/cli.md docs/reference/settings.md
 
 .PHONY: generated
 generated: generate console ## fail if generated files or go.mod are not up to date

@@ -1,0 +1,97 @@
+"""Calls of the API over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from typing import Any
+
+import httpx
+
+from .._errors import RagdError
+from .._protocol import STREAM, UNARY, Frames, Settings, encode, envelope, may_repeat, unary_answer, unreachable
+
+
+class AsyncTransport:
+    """Calls the API with a client's settings. Calls that failed are repeated where that does no harm."""
+
+    def __init__(self, settings: Settings, http: httpx.AsyncClient) -> None:
+        self.settings = settings
+        self._http = http
+
+    async def unary(
+        self,
+        path: str,
+        request: Mapping[str, Any],
+        *,
+        timeout: float | None = None,
+        context: Mapping[str, Any] | None = None,
+        idempotent: bool = False,
+    ) -> dict[str, Any]:
+        """Sends a message and returns the answer. Errors: RagdError."""
+        url, headers, limits = self.settings.request(path, UNARY, timeout, context)
+        body = encode(request)
+        repeatable = may_repeat(path, request, idempotent)
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                try:
+                    return unary_answer(await self._http.post(url, content=body, headers=headers, timeout=limits))
+                except httpx.HTTPError as error:
+                    raise unreachable(error) from error
+            except RagdError as error:
+                pause = self.settings.retry.pause(attempt, error) if repeatable else None
+                if pause is None:
+                    raise
+            await asyncio.sleep(pause)
+
+    async def server_stream(
+        self, path: str, request: Mapping[str, Any], *, timeout: float | None = None, context: Mapping[str, Any] | None = None
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Sends a message and yields the answers. Errors: RagdError."""
+        url, headers, limits = self.settings.request(path, STREAM, timeout, context)
+        limits = httpx.Timeout(limits.read if timeout is not None else None, connect=limits.connect)
+        try:
+            async with self._http.stream("POST", url, content=envelope(request), headers=headers, timeout=limits) as response:
+                if response.status_code != 200:
+                    await response.aread()
+                    unary_answer(response)
+                frames = Frames(response)
+                async for piece in response.aiter_bytes():
+                    for message in frames.feed(piece):
+                        yield message
+                frames.close()
+        except httpx.HTTPError as error:
+            raise unreachable(error) from error
+
+    async def client_stream(
+        self,
+        path: str,
+        requests: AsyncIterable[Mapping[str, Any]],
+        *,
+        timeout: float | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Sends messages and returns the answer. Errors: RagdError."""
+        url, headers, limits = self.settings.request(path, STREAM, timeout, context)
+        answers: list[dict[str, Any]] = []
+
+        async def body() -> AsyncIterator[bytes]:
+            async for request in requests:
+                yield envelope(request)
+
+        try:
+            async with self._http.stream("POST", url, content=body(), headers=headers, timeout=limits) as response:
+                if response.status_code != 200:
+                    await response.aread()
+                    unary_answer(response)
+                frames = Frames(response)
+                async for piece in response.aiter_bytes():
+                    answers.extend(frames.feed(piece))
+                frames.close()
+        except httpx.HTTPError as error:
+            raise unreachable(error) from error
+        if len(answers) != 1:
+            raise RagdError(f"the service sent {len(answers)} answers in place of one", "internal")
+        return answers[0]

@@ -1,0 +1,6296 @@
+"""Messages and services of ragd's API. Messages are dictionaries with the names of the API's JSON."""
+
+# Generated from proto/ragd/v1 by make generate. Do not edit.
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any, TypedDict, cast
+
+from .._transport import AsyncTransport, Transport
+
+
+class Agent(TypedDict, total=False):
+    """Agent is an agent of a tenant."""
+    agentName: str
+    # See docs/reference/agents.md.
+    definition: dict[str, Any]
+    createTime: str
+    updateTime: str
+
+
+class CreateAgentRequest(TypedDict, total=False):
+    """The message CreateAgentRequest."""
+    # 1 to 60 letters, digits, _ and -.
+    agentName: str
+    # Required. See docs/reference/agents.md.
+    definition: dict[str, Any]
+
+
+class GetAgentRequest(TypedDict, total=False):
+    """The message GetAgentRequest."""
+    agentName: str
+
+
+class ListAgentsRequest(TypedDict, total=False):
+    """The message ListAgentsRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListAgentsResponse(TypedDict, total=False):
+    """The message ListAgentsResponse."""
+    agents: list[Agent]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdateAgentRequest(TypedDict, total=False):
+    """The message UpdateAgentRequest."""
+    agentName: str
+    # Required. Replaces the whole definition.
+    definition: dict[str, Any]
+
+
+class DeleteAgentRequest(TypedDict, total=False):
+    """The message DeleteAgentRequest."""
+    agentName: str
+
+
+class DeleteAgentResponse(TypedDict, total=False):
+    """The message DeleteAgentResponse."""
+
+
+class AskAgentRequest(TypedDict, total=False):
+    """The message AskAgentRequest."""
+    agentName: str
+    # Required. At most 64 KiB.
+    message: str
+    # Continues the caller's conversation of this id, or begins it. 1 to 100 letters, digits, _, ., :
+    # and -. Empty for a single question.
+    threadId: str
+
+
+class AskAgentResponse(TypedDict, total=False):
+    """The message AskAgentResponse."""
+    # The answer; [1] cites the citation of that number.
+    text: str
+    # The answer of an agent with an output schema.
+    object: dict[str, Any]
+    citations: list[AgentCitation]
+    usage: AgentUsage
+
+
+class AgentCitation(TypedDict, total=False):
+    """AgentCitation is a passage that an answer cites."""
+    number: int
+    uri: str
+    documentId: str
+    title: str
+    # Byte range of the passage in the document's text, end exclusive.
+    startByte: int
+    endByte: int
+    text: str
+
+
+class AgentUsage(TypedDict, total=False):
+    """AgentUsage is what an answer has taken."""
+    # Turns of the model.
+    steps: int
+    toolCalls: int
+    inputTokens: int
+    outputTokens: int
+    # By the agent's prices.
+    cost: float
+    # Citations that were removed: of a number that no passage has, or behind a quotation that does
+    # not stand in the passage.
+    removedCitations: int
+
+
+class AskAgentStreamRequest(TypedDict, total=False):
+    """The message AskAgentStreamRequest."""
+    ask: AskAgentRequest
+
+
+class AskAgentEvent(TypedDict, total=False):
+    """The message AskAgentEvent."""
+    # A turn of the model begins.
+    step: AgentStep
+    toolCall: AgentToolCall
+    toolResult: AgentToolResult
+    # A piece of the text of the current step. The text of a step that calls tools is no part of the
+    # answer.
+    text: str
+    answer: AskAgentResponse
+
+
+class AgentStep(TypedDict, total=False):
+    """The message AgentStep."""
+    # From 1.
+    number: int
+    model: str
+
+
+class AgentToolCall(TypedDict, total=False):
+    """The message AgentToolCall."""
+    step: int
+    toolName: str
+    arguments: dict[str, Any]
+    # The number of the call in the run, from 1. Calls of tools that change nothing may run at once.
+    call: int
+
+
+class AgentToolResult(TypedDict, total=False):
+    """The message AgentToolResult."""
+    step: int
+    toolName: str
+    # Empty for success.
+    error: str
+    took: str
+    # The number of the call in the run, from 1.
+    call: int
+
+
+class Thread(TypedDict, total=False):
+    """Thread is a conversation of a caller with an agent."""
+    threadId: str
+    # The newest last, at most 40 with 64 KiB.
+    messages: list[ThreadMessage]
+    createTime: str
+    updateTime: str
+
+
+class ThreadMessage(TypedDict, total=False):
+    """The message ThreadMessage."""
+    # user or assistant.
+    role: str
+    text: str
+
+
+class GetThreadRequest(TypedDict, total=False):
+    """The message GetThreadRequest."""
+    agentName: str
+    threadId: str
+
+
+class ListThreadsRequest(TypedDict, total=False):
+    """The message ListThreadsRequest."""
+    agentName: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListThreadsResponse(TypedDict, total=False):
+    """The message ListThreadsResponse."""
+    threads: list[Thread]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class DeleteThreadRequest(TypedDict, total=False):
+    """The message DeleteThreadRequest."""
+    agentName: str
+    threadId: str
+
+
+class DeleteThreadResponse(TypedDict, total=False):
+    """The message DeleteThreadResponse."""
+
+
+class Chunking(TypedDict, total=False):
+    """Chunking holds the options of a split; docs/reference/chunking.md lists which strategy takes
+    which. An option that the strategy does not know is an error. Sizes are in UTF-16 code
+    units, or in tokens for the strategies token and semantic-markdown.
+    """
+    # recursive, character, token, markdown, semantic-markdown, html, json, latex or
+    # sentence. Default: chosen by content type, then by file name; else recursive.
+    strategy: str
+    # Longest chunk, at most 1,000,000. Default: 4000, or 800 for uploads.
+    maxSize: int
+    # Alias of maxSize.
+    size: int
+    # For json: chunks shorter than this are joined. Default: maxSize - 200, at least 50.
+    minSize: int
+    # How much of the end of a chunk the next one repeats; less than maxSize. Default: 200,
+    # at most a fifth of maxSize.
+    overlap: int
+    # For recursive: separators, coarsest first. Default: "\\n\\n", "\\n", " " and "".
+    separators: list[str]
+    # For character; default: a blank line. For recursive, instead of separators: the coarsest
+    # separator, which the default ones follow.
+    separator: str
+    # Whether separators are RE2 regular expressions. Default: false.
+    isSeparatorRegex: bool
+    # start or end: whether a separator goes with the text after or before it. Default: it
+    # is dropped at the edges of chunks.
+    separatorPosition: str
+    # Alias of separatorPosition: true, false, "start" or "end".
+    keepSeparator: Any
+    # Removes white space at the ends of chunks. Default: true.
+    stripWhitespace: bool
+    # Adds startIndex, in UTF-16 code units, to each chunk's metadata.
+    addStartIndex: bool
+    # A programming or markup language, whose separators the strategy recursive uses.
+    language: str
+    # Token encoding. Default: cl100k_base.
+    encodingName: str
+    # Model whose token encoding is used; overrides encoding_name.
+    modelName: str
+    # For markdown and html: headers that start chunks. In JSON, each may be a pair such as
+    # ["##", "section"], and so may sections.
+    headers: list[ChunkingHeader]
+    # For html, without headers: elements that are chunks.
+    sections: list[ChunkingSection]
+    # For markdown with headers: removes headings from the text. Default: true.
+    stripHeaders: bool
+    # For markdown with headers: each line that is not blank is a chunk. For html:
+    # adjacent chunks with the same titles are not joined. Default: false.
+    returnEachLine: bool
+    # For json: writes non-ASCII characters in values as \\uxxxx. Default: true.
+    ensureAscii: bool
+    # For json: writes arrays as objects with indexes as keys. Default: false.
+    convertLists: bool
+    # For semantic-markdown: sections are joined below this many tokens. Default: 500.
+    joinThreshold: int
+    # For sentence: single characters. Default: those of most scripts.
+    sentenceEnders: list[str]
+    # For sentence: size from which a chunk is complete. Default: 80 % of maxSize.
+    targetSize: int
+    # For sentence: splits sentences longer than maxSize at words. Default: true.
+    fallbackToWords: bool
+    # For sentence: splits words longer than maxSize at characters. Default: true.
+    fallbackToCharacters: bool
+
+
+class ChunkingHeader(TypedDict, total=False):
+    """ChunkingHeader selects headers whose text is stored in metadata."""
+    # "##" for Markdown, "h2" for HTML.
+    marker: str
+    # The metadata key.
+    key: str
+
+
+class ChunkingSection(TypedDict, total=False):
+    """ChunkingSection selects HTML elements whose title is stored in metadata."""
+    # A selector, such as "section" or ".part".
+    path: str
+    # The metadata key of the title.
+    key: str
+
+
+class Chunk(TypedDict, total=False):
+    """Chunk is a piece of a document."""
+    # Empty in the response of ChunkText.
+    chunkId: str
+    documentId: str
+    # Number of the chunk in its document, from 0.
+    ordinal: int
+    text: str
+    metadata: dict[str, Any]
+    # Byte range of the chunk in the source, end exclusive. For formats that are converted
+    # to text first, such as HTML and PDF, the range is in that text, and metadata.position
+    # holds the position in the file.
+    startByte: int
+    endByte: int
+    # Set by the strategies token and semantic-markdown; else 0.
+    tokenCount: int
+
+
+class ChunkTextRequest(TypedDict, total=False):
+    """The message ChunkTextRequest."""
+    # The text to split.
+    text: str
+    # The text to split, as bytes in UTF-8.
+    content: str
+    # Chooses the default strategy, e.g. text/markdown.
+    contentType: str
+    # Copied into each chunk's metadata.
+    metadata: dict[str, Any]
+    chunking: Chunking
+    # Makes the call a preview: the result has the chunks that UploadDocument would store.
+    # The content may then be of any format that can be uploaded.
+    upload: UploadPreview
+    # Metadata to extract from the chunks, as in UploadDocument, with at most 500 calls of a
+    # language model. A preview extracts only what is named here, not what its index names.
+    extract: dict[str, Any]
+
+
+class UploadPreview(TypedDict, total=False):
+    """UploadPreview says which upload ChunkText previews."""
+    # The index whose chunking settings apply unless the request has its own. If empty, the
+    # defaults of uploads apply.
+    indexName: str
+    # The uri of the document. Its extension helps to detect the format.
+    uri: str
+
+
+class ChunkTextResponse(TypedDict, total=False):
+    """The message ChunkTextResponse."""
+    # In the order of their start.
+    chunks: list[Chunk]
+    # Cost and failures of the extraction; absent without one.
+    extraction: Extraction
+
+
+class Extraction(TypedDict, total=False):
+    """Extraction reports the model calls that extracted metadata from a document's chunks;
+    those of a job over all its attempts.
+    """
+    # Calls of language models, and their tokens.
+    calls: int
+    inputTokens: int
+    outputTokens: int
+    # Fields that could not be extracted in the last attempt. Their chunks do not have them.
+    failed: int
+    # The first 20 failures.
+    failures: list[ExtractionFailure]
+
+
+class ExtractionFailure(TypedDict, total=False):
+    """ExtractionFailure is a field that could not be extracted from a chunk."""
+    # Number of the chunk in its document, from 0.
+    ordinal: int
+    # title, summary, questions, keywords or schema.
+    field: str
+    # Why the field was not extracted.
+    reason: str
+
+
+ContextKey = TypedDict(
+    "ContextKey",
+    {
+        # 1 to 64 letters, digits and underscores, beginning with a letter. Reserved, in any case:
+        # the known keys, and arguments, claims, context, key, ragd, secrets, server, subject, tenant.
+        "name": "str",
+        # At most 1000 bytes.
+        "description": "str",
+        # JSON Schema (2020-12) of the values, at most 8 KiB. Default: any value. A claim or an
+        # attribute that does not match it is missing; a header or a value of a caller that does not
+        # is an error.
+        "schema": "dict[str, Any]",
+        # The value where the source has none, at most 4 KiB of JSON; for the source constant the
+        # value. Must match the schema. Not returned for a secret.
+        "default": "Any",
+        # Mask the value in explanations. Filters cannot refer to the key.
+        "secret": "bool",
+        # Where values come from: caller (default), header, claim, attribute or constant. Callers can
+        # set only the first, in Ragd-Context, in _meta and in the context of CallTool.
+        "source": "str",
+        # Required for header, claim and attribute: the name of the header, or the path of the claim
+        # or of the API key's attribute, with dots, such as department or realm_access.roles.
+        "from": "str",
+        "createTime": "str",
+        "updateTime": "str",
+    },
+    total=False,
+)
+
+
+class DeclareContextKeyRequest(TypedDict, total=False):
+    """The message DeclareContextKeyRequest."""
+    # Required. Times are ignored.
+    key: ContextKey
+
+
+class DeclareContextKeyResponse(TypedDict, total=False):
+    """The message DeclareContextKeyResponse."""
+    key: ContextKey
+
+
+class GetContextKeyRequest(TypedDict, total=False):
+    """The message GetContextKeyRequest."""
+    # Required.
+    name: str
+
+
+class GetContextKeyResponse(TypedDict, total=False):
+    """The message GetContextKeyResponse."""
+    key: ContextKey
+
+
+class ListContextKeysRequest(TypedDict, total=False):
+    """The message ListContextKeysRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListContextKeysResponse(TypedDict, total=False):
+    """The message ListContextKeysResponse."""
+    keys: list[ContextKey]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class DeleteContextKeyRequest(TypedDict, total=False):
+    """The message DeleteContextKeyRequest."""
+    # Required.
+    name: str
+
+
+class DeleteContextKeyResponse(TypedDict, total=False):
+    """The message DeleteContextKeyResponse."""
+
+
+class Document(TypedDict, total=False):
+    """Document is one uploaded file or text."""
+    documentId: str
+    indexName: str
+    # Unique in its namespace. Derived from the document's id when none was given.
+    uri: str
+    title: str
+    contentType: str
+    metadata: dict[str, Any]
+    # SHA-256 of the bytes and the settings they were processed with, in hex.
+    contentHash: str
+    # From 1; incremented by each upload of other content to this uri, and when its job is
+    # cancelled or retried.
+    version: int
+    # pending, processing, ready, failed, needs_ocr or deleting. needs_ocr: the document consists of
+    # scanned pages, and the service does not recognize characters, or found none.
+    status: str
+    # Why the last version failed; an earlier version may still be searchable.
+    error: str
+    # Number of stored chunks.
+    chunkCount: int
+    # Size of the uploaded content in bytes.
+    byteSize: int
+    createTime: str
+    updateTime: str
+    # The fingerprint that was uploaded with it.
+    fingerprint: str
+    # The namespace of the index that holds it.
+    namespace: str
+    # SHA-256 of the uploaded bytes, in hex.
+    contentSha256: str
+    # Size in bytes and media type of the text that ReadDocument returns; 0 and empty while there
+    # is none.
+    textByteSize: int
+    textContentType: str
+
+
+class Job(TypedDict, total=False):
+    """Job is asynchronous work."""
+    jobId: str
+    # ingest, build, reembed, graph, evaluate or draft.
+    kind: str
+    # queued, running, succeeded, failed or cancelled.
+    status: str
+    # How much of the work is done.
+    progress: JobProgress
+    # Attempts so far.
+    attempts: int
+    # Why the last attempt failed.
+    error: str
+    indexName: str
+    # Empty for jobs on a whole index.
+    documentId: str
+    createTime: str
+    updateTime: str
+    # Cost of extraction; absent if nothing was to be extracted.
+    extraction: Extraction
+
+
+class JobProgress(TypedDict, total=False):
+    """JobProgress is the progress of a job: done of total units."""
+    # Units that are done.
+    done: int
+    # Units in all; 0 until it is known.
+    total: int
+    # What is counted: chunks, vectors or documents.
+    unit: str
+
+
+class UploadDocumentRequest(TypedDict, total=False):
+    """The message UploadDocumentRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # At most 2048 bytes. Default: derived from the document's id.
+    uri: str
+    # At most 1024 bytes. Default: the title found in the document.
+    title: str
+    # Media type. Default: detected from the bytes and the uri's file name. Bytes that
+    # identify their type, such as those of a PDF file, override it.
+    contentType: str
+    # The content as text.
+    text: str
+    # The content as bytes: files that are not text, such as PDF.
+    content: str
+    # At most 64 KiB of JSON; copied into every chunk's metadata.
+    metadata: dict[str, Any]
+    # Default: the index's.
+    chunking: Chunking
+    # A value that changes with the content, such as a hash, a revision or an ETag, at most
+    # 128 bytes. It is stored for SyncSource and FindUnchanged and has no other effect.
+    fingerprint: str
+    # Metadata to extract from the chunks by a language model: model, and title, summary,
+    # questions, keywords and schema, each true or an object with options. Default: that of the
+    # index; an empty object extracts nothing.
+    # See docs/reference/extraction.md.
+    extract: dict[str, Any]
+    # Namespace of the index that the document belongs to, at most 255 bytes. A query
+    # searches one namespace, and the same uri in two namespaces is two documents. Default:
+    # "default".
+    namespace: str
+
+
+class UploadDocumentResponse(TypedDict, total=False):
+    """The message UploadDocumentResponse."""
+    # The document as stored.
+    document: Document
+    job: Job
+
+
+class UploadDocumentsRequest(TypedDict, total=False):
+    """The message UploadDocumentsRequest."""
+    # Begins a document, with all of its content if that is small. The size limit of a
+    # message does not apply to its sum: a document of a stream has at most 256 MiB, and
+    # at most 64 MiB of text.
+    document: UploadDocumentRequest
+    # Continues the content of the document begun last.
+    content: str
+
+
+class UploadDocumentsResponse(TypedDict, total=False):
+    """The message UploadDocumentsResponse."""
+    # One for each document of the stream, in its order; at most 10,000.
+    results: list[UploadResult]
+
+
+class UploadResult(TypedDict, total=False):
+    """UploadResult reports on one document of a stream."""
+    # As sent, or derived from the document's id.
+    uri: str
+    documentId: str
+    # The same document was stored before; job is the job of that upload.
+    unchanged: bool
+    job: Job
+    # Why the document was not stored; all fields but uri are then empty.
+    error: UploadError
+
+
+class UploadError(TypedDict, total=False):
+    """UploadError is the error that UploadDocument would have returned."""
+    # The Connect code: invalid_argument, resource_exhausted, ...
+    code: str
+    # What is wrong and what to do.
+    message: str
+    # The invalid field, if the error is about one.
+    field: str
+    # Seconds to wait before sending the document again; 0 if that does not help.
+    retryDelaySeconds: float
+
+
+class GetDocumentRequest(TypedDict, total=False):
+    """The message GetDocumentRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Exactly one of document_id and uri.
+    documentId: str
+    # Required unless documentId is given.
+    uri: str
+    # Namespace of the uri. Default: "default".
+    namespace: str
+
+
+class DownloadDocumentRequest(TypedDict, total=False):
+    """The message DownloadDocumentRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Exactly one of document_id and uri.
+    documentId: str
+    # Required unless documentId is given.
+    uri: str
+    # Namespace of the uri. Default: "default".
+    namespace: str
+    # Sends the content from this byte on.
+    startByte: int
+    # Sends the content before this byte. Default: to the end.
+    endByte: int
+
+
+class DownloadDocumentResponse(TypedDict, total=False):
+    """The message DownloadDocumentResponse."""
+    # The first message: what is known of the document.
+    document: Document
+    # The next bytes of the content, at most 1 MiB.
+    content: str
+
+
+class ReadDocumentRequest(TypedDict, total=False):
+    """The message ReadDocumentRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Exactly one of document_id and uri.
+    documentId: str
+    # Required unless documentId is given.
+    uri: str
+    # Namespace of the uri. Default: "default".
+    namespace: str
+    # Returns the text from this byte on, or from the start of the character that it is in.
+    startByte: int
+    # Returns the text before this byte, or to the end of the character that it is in. At most
+    # 4 MiB after start_byte. Default: 1 MiB after it, or the end of the text.
+    endByte: int
+
+
+class ReadDocumentResponse(TypedDict, total=False):
+    """The message ReadDocumentResponse."""
+    # The document that the text was read from.
+    document: Document
+    # Media type of the text, such as text/markdown.
+    contentType: str
+    text: str
+    # The range of the text that this is.
+    startByte: int
+    endByte: int
+    # Size of the whole text in bytes.
+    byteSize: int
+
+
+class ListDocumentsRequest(TypedDict, total=False):
+    """The message ListDocumentsRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Filter over the documents' metadata.
+    filter: dict[str, Any]
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+    # Lists only this namespace. Default: all.
+    namespace: str
+    # Lists only documents in this state. Default: all.
+    status: str
+    # Lists only documents whose uri or title contains this text, in any case. At most 256 bytes.
+    search: str
+    # What the list is sorted by: createTime (default), updateTime, uri, title (in any case, the uri
+    # where there is none), contentType, status, byteSize or chunkCount, and then by the id. Followed by
+    # " desc" for the other direction, such as "byteSize desc".
+    orderBy: str
+
+
+class ListDocumentsResponse(TypedDict, total=False):
+    """The message ListDocumentsResponse."""
+    documents: list[Document]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class DeleteDocumentRequest(TypedDict, total=False):
+    """The message DeleteDocumentRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Exactly one of document_id and uri.
+    documentId: str
+    # Required unless documentId is given.
+    uri: str
+    # Namespace of the uri. Default: "default".
+    namespace: str
+
+
+class DeleteDocumentResponse(TypedDict, total=False):
+    """The message DeleteDocumentResponse."""
+
+
+class DeleteDocumentsRequest(TypedDict, total=False):
+    """DeleteDocumentsRequest has exactly one of filter, document_ids and uris, or namespace
+    alone, which deletes the whole namespace.
+    """
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # An empty filter is an error; to delete all documents, call TruncateIndex.
+    filter: dict[str, Any]
+    # At most 10,000. Unknown ones are ignored.
+    documentIds: list[str]
+    # At most 10,000. Unknown ones are ignored.
+    uris: list[str]
+    # With uris: their namespace, default "default". Else: deletes only documents of this
+    # namespace; default all.
+    namespace: str
+    # Reports what would be deleted, and deletes nothing.
+    dryRun: bool
+
+
+class DeleteDocumentsResponse(TypedDict, total=False):
+    """The message DeleteDocumentsResponse."""
+    # Number of deleted documents; of a dry run, of those that would be deleted.
+    deletedCount: int
+    # The first 1,000 of them.
+    documents: list[DeletedDocument]
+
+
+class DeletedDocument(TypedDict, total=False):
+    """DeletedDocument identifies a deleted document."""
+    documentId: str
+    namespace: str
+    uri: str
+
+
+class SyncSourceRequest(TypedDict, total=False):
+    """The message SyncSourceRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Selects the source's documents: those whose uris begin with this string, such as
+    # "handbook/". The comparison is by character: "handbook" also selects
+    # "handbook-old/a".
+    uriPrefix: str
+    # Instead of uri_prefix: the source is the whole index.
+    wholeIndex: bool
+    # All documents of the source, each once; at most 200,000.
+    documents: list[SourceDocument]
+    # Reports what would be deleted, and deletes nothing.
+    dryRun: bool
+    # Allows an empty list of documents, which deletes all documents of the source. Without
+    # it an empty list is an error, because it most likely comes from a failed listing.
+    allowEmpty: bool
+    # Namespace of the source's documents; others are not touched. Default: "default".
+    namespace: str
+
+
+class SourceDocument(TypedDict, total=False):
+    """SourceDocument identifies a document of the source and its content."""
+    # Required.
+    uri: str
+    # As in UploadDocumentRequest. A document without one counts as changed.
+    fingerprint: str
+
+
+class SyncSourceResponse(TypedDict, total=False):
+    """The message SyncSourceResponse."""
+    # Upload these: the index does not have them.
+    newUris: list[str]
+    # Upload these: their fingerprint differs from the stored one, or they have failed.
+    changedUris: list[str]
+    # Documents that are the same in the index.
+    unchangedCount: int
+    # Deleted, or of a dry run to be deleted; the first 100,000.
+    goneUris: list[str]
+    # Documents that the source no longer has.
+    goneCount: int
+
+
+class FindUnchangedRequest(TypedDict, total=False):
+    """The message FindUnchangedRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Namespace of the documents. Default: "default".
+    namespace: str
+    # As the upload of these documents would have it. Default: the index's.
+    chunking: Chunking
+    # At most 10,000.
+    documents: list[SourceDocument]
+
+
+class FindUnchangedResponse(TypedDict, total=False):
+    """The message FindUnchangedResponse."""
+    # Positions in the list of documents, from 0, ascending.
+    unchanged: list[int]
+
+
+class ListChunksRequest(TypedDict, total=False):
+    """The message ListChunksRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    documentId: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListChunksResponse(TypedDict, total=False):
+    """The message ListChunksResponse."""
+    chunks: list[Chunk]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class GetJobRequest(TypedDict, total=False):
+    """The message GetJobRequest."""
+    # Required.
+    jobId: str
+
+
+class ListJobsRequest(TypedDict, total=False):
+    """The message ListJobsRequest."""
+    # Lists only jobs with this status.
+    status: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListJobsResponse(TypedDict, total=False):
+    """The message ListJobsResponse."""
+    jobs: list[Job]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class WatchJobRequest(TypedDict, total=False):
+    """The message WatchJobRequest."""
+    # Required.
+    jobId: str
+
+
+class CancelJobRequest(TypedDict, total=False):
+    """The message CancelJobRequest."""
+    # Required.
+    jobId: str
+
+
+class RetryJobRequest(TypedDict, total=False):
+    """The message RetryJobRequest."""
+    # Required.
+    jobId: str
+
+
+class Endpoint(TypedDict, total=False):
+    """Endpoint is an address at which models are served. Keys and values of headers are never
+    returned.
+    """
+    endpointName: str
+    # openai-compatible, cohere, voyage, jina, tei, ollama or gemini.
+    kind: str
+    # Empty for endpoints of the operator.
+    baseUrl: str
+    # Whether there is a key.
+    hasApiKey: bool
+    # Names of the headers that are sent with each request.
+    headerNames: list[str]
+    maxConcurrentCalls: int
+    # 0 for no bound.
+    requestsPerSecond: float
+    timeoutMs: int
+    models: list[EndpointModel]
+    createTime: str
+    updateTime: str
+    # Whether the endpoint is the operator's, for all tenants.
+    operator: bool
+
+
+class EndpointModel(TypedDict, total=False):
+    """EndpointModel is a model that an endpoint allows, and what is known of it. Embedding
+    models that are well known need only their name.
+    """
+    # Its name at the endpoint. * stands for any characters.
+    model: str
+    # Values in a vector. 0: as published, else the endpoint is asked.
+    dimension: int
+    # The longest text that the model reads, in its tokens. 0: as published.
+    maxTokens: int
+    # Whether the first values of a vector are a vector of a smaller dimension, so that an
+    # index may have fewer values.
+    matryoshka: bool
+    # Put before the text of documents and of questions, for models that were trained so and
+    # kinds of endpoints that do not do it themselves. Default: as published.
+    documentPrefix: str
+    questionPrefix: str
+
+
+class EndpointModels(TypedDict, total=False):
+    """EndpointModels is a list of models."""
+    models: list[EndpointModel]
+
+
+class EndpointHeaders(TypedDict, total=False):
+    """EndpointHeaders are headers that are sent with each request."""
+    # At most 16. Values are encrypted like keys.
+    headers: dict[str, str]
+
+
+class CreateEndpointRequest(TypedDict, total=False):
+    """The message CreateEndpointRequest."""
+    # Required. 1 to 63 lower case letters, digits and -; not builtin, local or the name of an
+    # endpoint of the operator.
+    endpointName: str
+    # Required: openai-compatible, cohere, voyage, jina, tei, ollama or gemini.
+    kind: str
+    # http or https. Required for tei and ollama; default: the provider's. It must not lead
+    # into the operator's network.
+    baseUrl: str
+    # At most 8 KiB. Stored encrypted, never returned.
+    apiKey: str
+    headers: EndpointHeaders
+    # Calls at once on each instance of the service, for each use of the endpoint: 1 to 64.
+    # Default: 8.
+    maxConcurrentCalls: int
+    # Requests a second on each instance of the service, at most 1000. Default: no bound.
+    requestsPerSecond: float
+    # Of one request: 100 to 300000. Default: 30000.
+    timeoutMs: int
+    # Models that may be used, at most 100. Default: all.
+    models: list[EndpointModel]
+
+
+class GetEndpointRequest(TypedDict, total=False):
+    """The message GetEndpointRequest."""
+    # Required.
+    endpointName: str
+
+
+class ListEndpointsRequest(TypedDict, total=False):
+    """The message ListEndpointsRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListEndpointsResponse(TypedDict, total=False):
+    """The message ListEndpointsResponse."""
+    # The tenant's own.
+    endpoints: list[Endpoint]
+    # Empty on the last page.
+    nextPageToken: str
+    # Those of the operator, on the first page.
+    operatorEndpoints: list[Endpoint]
+
+
+class UpdateEndpointRequest(TypedDict, total=False):
+    """The message UpdateEndpointRequest."""
+    # Required.
+    endpointName: str
+    baseUrl: str
+    # An empty key removes it.
+    apiKey: str
+    # Replaces all headers.
+    headers: EndpointHeaders
+    maxConcurrentCalls: int
+    requestsPerSecond: float
+    timeoutMs: int
+    # Replaces all models.
+    models: EndpointModels
+
+
+class DeleteEndpointRequest(TypedDict, total=False):
+    """The message DeleteEndpointRequest."""
+    # Required.
+    endpointName: str
+
+
+class DeleteEndpointResponse(TypedDict, total=False):
+    """The message DeleteEndpointResponse."""
+
+
+class TestEndpointRequest(TypedDict, total=False):
+    """The message TestEndpointRequest."""
+    # Required.
+    endpointName: str
+    # The model to use. Default: only list the models.
+    model: str
+    # What to use the model for: embed, chat or rerank. Default: embed.
+    use: str
+
+
+class TestEndpointResponse(TypedDict, total=False):
+    """The message TestEndpointResponse."""
+    # The models that the endpoint has, at most 1000, if no model was given.
+    models: list[str]
+    # Of the vector that the model made, if it was used to embed.
+    dimension: int
+    # How long the call took.
+    tookMs: int
+
+
+class VectorQueryRequest(TypedDict, total=False):
+    """The message VectorQueryRequest."""
+    # The question. Required unless queryVector is given; keyword and hybrid search and a
+    # reranker always need it.
+    queryText: str
+    # A ready-made embedding of the index's dimension.
+    queryVector: list[float]
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Selects the block of databaseConfig: ragd or pgvector (default), pinecone or chroma, in
+    # any case. A name of the tenant's own (Tenant.settings, or vectorStoreName in the settings of
+    # a tool) selects the only block that is given, else that of pgvector. It has no other effect.
+    vectorStoreName: str
+    # Number of sources to return, 1 to 1000; default 10.
+    topK: int
+    # A filter over the chunks' metadata, see docs/reference/filters.md.
+    filter: Any
+    # vector, keyword or hybrid. Default: hybrid if queryText is given and the index has an
+    # embedding model, else vector.
+    searchMode: str
+    # Returns embeddings, which are large. Default: false.
+    includeVectors: bool
+    # Default true.
+    includeSources: bool
+    # Adds timings and the plan of the search.
+    explain: bool
+    # Options as other vector stores name them.
+    databaseConfig: DatabaseConfig
+    # Chunks of the same document to add before and after each source, 0 to 10. Sources
+    # whose ranges then touch are merged, so there may be fewer than topK.
+    neighbours: int
+    # From 0 (default: relevance alone) to 1 (sources as different from each other as
+    # possible), by maximal marginal relevance.
+    diversity: float
+    # How hybrid mode combines vector and keyword search.
+    hybrid: Hybrid
+    # The namespace to search. Default: "default", which holds documents and vectors stored
+    # without one.
+    namespace: str
+    # Most sources from one document. 0 (default): no limit.
+    maxPerDocument: int
+    # Second-stage scoring of the results; needs queryText. Default: none.
+    reranker: Reranker
+    # Adds to the sources their passage that matches queryText best, and which of their
+    # words match it. Of the texts, up to 1 MiB are examined, those of the best sources.
+    highlight: bool
+    # Returns only sources that score more than this in the search, before reranking. Takes
+    # the place of databaseConfig.pgvector.minScore. See Source.score.
+    minScore: float
+    # Returns only sources whose similarity is greater than this, in every mode. In keyword
+    # mode the question is then embedded, too.
+    minSimilarity: float
+
+
+class Hybrid(TypedDict, total=False):
+    """Hybrid sets how the scores of vector and keyword search are combined."""
+    # weighted (default): the weighted mean of both scores as log-odds; rrf: reciprocal rank
+    # fusion, which uses ranks only, so that scores of different questions are not comparable.
+    fusion: str
+    # Only the ratio of the weights matters. Default: 0.4 to 0.6; rrf: equal. For the
+    # builtin model, whose embeddings say less than shared terms, the vector score only breaks
+    # ties.
+    vectorWeight: float
+    keywordWeight: float
+
+
+class DatabaseConfig(TypedDict, total=False):
+    """DatabaseConfig has a block for each store. Only the block that vectorStoreName selects
+    applies; a warning names the others.
+    """
+    pgvector: PgVectorConfig
+    pinecone: PineconeConfig
+    chroma: ChromaConfig
+
+
+class PgVectorConfig(TypedDict, total=False):
+    """The message PgVectorConfig."""
+    # As minScore of the request.
+    minScore: float
+    # Search width of an HNSW index, 1 to 1000. Default: the width that finds 96 % of the
+    # nearest vectors, measured when the index was built.
+    ef: int
+    # Number of lists that an IVFFlat search reads. Default: as for ef.
+    probes: int
+
+
+class PineconeConfig(TypedDict, total=False):
+    """The message PineconeConfig."""
+    namespace: str
+    # As sparseVector of VectorService.Query, in vector mode, which is then the default.
+    sparseVector: SparseVector
+
+
+class SparseVector(TypedDict, total=False):
+    """SparseVector has values at indices, which count from 0, and is 0 elsewhere."""
+    indices: list[int]
+    values: list[float]
+
+
+class ChromaConfig(TypedDict, total=False):
+    """The message ChromaConfig."""
+    # A filter over metadata.
+    where: Any
+    # A condition on the text: $contains, $not_contains, $regex, $not_regex, $and,
+    # $or.
+    whereDocument: Any
+
+
+class VectorQueryResponse(TypedDict, total=False):
+    """The message VectorQueryResponse."""
+    # The texts of the sources, numbered, ready for a prompt.
+    relevantContext: str
+    # Best first; ties in the order of their ids.
+    sources: list[Source]
+    # Notices that do not prevent an answer, in English.
+    warnings: list[str]
+    explain: Explain
+
+
+class GraphRagRequest(TypedDict, total=False):
+    """The message GraphRagRequest."""
+    # The question. Required unless queryVector is given.
+    queryText: str
+    # A ready-made embedding of the index's dimension.
+    queryVector: list[float]
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Accepted for compatibility, as in VectorQuery.
+    vectorStoreName: str
+    # Number of sources to return, 1 to 1000; default 10.
+    topK: int
+    # A filter over the chunks' metadata, see docs/reference/filters.md. A walk never passes through
+    # a chunk that does not match it.
+    filter: Any
+    # The search mode that finds the seeds, as in VectorQuery.
+    searchMode: str
+    # Default false.
+    includeVectors: bool
+    # Default true.
+    includeSources: bool
+    # Adds timings, the path to each source, and the nodes and edges of the walk.
+    explain: bool
+    graphOptions: GraphOptions
+    # Second-stage scoring of the results of walk and search; needs queryText. Default:
+    # none.
+    reranker: Reranker
+    # The namespace to search; a walk does not leave it. Default: "default".
+    namespace: str
+    # As in VectorQuery.
+    highlight: bool
+    # local (default): walks from the question's seeds. global: for broad questions, such as
+    # "what is this about?": chooses topics, then the best chunks of each in turn. Topics are
+    # those of the chunks that a search finds, or the largest for a question without
+    # specific terms. Errors: those of ListTopics; INVALID_ARGUMENT together with
+    # graphOptions or without queryText.
+    scope: str
+    # A walk starts only at chunks that score more than this in the search; without one the
+    # response is empty. It does not limit the scores of the walk.
+    minScore: float
+    # Returns only sources whose similarity is greater than this.
+    minSimilarity: float
+    # With explain: most nodes that are returned, 1 to 2000; default 100.
+    explainNodes: int
+
+
+class GraphOptions(TypedDict, total=False):
+    """GraphOptions sets how the graph is walked."""
+    # If given, must equal the index's.
+    dimension: int
+    # Least cosine similarity of similar edges, -1 to 1; default 0.7. The stored graph has
+    # no pairs below 0.5.
+    threshold: float
+    # Length of a walk in chunks, 1 to 10000. Default: unlimited, or 100 over the candidate
+    # graph.
+    randomWalkSteps: int
+    # Probability of returning to the seeds at each step, above 0 and below 1. Default:
+    # 0.5, or 0.15 over the candidate graph.
+    restartProb: float
+    # 0: walks the stored graph. n, at most 1000: walks the candidate graph of the n chunks
+    # nearest to the question, whose edges join chunks more similar than threshold; the
+    # topK nearest are the seeds.
+    candidates: int
+    # mention, next, similar. Default: all. Ignored over the candidate graph.
+    edgeTypes: list[str]
+
+
+class GraphRagResponse(TypedDict, total=False):
+    """The message GraphRagResponse."""
+    # The texts of the sources, numbered, ready for a prompt.
+    relevantContext: str
+    # Best first. The score is the probability that the walk is at the chunk, 0 for a chunk
+    # that only the search found. Over the candidate graph it is the sum over the seeds of
+    # their similarity times that probability. With scope global: by topic, the best topic
+    # first, and best first within a topic.
+    sources: list[Source]
+    # Notices that do not prevent an answer, in English.
+    warnings: list[str]
+    explain: GraphExplain
+
+
+class Source(TypedDict, total=False):
+    """Source is one retrieved chunk."""
+    # Id of the chunk or vector.
+    id: str
+    # Metadata of the chunk, with its text as "text".
+    metadata: dict[str, Any]
+    # Empty unless includeVectors.
+    vector: list[float]
+    # Higher is better. Vector mode: the similarity. Keyword mode: the keywordScore. Hybrid
+    # mode: both combined, in [0,1] and independent of the other sources (except with rrf), so
+    # that a threshold suits different questions. With a reranker: its score.
+    score: float
+    # The chunk's text.
+    document: str
+    documentId: str
+    uri: str
+    title: str
+    # Number of the chunk in its document, from 0.
+    ordinal: int
+    # Byte range of the chunk in the document's text, end exclusive; for formats that are
+    # converted to text first, in that text.
+    startByte: int
+    endByte: int
+    # Set by GraphRag with explain: how the walk reached the chunk, in English.
+    path: str
+    # Components of a reranked score. Absent without a reranker and when no result could be
+    # scored, which a warning then reports.
+    details: RerankDetails
+    # Set with highlight.
+    highlight: Highlight
+    # Set by GraphRag with scope global: the title of the chunk's topic.
+    topic: str
+    # 1 - cosine distance, 1/(1 + euclidean distance), the inner product, the fraction of
+    # equal bits (hamming) or 1 - jaccard distance of the embeddings of chunk and question.
+    # Absent in keyword mode without a queryVector or minSimilarity, and for a vector of
+    # zeros.
+    similarity: float
+    # How well the terms match, in [0,1]: BM25 relative to the most that the question could
+    # reach, calibrated by the statistics of the index. Absent in vector mode, and if no term
+    # matches.
+    keywordScore: float
+
+
+class Highlight(TypedDict, total=False):
+    """Highlight tells where a source matches the question."""
+    # The sentences or lines that match best, at most 480 bytes. Without a match, the
+    # beginning.
+    passage: ByteRange
+    # The words of the source that match, in order, as the index's textLanguage compares
+    # words: with stemming.
+    matches: list[ByteRange]
+
+
+class ByteRange(TypedDict, total=False):
+    """ByteRange is a range of bytes of a source's document, end exclusive."""
+    startByte: int
+    endByte: int
+
+
+class Explain(TypedDict, total=False):
+    """Explain reports how the results were found."""
+    searchMode: str
+    # In the order of execution.
+    stages: list[Stage]
+    # exact: the query was compared with every chunk that the filter selects. approximate:
+    # the Postgres index was used. Empty in keyword mode.
+    plan: str
+    # Estimated number of chunks examined, from statistics. 0 if there are none, and for a
+    # credential with a mandatory filter, because statistics count hidden chunks.
+    candidates: int
+    # Whether the response has topK sources or all that match.
+    complete: bool
+    # Whether no better sources exist, that is, no approximation was used. With a reranker:
+    # among the candidates.
+    exact: bool
+    # Cost of reranking; absent without a reranker.
+    reranking: Reranking
+    # The search width of an approximate plan: hnsw.ef_search or ivfflat.probes. 0 for other
+    # plans.
+    searchWidth: int
+    # The effective request context in the order of names.
+    context: list[ContextValue]
+
+
+class ContextValue(TypedDict, total=False):
+    """ContextValue is an effective value of the request context."""
+    # Name of a known key, such as topK, or of a declared one.
+    name: str
+    # Absent for a secret.
+    value: Any
+    # Whether the key is declared as secret.
+    secret: bool
+    # Where the value comes from: "header Ragd-Context"; "call" for _meta of MCP and the context
+    # of CallTool; "server"; "header X", "claim X", "attribute X", "constant" or "default" for a
+    # declared key.
+    origin: str
+
+
+class GraphExplain(TypedDict, total=False):
+    """GraphExplain reports how the results were found and which part of the graph was walked."""
+    # The search mode that found the seeds.
+    searchMode: str
+    # In the order of execution.
+    stages: list[Stage]
+    # Chunks reached by the walk, best first; at most explainNodes.
+    nodes: list[GraphNode]
+    # Edges between these chunks: at most 20,000, first those of paths, then those that a
+    # step takes most often.
+    edges: list[GraphEdge]
+    # Cost of reranking; absent without a reranker.
+    reranking: Reranking
+    # With scope global: the chosen topics, best first.
+    topics: list[ChosenTopic]
+    # The effective request context in the order of names.
+    context: list[ContextValue]
+
+
+class ChosenTopic(TypedDict, total=False):
+    """ChosenTopic is a topic of which an answer has chunks."""
+    topicId: int
+    title: str
+    # Why it was chosen, in English.
+    reason: str
+    # Number of sources from it.
+    sources: int
+
+
+class GraphNode(TypedDict, total=False):
+    """GraphNode is a chunk reached by the walk."""
+    documentId: str
+    ordinal: int
+    title: str
+    # Probability that the walk is at this chunk.
+    score: float
+    # Weight as a seed; 0 if it is none.
+    seed: float
+    # Whether it is among the sources.
+    source: bool
+    # How the walk reached the chunk most often, in English, as in Source.
+    path: str
+    # Index into edges of the last edge of this path. Absent for a chunk where a walk starts,
+    # and if the chunk before it is not among the nodes.
+    reachedBy: int
+    # The topic of the chunk, as ListTopics numbers them. 0 if it is in none, before topics are
+    # found, and for a credential or request context with a filter.
+    topicId: int
+    uri: str
+    # Byte range of the chunk in the document's text, as in Source.
+    startByte: int
+    endByte: int
+
+
+GraphEdge = TypedDict(
+    "GraphEdge",
+    {
+        # Indices into nodes.
+        "from": "int",
+        # Index into nodes.
+        "to": "int",
+        # mention, next or similar.
+        "type": "str",
+        # Probability that a step from one end takes this edge.
+        "share": "float",
+        # The edge's label, such as: names "LD-101".
+        "words": "str",
+    },
+    total=False,
+)
+
+
+class ListEdgesRequest(TypedDict, total=False):
+    """The message ListEdgesRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Required.
+    documentId: str
+    # Of the chunk in its document, from 0.
+    ordinal: int
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListEdgesResponse(TypedDict, total=False):
+    """The message ListEdgesResponse."""
+    # At most 2,000 that lead away and 2,000 that lead to the chunk: those of the rarest names.
+    edges: list[ChunkEdge]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class ChunkEdge(TypedDict, total=False):
+    """ChunkEdge is an edge between the chunk of a ListEdgesRequest and another."""
+    # mention, next or similar.
+    type: str
+    # Which way a walk follows it: out (from the chunk), in (to the chunk) or both.
+    direction: str
+    # The edge's label, such as: names "LD-101".
+    words: str
+    # A step takes an edge with a probability in proportion to its weight. Without a unit.
+    weight: float
+    # The other chunk, without a score.
+    chunk: Source
+
+
+class Stage(TypedDict, total=False):
+    """Stage is one step of a query, with its duration."""
+    # embed, words (loads how common the question's terms are), plan, search, search all (a
+    # second search, because the first found too few), rerank, neighbours, highlight. Of a graph
+    # query: seeds, load, walk, rerank, assemble.
+    name: str
+    durationMs: float
+    # Number of chunks that the stage returned.
+    candidates: int
+
+
+class Reranker(TypedDict, total=False):
+    """Reranker configures second-stage scoring."""
+    # endpoint/model, such as openai/gpt-5-mini or cohere/rerank-v3.5. Empty or
+    # builtin/lexical: no provider.
+    model: str
+    weights: RerankerWeights
+    # Number of results to return. Default: 3 in Rerank, the query's topK in a query.
+    topK: int
+    # Number of candidates that a query fetches; default five times topK.
+    candidates: int
+    # lexical, cross-encoder, llm, llm-passage or llm-listwise. Default: chosen by the
+    # model's provider.
+    kind: str
+    # Divides the weights by their sum. Without it, weights that do not add up to 1 are an
+    # error.
+    normalizeWeights: bool
+    # Returns an error instead of a warning when no result could be scored.
+    required: bool
+    # Another form of weights and topK, where those are not given.
+    options: RerankerOptions
+
+
+class RerankerOptions(TypedDict, total=False):
+    """RerankerOptions are the options of a reranker in the form that other clients send."""
+    weights: RerankerWeights
+    topK: int
+
+
+class Reranking(TypedDict, total=False):
+    """Reranking reports the work and cost of second-stage scoring."""
+    kind: str
+    model: str
+    # Results to score; of these, failed could not be scored, and cached had their score in
+    # the cache.
+    candidates: int
+    failed: int
+    cached: int
+    # Calls of the model's provider, and their tokens.
+    calls: int
+    inputTokens: int
+    outputTokens: int
+    durationMs: float
+
+
+class RerankerWeights(TypedDict, total=False):
+    """RerankerWeights holds the weights of the components of a score; together 1."""
+    # Weight of the reranker's score; default 0.4.
+    semantic: float
+    # Weight of the result's original score; default 0.4.
+    vector: float
+    # Weight of the result's original rank; default 0.2.
+    position: float
+
+
+class RerankRequest(TypedDict, total=False):
+    """The message RerankRequest."""
+    # The question. Required.
+    queryText: str
+    # At most 1000, best first, each with a document or metadata.text.
+    results: list[Source]
+    # Default: lexical.
+    reranker: Reranker
+
+
+class RerankResponse(TypedDict, total=False):
+    """The message RerankResponse."""
+    # Best first; ties in the order of the request.
+    results: list[RerankedSource]
+    # Notices that do not prevent an answer, in English.
+    warnings: list[str]
+    reranking: Reranking
+
+
+class RerankedSource(TypedDict, total=False):
+    """RerankedSource is a result with its new score."""
+    result: Source
+    # The weighted sum of details, 0 to 1.
+    score: float
+    details: RerankDetails
+
+
+class RerankDetails(TypedDict, total=False):
+    """RerankDetails holds the components of a score, each before its weight."""
+    # Score of the reranker, 0 to 1.
+    semantic: float
+    # Score of the first stage, mapped to 0 to 1.
+    vector: float
+    # From 1 for the first candidate down to 1/n for the last.
+    position: float
+    # Whether semantic is an estimate, because this result could not be scored.
+    estimated: bool
+
+
+class ListTopicsRequest(TypedDict, total=False):
+    """The message ListTopicsRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # 1 to 1000; default 100.
+    pageSize: int
+    pageToken: str
+
+
+class ListTopicsResponse(TypedDict, total=False):
+    """The message ListTopicsResponse."""
+    # Largest first, each followed by its subtopics.
+    topics: list[Topic]
+    # Empty on the last page.
+    nextPageToken: str
+    # When the topics were found.
+    findTime: str
+    # A job of kind topics that is finding them again; empty if there is none.
+    jobId: str
+    # Number of chunks in no topic: in communities too small for one, or new.
+    otherChunkCount: int
+    # Modularity of the communities, below 1: how much more of the weight of edges is within
+    # communities than it would be at random. Above 0.3 there is structure.
+    modularity: float
+
+
+class Topic(TypedDict, total=False):
+    """Topic is a community of chunks, or a part of one."""
+    # Stays the same while most chunks do.
+    topicId: int
+    # The topic of a subtopic; 0 for other topics.
+    parentId: int
+    # By a language model if the index has graph.topicModel, else the best terms.
+    title: str
+    # By the language model; else empty.
+    summary: str
+    # Terms that tell the topic apart from the rest of the index, a subtopic from the rest of
+    # its topic; best first, at most 10.
+    terms: list[str]
+    # The most central chunks by PageRank within the topic, at most 5.
+    chunks: list[TopicChunk]
+    # The documents with most chunks in the topic, at most 5.
+    documents: list[TopicDocument]
+    chunkCount: int
+    documentCount: int
+    # Share of the index's chunks, 0 to 1.
+    share: float
+    namespace: str
+
+
+class TopicChunk(TypedDict, total=False):
+    """TopicChunk is a chunk that stands for a topic."""
+    documentId: str
+    ordinal: int
+    uri: str
+    title: str
+    # The beginning of the chunk's text, at most 300 characters.
+    text: str
+
+
+class TopicDocument(TypedDict, total=False):
+    """TopicDocument is a document with chunks in a topic."""
+    documentId: str
+    uri: str
+    title: str
+    # Number of its chunks in the topic.
+    chunkCount: int
+
+
+class EmbedRequest(TypedDict, total=False):
+    """The message EmbedRequest."""
+    # Default: the service's default model.
+    model: str
+    # At most 2048 texts.
+    texts: list[str]
+
+
+class EmbedResponse(TypedDict, total=False):
+    """The message EmbedResponse."""
+    embeddings: list[Embedding]
+    model: str
+    dimension: int
+
+
+class Embedding(TypedDict, total=False):
+    """The message Embedding."""
+    # As many as dimension.
+    values: list[float]
+
+
+class QuestionSet(TypedDict, total=False):
+    """QuestionSet is a named list of questions about the documents of an index."""
+    # 1 to 63 letters, digits, _ and -.
+    setName: str
+    # The index that evaluations use unless they name another one.
+    indexName: str
+    description: str
+    questionCount: int
+    # Questions that were drafted and not changed since.
+    draftedCount: int
+    # Of the last draft; empty if there was none.
+    draftJobId: str
+    createTime: str
+    updateTime: str
+
+
+class Question(TypedDict, total=False):
+    """Question is a question and what answers it: relevant, answer, both, or unanswerable must be
+    given.
+    """
+    # Required. Unique in the set, at most 255 bytes.
+    questionId: str
+    # Required. At most 32 KiB.
+    text: str
+    # The documents, or spans of documents, that answer the question; at most 1000.
+    relevant: list[Relevant]
+    # Text that answers the question, at most 8 KiB. Answers of agents are compared with it. Without
+    # relevant, a chunk is relevant if it contains it; case, accents, punctuation and white space do
+    # not count.
+    answer: str
+    # Whether no document answers the question. Such questions measure whether the scores
+    # tell them from others.
+    unanswerable: bool
+    # Whether the question was drafted. Putting a changed question without it marks the
+    # question as reviewed.
+    drafted: bool
+    # Texts that are as good as answer, at most 20 of at most 8 KiB.
+    alternativeAnswers: list[str]
+
+
+class Relevant(TypedDict, total=False):
+    """Relevant is a document or a span of one that answers a question."""
+    # Required. The uri of the document.
+    uri: str
+    # How relevant it is, above 0; larger values weigh more in nDCG. Default: 1.
+    grade: float
+    # The range of bytes of the document. Give both or none: without them the whole document
+    # is relevant. A chunk has the span if they overlap by at least half of the shorter one.
+    startByte: int
+    # The byte after the last.
+    endByte: int
+
+
+class CreateQuestionSetRequest(TypedDict, total=False):
+    """The message CreateQuestionSetRequest."""
+    # Required. 1 to 63 letters, digits, _ and -.
+    setName: str
+    # Required.
+    indexName: str
+    # At most 4 KiB.
+    description: str
+    # At most 1000; PutQuestions adds more.
+    questions: list[Question]
+
+
+class GetQuestionSetRequest(TypedDict, total=False):
+    """The message GetQuestionSetRequest."""
+    # Required.
+    setName: str
+
+
+class ListQuestionSetsRequest(TypedDict, total=False):
+    """The message ListQuestionSetsRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListQuestionSetsResponse(TypedDict, total=False):
+    """The message ListQuestionSetsResponse."""
+    questionSets: list[QuestionSet]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdateQuestionSetRequest(TypedDict, total=False):
+    """The message UpdateQuestionSetRequest."""
+    # Required.
+    setName: str
+    indexName: str
+    description: str
+
+
+class DeleteQuestionSetRequest(TypedDict, total=False):
+    """The message DeleteQuestionSetRequest."""
+    # Required.
+    setName: str
+
+
+class DeleteQuestionSetResponse(TypedDict, total=False):
+    """The message DeleteQuestionSetResponse."""
+
+
+class PutQuestionsRequest(TypedDict, total=False):
+    """The message PutQuestionsRequest."""
+    # Required.
+    setName: str
+    # Required. At most 1000.
+    questions: list[Question]
+
+
+class ListQuestionsRequest(TypedDict, total=False):
+    """The message ListQuestionsRequest."""
+    # Required.
+    setName: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+    # Only questions that were drafted, or only others.
+    drafted: bool
+
+
+class ListQuestionsResponse(TypedDict, total=False):
+    """The message ListQuestionsResponse."""
+    questions: list[Question]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class DeleteQuestionsRequest(TypedDict, total=False):
+    """The message DeleteQuestionsRequest."""
+    # Required.
+    setName: str
+    # Required. At most 1000.
+    questionIds: list[str]
+
+
+class DraftQuestionsRequest(TypedDict, total=False):
+    """The message DraftQuestionsRequest."""
+    # Required.
+    setName: str
+    # How many questions, 1 to 1000; default 50. Fewer are made if the index has fewer chunks
+    # that a question can be made from.
+    count: int
+    # Language model that writes the questions, as provider/model. Default: none; questions are
+    # then made from titles, headings and first sentences.
+    model: str
+    # The same seed selects the same chunks of the same documents. Default: 0.
+    seed: str
+    # Default: default.
+    namespace: str
+
+
+class DraftQuestionsResponse(TypedDict, total=False):
+    """The message DraftQuestionsResponse."""
+    questionSet: QuestionSet
+    job: Job
+
+
+class StartEvaluationRequest(TypedDict, total=False):
+    """The message StartEvaluationRequest."""
+    # Required.
+    setName: str
+    query: VectorQueryRequest
+    graph: GraphRagRequest
+    agent: AnswerSettings
+    # How many documents or chunks are looked at: at most 10 numbers from 1 to 1000. Default:
+    # 5 and 10. Not for an agent, nor is min_score.
+    k: list[int]
+    # Measures the precision of the sources that score more than this. It does not change the
+    # query. Default: the minScore of the query, if it has one.
+    minScore: float
+    # A note for people, at most 200 bytes.
+    label: str
+
+
+class AnswerSettings(TypedDict, total=False):
+    """AnswerSettings are the settings of an evaluation of an agent."""
+    # Required. Each question is asked on its own, without a thread.
+    agentName: str
+    # Language model that judges the answers, as endpoint/model. Default: none.
+    judgeModel: str
+    # Regular expression (RE2), at most 1 KiB, that matches the answers in which the agent says that
+    # it does not know. Default: the judge decides; without a judge, answers that cite nothing are
+    # taken for such.
+    declinePattern: str
+
+
+class Evaluation(TypedDict, total=False):
+    """Evaluation is a run of a question set."""
+    evaluationId: str
+    setName: str
+    indexName: str
+    label: str
+    query: VectorQueryRequest
+    graph: GraphRagRequest
+    agent: AnswerSettings
+    k: list[int]
+    minScore: float
+    # Questions of the set at the start, and those of them that are unanswerable (0 until the
+    # job has succeeded).
+    questionCount: int
+    unanswerableCount: int
+    # The work; absent if its record is gone.
+    job: Job
+    # Empty until the job has succeeded.
+    measures: list[Measure]
+    createTime: str
+    # What an agent and the judge have taken for all questions so far; absent for a query.
+    usage: AnswerUsage
+
+
+class AnswerUsage(TypedDict, total=False):
+    """AnswerUsage is what answers of an agent have taken."""
+    # Turns of the agent's model.
+    steps: str
+    toolCalls: str
+    inputTokens: str
+    outputTokens: str
+    # By the agent's prices, without the judge.
+    cost: float
+    removedCitations: str
+    # Calls of the judge with those that were tried again, and their tokens.
+    judgeCalls: str
+    judgeInputTokens: str
+    judgeOutputTokens: str
+
+
+class Measure(TypedDict, total=False):
+    """Measure is a number over all questions, with its 95% confidence interval: a percentile
+    bootstrap over questions with 2,000 resamples.
+    """
+    # Of a query: recall@k, ndcg@k, all@k, mrr, precision, unanswerableAuc, p50Ms or p99Ms. Of an
+    # agent: correctness, exactMatch, f1, faithfulness, citationPrecision, citationRecall,
+    # declinedAnswerable, declinedUnanswerable, failed, judgeFailed, tokens, cost, p50Ms or p99Ms. See
+    # docs/reference/evaluation.md.
+    name: str
+    value: float
+    low: float
+    high: float
+
+
+class GetEvaluationRequest(TypedDict, total=False):
+    """The message GetEvaluationRequest."""
+    # Required.
+    evaluationId: str
+
+
+class ListEvaluationsRequest(TypedDict, total=False):
+    """The message ListEvaluationsRequest."""
+    # Only evaluations of this set. Default: all.
+    setName: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListEvaluationsResponse(TypedDict, total=False):
+    """The message ListEvaluationsResponse."""
+    evaluations: list[Evaluation]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class DeleteEvaluationRequest(TypedDict, total=False):
+    """The message DeleteEvaluationRequest."""
+    # Required.
+    evaluationId: str
+
+
+class DeleteEvaluationResponse(TypedDict, total=False):
+    """The message DeleteEvaluationResponse."""
+
+
+class ListEvaluationResultsRequest(TypedDict, total=False):
+    """The message ListEvaluationResultsRequest."""
+    # Required.
+    evaluationId: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListEvaluationResultsResponse(TypedDict, total=False):
+    """The message ListEvaluationResultsResponse."""
+    results: list[QuestionResult]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class QuestionResult(TypedDict, total=False):
+    """QuestionResult is what one question of an evaluation got."""
+    questionId: str
+    text: str
+    unanswerable: bool
+    # Rank of the first relevant document or chunk; 0 if none was found.
+    firstRank: int
+    # Those that the question counts for, without intervals.
+    measures: list[Measure]
+    # Score of the best source; absent if nothing was found.
+    topScore: float
+    latencyMs: float
+    # What is relevant and was not among the first of the largest k, or is not cited by an agent, at
+    # most 20: uris, spans as uri#start-end, or "answer".
+    missing: list[str]
+    # The first sources, or the passages that an agent cites, at most 10.
+    hits: list[QuestionHit]
+    # Only of an agent.
+    answer: QuestionAnswer
+
+
+class QuestionAnswer(TypedDict, total=False):
+    """QuestionAnswer is the answer of an agent to a question of an evaluation."""
+    # At most 4 KiB of it.
+    text: str
+    # Why there is no answer; empty if there is one.
+    error: str
+    # Whether the agent said that it does not know; absent if that could not be decided.
+    declined: bool
+    usage: AgentUsage
+    # Absent if no judge was asked.
+    verdict: AnswerVerdict
+
+
+class AnswerVerdict(TypedDict, total=False):
+    """AnswerVerdict is what a judge says of an answer."""
+    # Why the judge's answer could not be used; empty if it could. The other fields are then empty.
+    error: str
+    # Whether the answer says what the reference answers say, in [0,1]; absent without them.
+    correctness: float
+    # How much of what the answer says stands in the passages that it cites, in [0,1]; absent for an
+    # answer that declines.
+    faithfulness: float
+    # The judge's reason, at most 1000 bytes of it.
+    reason: str
+
+
+class QuestionHit(TypedDict, total=False):
+    """QuestionHit is a source that a question got."""
+    uri: str
+    startByte: int
+    endByte: int
+    score: float
+    relevant: bool
+
+
+class CompareEvaluationsRequest(TypedDict, total=False):
+    """The message CompareEvaluationsRequest."""
+    # Required. The evaluation that is compared with.
+    baselineId: str
+    # Required. Positive differences mean that this one has higher values.
+    candidateId: str
+    # The measure by which questions are sorted: recall@k, ndcg@k, all@k or mrr, by default ndcg
+    # at the largest k that both have; of agents, any but p50Ms and p99Ms, by default the first of
+    # correctness, f1, citationRecall and failed that both have.
+    measure: str
+    # How many of the questions that changed most are returned, 1 to 1000; 0 means 20.
+    limit: int
+
+
+class EvaluationComparison(TypedDict, total=False):
+    """EvaluationComparison compares two evaluations over the questions that both have."""
+    # Questions compared.
+    questionCount: int
+    # Questions that only one evaluation has, or that were changed between them.
+    leftOutCount: int
+    # Without those that are not comparable: judged measures of two judges, and declined questions
+    # that were recognised in two ways.
+    differences: list[MeasureDifference]
+    # The measure by which changes are sorted.
+    measure: str
+    # The questions whose measure changed, those that changed most first.
+    changes: list[QuestionChange]
+
+
+class MeasureDifference(TypedDict, total=False):
+    """MeasureDifference is the difference of a measure between two evaluations, over the questions that
+    have it in both.
+    """
+    name: str
+    baseline: float
+    candidate: float
+    # candidate - baseline, with its 95% confidence interval: a paired percentile bootstrap
+    # over questions with 2,000 resamples.
+    difference: float
+    low: float
+    high: float
+    # Two-sided p-value of the bootstrap: how likely a difference as large is by chance.
+    pValue: float
+    # Questions for which the candidate's value is higher, lower and the same, and the
+    # two-sided p-value of the sign test on them. Absent for measures that a single question
+    # does not have.
+    signTest: SignTest
+
+
+class SignTest(TypedDict, total=False):
+    """The message SignTest."""
+    wins: int
+    losses: int
+    ties: int
+    pValue: float
+
+
+class QuestionChange(TypedDict, total=False):
+    """QuestionChange is a question whose result changed."""
+    questionId: str
+    text: str
+    baseline: float
+    candidate: float
+    # 0 if nothing relevant was found, and for agents.
+    baselineFirstRank: int
+    candidateFirstRank: int
+
+
+class Event(TypedDict, total=False):
+    """Event is something that happened to a tenant."""
+    # The same wherever the event is delivered.
+    eventId: str
+    # Such as document.ready. docs/reference/events.md lists all types.
+    type: str
+    createTime: str
+    # What happened, by type.
+    data: dict[str, Any]
+
+
+class WatchEventsRequest(TypedDict, total=False):
+    """The message WatchEventsRequest."""
+    # Types of events, such as document.ready, document.* or *. Default: all that the
+    # credential may receive.
+    types: list[str]
+    # Only events about these indexes, and events that are about no index. Default: all.
+    indexes: list[str]
+    # Of the events of tools, only those of these tools. Default: all.
+    tools: list[str]
+    # The cursor of the last message of an earlier stream: the new one continues after it.
+    cursor: str
+
+
+class WatchEventsResponse(TypedDict, total=False):
+    """The message WatchEventsResponse."""
+    # Unset in a message that only says that the stream is alive.
+    event: Event
+    # Continues the stream after this message.
+    cursor: str
+
+
+class Hook(TypedDict, total=False):
+    """Hook is an address to which events are posted."""
+    # 1 to 64 letters, digits, _ and -.
+    hookName: str
+    url: str
+    description: str
+    # Types of events, such as document.ready, document.* or *.
+    events: list[str]
+    # Of the events of tools, only those of these tools; empty for all.
+    tools: list[str]
+    # Only events about these indexes, and events that are about no index; empty for all.
+    indexes: list[str]
+    # Whether events contain arguments and results of tools, and metadata of documents.
+    includeContent: bool
+    # The most bytes of a delivery. What is larger is shortened and marked as truncated.
+    maxPayloadBytes: int
+    enabled: bool
+    # Why the service disabled the hook; empty if it did not.
+    disabledReason: str
+    # Attempts that failed since the last that succeeded.
+    failures: int
+    # When the first of these was; unset without any.
+    failingSinceTime: str
+    # When the secret before the last rotation expires; unset when it has.
+    previousSecretExpireTime: str
+    createTime: str
+    updateTime: str
+    # Headers of deliveries. A value may contain {{secrets.name}}, which is replaced by the
+    # secret of this name.
+    headers: dict[str, str]
+
+
+class CreateHookRequest(TypedDict, total=False):
+    """The message CreateHookRequest."""
+    # Required. 1 to 64 letters, digits, _ and -.
+    hookName: str
+    # Required. An http or https address. Redirects are not followed.
+    url: str
+    # Required. Types of events, such as document.ready, document.* or *. At most 50.
+    events: list[str]
+    # At most 1,000 bytes.
+    description: str
+    # Of the events of tools, only those of these tools. At most 100. Default: all.
+    tools: list[str]
+    # Only events about these indexes, and events that are about no index. At most 100.
+    # Default: all.
+    indexes: list[str]
+    # Whether events contain arguments and results of tools, and metadata of documents.
+    # Default: true.
+    includeContent: bool
+    # The most bytes of a delivery, from 1,024 to 262,144. Default: 65,536.
+    maxPayloadBytes: int
+    # Default: true.
+    enabled: bool
+    # Headers of deliveries, at most 20. A value may contain {{secrets.name}}.
+    headers: dict[str, str]
+
+
+class CreateHookResponse(TypedDict, total=False):
+    """The message CreateHookResponse."""
+    hook: Hook
+    # The secret of the signatures, which begins with whsec_. It cannot be read again.
+    secret: str
+
+
+class GetHookRequest(TypedDict, total=False):
+    """The message GetHookRequest."""
+    # Required.
+    hookName: str
+
+
+class ListHooksRequest(TypedDict, total=False):
+    """The message ListHooksRequest."""
+    # At most 1,000. Default: 100.
+    pageSize: int
+    # nextPageToken of the previous page.
+    pageToken: str
+
+
+class ListHooksResponse(TypedDict, total=False):
+    """The message ListHooksResponse."""
+    hooks: list[Hook]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class HookFilter(TypedDict, total=False):
+    """HookFilter is a list of names that may be empty."""
+    names: list[str]
+
+
+class HookHeaders(TypedDict, total=False):
+    """HookHeaders are headers, of which there may be none."""
+    headers: dict[str, str]
+
+
+class UpdateHookRequest(TypedDict, total=False):
+    """The message UpdateHookRequest."""
+    # Required.
+    hookName: str
+    url: str
+    # Empty leaves them unchanged.
+    events: list[str]
+    description: str
+    # An empty list is all tools.
+    tools: HookFilter
+    # An empty list is all indexes.
+    indexes: HookFilter
+    includeContent: bool
+    maxPayloadBytes: int
+    enabled: bool
+    # Replaces all headers.
+    headers: HookHeaders
+
+
+class DeleteHookRequest(TypedDict, total=False):
+    """The message DeleteHookRequest."""
+    # Required.
+    hookName: str
+
+
+class DeleteHookResponse(TypedDict, total=False):
+    """The message DeleteHookResponse."""
+
+
+class RotateHookSecretRequest(TypedDict, total=False):
+    """The message RotateHookSecretRequest."""
+    # Required.
+    hookName: str
+    # How long deliveries are also signed with the old secret, at most 604,800 (a week); 0
+    # ends it at once. Default: 86,400 (a day).
+    graceSeconds: int
+
+
+class RotateHookSecretResponse(TypedDict, total=False):
+    """The message RotateHookSecretResponse."""
+    hook: Hook
+    # The new secret. It cannot be read again.
+    secret: str
+
+
+class TestHookRequest(TypedDict, total=False):
+    """The message TestHookRequest."""
+    # Required.
+    hookName: str
+
+
+class Delivery(TypedDict, total=False):
+    """Delivery is an event that is or was posted to a hook."""
+    # The webhook-id of every attempt.
+    deliveryId: str
+    hookName: str
+    eventId: str
+    # Of the event.
+    type: str
+    # pending, succeeded or failed. A failed delivery is not tried again, unless it is
+    # replayed.
+    status: str
+    attempts: int
+    # The HTTP status of the last answer; 0 without an answer.
+    statusCode: int
+    # Why the last attempt failed.
+    error: str
+    # The first 1,024 bytes of the last answer.
+    response: str
+    # How long the last attempt took.
+    durationMs: int
+    createTime: str
+    # When the last attempt began; unset before the first.
+    attemptTime: str
+    # When the next attempt is due; unset if there is none.
+    nextAttemptTime: str
+    # The event, only in the answers of TestHook and ReplayDelivery.
+    event: Event
+
+
+class ListDeliveriesRequest(TypedDict, total=False):
+    """The message ListDeliveriesRequest."""
+    # Required.
+    hookName: str
+    # pending, succeeded or failed. Default: all.
+    status: str
+    # At most 1,000. Default: 100.
+    pageSize: int
+    # nextPageToken of the previous page.
+    pageToken: str
+
+
+class ListDeliveriesResponse(TypedDict, total=False):
+    """The message ListDeliveriesResponse."""
+    deliveries: list[Delivery]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class ReplayDeliveryRequest(TypedDict, total=False):
+    """The message ReplayDeliveryRequest."""
+    # Required.
+    hookName: str
+    # Required.
+    deliveryId: str
+
+
+class ReplayFailedRequest(TypedDict, total=False):
+    """The message ReplayFailedRequest."""
+    # Required.
+    hookName: str
+    # Only deliveries since then. Default: all.
+    startTime: str
+
+
+class ReplayFailedResponse(TypedDict, total=False):
+    """The message ReplayFailedResponse."""
+    # How many deliveries are tried again.
+    replayedCount: int
+
+
+class IndexConfig(TypedDict, total=False):
+    """IndexConfig selects the Postgres index over the embeddings. It is built in the
+    background once there are 2,000 embeddings and no load is in progress; until then every
+    search is exact.
+    """
+    # hnsw (default), ivfflat or flat (exact search, nothing to build).
+    type: str
+    hnsw: HnswConfig
+    ivf: IvfConfig
+
+
+class IvfConfig(TypedDict, total=False):
+    """IvfConfig holds the build parameters of an IVFFlat index."""
+    # Clusters, 1 to 32768. 0 (default): one per thousand vectors, at least 10.
+    lists: int
+
+
+class HnswConfig(TypedDict, total=False):
+    """HnswConfig holds the build parameters of an HNSW index."""
+    # Links per node, 2 to 100; default 16.
+    m: int
+    # Search width while building, 4 to 1000, at least 2*m; default 64.
+    efConstruction: int
+
+
+class Index(TypedDict, total=False):
+    """Index is a named set of documents that share embedding model and search settings."""
+    indexName: str
+    # Values of each embedding.
+    dimension: int
+    # cosine, euclidean or dotproduct; for bits hamming or jaccard.
+    metric: str
+    indexConfig: IndexConfig
+    # endpoint/model; empty for an index of ready-made vectors.
+    embeddingModel: str
+    chunking: Chunking
+    # A PostgreSQL text search configuration such as english or simple.
+    textLanguage: str
+    # Number of chunks with an embedding. For a credential with a mandatory filter this and
+    # the counts of documents cover only what it may read.
+    count: int
+    # Number of documents with status ready.
+    documentCount: int
+    # Documents that wait or are in work.
+    pendingDocumentCount: int
+    # Documents whose processing failed, or that need character recognition.
+    failedDocumentCount: int
+    # ready, or building while the Postgres index is being built.
+    status: str
+    createTime: str
+    updateTime: str
+    # vector, halfvec, bit or sparsevec.
+    vectorType: str
+    # Metadata fields with Postgres indexes of their own.
+    metadataIndexes: list[str]
+    # The settings of the graph. The counts are filled by DescribeIndex only, and not for a
+    # credential with a mandatory filter.
+    graph: Graph
+    # The new model and the job, while the index is being embedded with another model.
+    nextEmbeddingModel: str
+    # The job that changes the embedding model. Empty: none.
+    reembedJobId: str
+    # The search width of the Postgres index over the embeddings; absent until it is measured.
+    searchWidth: SearchWidth
+    # Whether embeddings of questions are recorded, without their texts, to measure the search
+    # width: up to 128 recent ones. They are deleted with the index and by DeleteAskedQuestions.
+    # true unless changed by UpdateIndex. The service may be set to record none at all.
+    recordQuestions: bool
+    # Default extraction of uploads; absent if nothing is extracted.
+    extract: dict[str, Any]
+
+
+class SearchWidth(TypedDict, total=False):
+    """SearchWidth is the measured width of searches in the Postgres index over the embeddings:
+    the smallest with which they find 96 % of the 10 nearest chunks.
+    """
+    # hnsw.ef_search or ivfflat.probes.
+    width: int
+    # Fraction of the 10 nearest chunks that searches found with this width. Less than 0.96
+    # if no width found as many.
+    recall: float
+    # Number of questions with which it was measured.
+    questions: int
+    # Whether these were asked of the index and recorded. Otherwise they were made from its
+    # chunks, which may ask for a larger width than is necessary.
+    ownQuestions: bool
+    measureTime: str
+
+
+class GraphSettings(TypedDict, total=False):
+    """GraphSettings selects the edges that an index stores between its chunks."""
+    # Stores no edges: uploads cost less, and GraphRag walks over the candidate graph
+    # alone.
+    off: bool
+    # mention, next, similar; empty (default): all.
+    edgeTypes: list[str]
+    # Least cosine similarity of chunks linked by a similar edge, 0 to 1; default 0.5.
+    threshold: float
+    # The chat model that writes titles and summaries of topics, as provider/model. Default:
+    # none; titles are then key terms.
+    topicModel: str
+
+
+class Graph(TypedDict, total=False):
+    """Graph describes the stored graph of an index."""
+    # Number of names that chunks define: titles, segments of titles, identifiers, paths,
+    # headings and terms.
+    names: int
+    # Number of names and references mentioned in chunks.
+    mentions: int
+    # Number of pairs of chunks linked by similarity of their embeddings.
+    similarities: int
+    settings: GraphSettings
+    # Number of chunks.
+    nodes: int
+    # Connected components at the last rebuild of the graph; a chunk without edges is one.
+    # 0 before the first rebuild, and for more than a million chunks.
+    components: int
+    # When the components were counted.
+    componentsTime: str
+
+
+class CreateIndexRequest(TypedDict, total=False):
+    """The message CreateIndexRequest."""
+    # 1 to 63 characters of [A-Za-z0-9_-], the first a letter or underscore.
+    indexName: str
+    # 1 to 16000. Default: that of the embedding model, if it is known.
+    dimension: int
+    # cosine (default), euclidean or dotproduct; for bits hamming (default) or
+    # jaccard.
+    metric: str
+    indexConfig: IndexConfig
+    # Default: the service's default model.
+    embeddingModel: str
+    # Default chunking of uploads to this index.
+    chunking: Chunking
+    # Default: english.
+    textLanguage: str
+    # vector (32-bit floats, indexed up to 2,000 dimensions), halfvec (16-bit
+    # floats, up to 4,000), bit (zeros and ones) or sparsevec (indexed up to 1,000
+    # values that are not 0). Default: vector, and halfvec over 2,000 dimensions.
+    vectorType: str
+    # Metadata fields that filters compare by order, or use often; each gets Postgres
+    # indexes of its own. At most 16.
+    metadataIndexes: list[str]
+    # Default: all edge types are stored.
+    graph: GraphSettings
+    # Default extraction of uploads to this index, as in UploadDocument.
+    extract: dict[str, Any]
+
+
+class UpdateIndexRequest(TypedDict, total=False):
+    """The message UpdateIndexRequest."""
+    # Required.
+    indexName: str
+    indexConfig: IndexConfig
+    # Replaces the whole list.
+    metadataIndexes: MetadataIndexes
+    # Default chunking of later uploads.
+    chunking: Chunking
+    # Replaces all graph settings; the graph is then rebuilt as by RebuildGraph.
+    graph: GraphSettings
+    # A different model starts a job that embeds all chunks again. The present embeddings
+    # serve until the job switches to the new ones atomically; documents may be added and
+    # deleted meanwhile. Errors: FAILED_PRECONDITION while the index holds ready-made
+    # vectors, or is already being embedded with another model: cancel that job first.
+    embeddingModel: str
+    # Dimension of the new embeddings. 0: the model's default.
+    dimension: int
+    # Whether to record questions; see Index. false deletes those that were recorded.
+    recordQuestions: bool
+    # Default extraction of later uploads; an empty object removes it.
+    extract: dict[str, Any]
+
+
+class MetadataIndexes(TypedDict, total=False):
+    """The message MetadataIndexes."""
+    fields: list[str]
+
+
+class BuildIndexRequest(TypedDict, total=False):
+    """The message BuildIndexRequest."""
+    # Required.
+    indexName: str
+
+
+class BuildIndexResponse(TypedDict, total=False):
+    """The message BuildIndexResponse."""
+    # For GetJob and WatchJob.
+    jobId: str
+
+
+class RebuildGraphRequest(TypedDict, total=False):
+    """The message RebuildGraphRequest."""
+    # Required.
+    indexName: str
+
+
+class RebuildGraphResponse(TypedDict, total=False):
+    """The message RebuildGraphResponse."""
+    # For GetJob and WatchJob.
+    jobId: str
+
+
+class DeleteAskedQuestionsRequest(TypedDict, total=False):
+    """The message DeleteAskedQuestionsRequest."""
+    # Required.
+    indexName: str
+
+
+class DeleteAskedQuestionsResponse(TypedDict, total=False):
+    """The message DeleteAskedQuestionsResponse."""
+    # Number of questions deleted.
+    deleted: int
+
+
+class TruncateIndexRequest(TypedDict, total=False):
+    """The message TruncateIndexRequest."""
+    # Required.
+    indexName: str
+
+
+class TruncateIndexResponse(TypedDict, total=False):
+    """The message TruncateIndexResponse."""
+
+
+class DescribeIndexRequest(TypedDict, total=False):
+    """The message DescribeIndexRequest."""
+    # Required.
+    indexName: str
+
+
+class ListIndexesRequest(TypedDict, total=False):
+    """The message ListIndexesRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListIndexesResponse(TypedDict, total=False):
+    """The message ListIndexesResponse."""
+    indexes: list[Index]
+    indexNames: list[str]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class DeleteIndexRequest(TypedDict, total=False):
+    """The message DeleteIndexRequest."""
+    # Required.
+    indexName: str
+
+
+class DeleteIndexResponse(TypedDict, total=False):
+    """The message DeleteIndexResponse."""
+
+
+class Issuer(TypedDict, total=False):
+    """Issuer is an authorization server whose tokens are JWTs. Names of claims within others are
+    paths with dots, such as realm.scopes.
+    """
+    # 1 to 63 lower case letters, digits and -.
+    issuerName: str
+    # Address of the authorization server, exactly as in the claim iss of its tokens.
+    url: str
+    # Audiences that are accepted besides the addresses of the tenant, which are /t/{tenant} and
+    # /t/{tenant}/mcp below the service's, and /t/{tenant}/mcp/{server} for one server.
+    audiences: list[str]
+    # Address of its keys. Empty: from its metadata.
+    jwksUrl: str
+    # Claim with the scopes.
+    scopeClaim: str
+    # What the names of this service's scopes begin with, such as api://ragd/.
+    scopePrefix: str
+    # The scopes that its tokens can give.
+    scopes: list[str]
+    # Claim with the mandatory filter, which every token must have then. Empty: none.
+    filterClaim: str
+    # Claim with the servers, indexes, tools and prompts that a token may use, which every token
+    # must have then. Empty: none.
+    boundsClaim: str
+    createTime: str
+    updateTime: str
+
+
+class CreateIssuerRequest(TypedDict, total=False):
+    """The message CreateIssuerRequest."""
+    # Required. 1 to 63 lower case letters, digits and -.
+    issuerName: str
+    # Required. An https address of at most 500 bytes, exactly as in the claim iss.
+    url: str
+    # At most 10. Default: only the addresses of the tenant.
+    audiences: list[str]
+    # Default: from its metadata (RFC 8414, or OpenID Connect Discovery).
+    jwksUrl: str
+    # Default: scope.
+    scopeClaim: str
+    # Default: none.
+    scopePrefix: str
+    # Of read, write and admin. Default: read and write.
+    scopes: list[str]
+    filterClaim: str
+    boundsClaim: str
+
+
+class GetIssuerRequest(TypedDict, total=False):
+    """The message GetIssuerRequest."""
+    # Required.
+    issuerName: str
+
+
+class ListIssuersRequest(TypedDict, total=False):
+    """The message ListIssuersRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListIssuersResponse(TypedDict, total=False):
+    """The message ListIssuersResponse."""
+    issuers: list[Issuer]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdateIssuerRequest(TypedDict, total=False):
+    """The message UpdateIssuerRequest."""
+    # Required.
+    issuerName: str
+    # Replaces all audiences.
+    audiences: Audiences
+    jwksUrl: str
+    scopeClaim: str
+    scopePrefix: str
+    # Replaces all scopes; an empty list leaves them.
+    scopes: list[str]
+    filterClaim: str
+    boundsClaim: str
+
+
+class Audiences(TypedDict, total=False):
+    """Audiences is a list of audiences, which may be empty."""
+    audiences: list[str]
+
+
+class DeleteIssuerRequest(TypedDict, total=False):
+    """The message DeleteIssuerRequest."""
+    # Required.
+    issuerName: str
+
+
+class DeleteIssuerResponse(TypedDict, total=False):
+    """The message DeleteIssuerResponse."""
+
+
+class Prompt(TypedDict, total=False):
+    """Prompt is a version of a prompt."""
+    promptName: str
+    # From 1; incremented by each change.
+    version: int
+    # Name of the version, such as stable. Empty for none.
+    versionName: str
+    # For people.
+    title: str
+    description: str
+    arguments: list[PromptArgument]
+    messages: list[PromptMessage]
+    # When this version was made.
+    createTime: str
+    # Versions that exist, the newest first. Only in answers of GetPrompt.
+    versions: list[int]
+
+
+class PromptArgument(TypedDict, total=False):
+    """PromptArgument is a value that a user fills in."""
+    # 1 to 64 letters, digits, _ and -. The arguments indexName, documentId, uri, firstUri,
+    # secondUri and metadataKey are completed while a user types.
+    name: str
+    title: str
+    description: str
+    required: bool
+
+
+class PromptMessage(TypedDict, total=False):
+    """PromptMessage is a message of a conversation. Its texts have placeholders such as
+    {{arguments.question}}, {{tenant}}, {{subject}} and {{server}}, with a default as in
+    {{arguments.tone ?? "friendly"}}.
+    """
+    # user or assistant. Default: user.
+    role: str
+    text: str
+    # A resource that the client may read.
+    resourceLink: PromptResource
+    # A resource whose content callers get with the message. It is read when the prompt is
+    # got, with the rights of the caller.
+    resource: PromptResource
+    image: PromptMedia
+    audio: PromptMedia
+    # Content of the resource, in the answer of GetPromptMessages. It has several parts for
+    # resources such as chunks or a document, which is its text and its metadata. Ignored in
+    # requests.
+    resourceContent: list[ResourceContent]
+
+
+class ResourceContent(TypedDict, total=False):
+    """ResourceContent is a part of the content of a resource."""
+    uri: str
+    mimeType: str
+    text: str
+    blob: str
+    # What MCP clients get in _meta, such as ragd/range: startByte, endByte and byteSize of a text,
+    # and next, the URI of what follows it.
+    meta: dict[str, Any]
+
+
+class PromptMedia(TypedDict, total=False):
+    """PromptMedia is an image or a sound."""
+    # Such as image/png.
+    mimeType: str
+    data: str
+
+
+class PromptResource(TypedDict, total=False):
+    """The message PromptResource."""
+    # URI of a resource of this service, such as
+    # ragd://indexes/docs/documents/{{arguments.documentId}}, or of a document, such as
+    # https://example.com/terms.md; or one placeholder alone.
+    uri: str
+    # Name of a link. Default: the URI.
+    name: str
+    title: str
+    description: str
+    mimeType: str
+
+
+class PromptArguments(TypedDict, total=False):
+    """The message PromptArguments."""
+    arguments: list[PromptArgument]
+
+
+class PromptMessages(TypedDict, total=False):
+    """The message PromptMessages."""
+    messages: list[PromptMessage]
+
+
+class CreatePromptRequest(TypedDict, total=False):
+    """The message CreatePromptRequest."""
+    # 1 to 64 letters, digits, _ and -; not one of a builtin prompt, nor one that begins with
+    # ragd.
+    promptName: str
+    title: str
+    description: str
+    arguments: list[PromptArgument]
+    messages: list[PromptMessage]
+    # Name of the version: 1 to 64 letters, digits, ., _ and -, the first a letter; not latest.
+    versionName: str
+
+
+class GetPromptRequest(TypedDict, total=False):
+    """The message GetPromptRequest."""
+    promptName: str
+    # Number or name of a version. Default: the latest.
+    version: str
+
+
+class ListPromptsRequest(TypedDict, total=False):
+    """The message ListPromptsRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListPromptsResponse(TypedDict, total=False):
+    """The message ListPromptsResponse."""
+    prompts: list[Prompt]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdatePromptRequest(TypedDict, total=False):
+    """The message UpdatePromptRequest."""
+    promptName: str
+    title: str
+    description: str
+    # Replace all arguments.
+    arguments: PromptArguments
+    # Replace all messages.
+    messages: PromptMessages
+    # Name of the new version, or, if nothing else changes, of the latest. A version that has the
+    # name loses it.
+    versionName: str
+
+
+class DeletePromptRequest(TypedDict, total=False):
+    """The message DeletePromptRequest."""
+    promptName: str
+    # Number or name of the one version to delete. Default: all.
+    version: str
+
+
+class DeletePromptResponse(TypedDict, total=False):
+    """The message DeletePromptResponse."""
+
+
+class GetPromptMessagesRequest(TypedDict, total=False):
+    """The message GetPromptMessagesRequest."""
+    promptName: str
+    # Number or name of a version. Default: the latest.
+    version: str
+    arguments: dict[str, str]
+
+
+class GetPromptMessagesResponse(TypedDict, total=False):
+    """The message GetPromptMessagesResponse."""
+    description: str
+    messages: list[PromptMessage]
+    version: int
+    versionName: str
+
+
+class Secret(TypedDict, total=False):
+    """Secret is a named value that cannot be read."""
+    secretName: str
+    # Hosts to which the value may be sent; empty: any. Who has the scope write may use a
+    # secret with hosts in tools that call these hosts; a tool with a secret without hosts
+    # needs the scope admin to be created or changed.
+    hosts: list[str]
+    createTime: str
+    updateTime: str
+
+
+class SecretHosts(TypedDict, total=False):
+    """SecretHosts is a list of hosts."""
+    # At most 16, such as api.example.com or api.example.com:8443; without a port the default
+    # port of the scheme is meant.
+    hosts: list[str]
+
+
+class SetSecretRequest(TypedDict, total=False):
+    """The message SetSecretRequest."""
+    # Required. 1 to 64 letters, digits, _ and -.
+    secretName: str
+    # Required unless generate is set. At most 8 KiB.
+    value: str
+    # Instead of value: store a random secret for signatures by Standard Webhooks (whsec_...).
+    generate: bool
+    # Replaces the hosts. Default: those of the existing secret; none for a new one.
+    hosts: SecretHosts
+
+
+class SetSecretResponse(TypedDict, total=False):
+    """The message SetSecretResponse."""
+    secret: Secret
+    # The value that was generated, which is returned this once.
+    generatedValue: str
+
+
+class ListSecretsRequest(TypedDict, total=False):
+    """The message ListSecretsRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListSecretsResponse(TypedDict, total=False):
+    """The message ListSecretsResponse."""
+    secrets: list[Secret]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class DeleteSecretRequest(TypedDict, total=False):
+    """The message DeleteSecretRequest."""
+    # Required.
+    secretName: str
+
+
+class DeleteSecretResponse(TypedDict, total=False):
+    """The message DeleteSecretResponse."""
+
+
+class Tenant(TypedDict, total=False):
+    """Tenant is a customer of the service."""
+    # 1 to 40 characters of [a-z0-9-], the first a letter.
+    tenantId: str
+    # Name for display, at most 200 bytes.
+    displayName: str
+    # Free-form settings of the operator; at most 16 KiB of JSON. Some keys are quotas of the
+    # tenant, whole numbers from 1 to 1,000,000 in place of the service's standard ones:
+    # maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
+    # concurrentRequests (besides streams).
+    settings: dict[str, Any]
+    createTime: str
+    updateTime: str
+
+
+class CreateTenantRequest(TypedDict, total=False):
+    """The message CreateTenantRequest."""
+    # Required. 1 to 40 lower-case letters, digits and hyphens, the first a letter.
+    tenantId: str
+    displayName: str
+    # Settings of the tenant, as in Tenant.
+    settings: dict[str, Any]
+
+
+class GetTenantRequest(TypedDict, total=False):
+    """The message GetTenantRequest."""
+    # Required.
+    tenantId: str
+
+
+class ListTenantsRequest(TypedDict, total=False):
+    """The message ListTenantsRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListTenantsResponse(TypedDict, total=False):
+    """The message ListTenantsResponse."""
+    tenants: list[Tenant]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdateTenantRequest(TypedDict, total=False):
+    """The message UpdateTenantRequest."""
+    # Required.
+    tenantId: str
+    displayName: str
+    # Replaces all settings.
+    settings: dict[str, Any]
+
+
+class SetVectorStoreNamesRequest(TypedDict, total=False):
+    """The message SetVectorStoreNamesRequest."""
+    # At most 16, each of 1 to 64 letters, digits, _, - and . They replace the present ones.
+    vectorStoreNames: list[str]
+
+
+class SetVectorStoreNamesResponse(TypedDict, total=False):
+    """The message SetVectorStoreNamesResponse."""
+    vectorStoreNames: list[str]
+
+
+class GetVectorStoreNamesRequest(TypedDict, total=False):
+    """The message GetVectorStoreNamesRequest."""
+
+
+class GetVectorStoreNamesResponse(TypedDict, total=False):
+    """The message GetVectorStoreNamesResponse."""
+    vectorStoreNames: list[str]
+
+
+class DeleteTenantRequest(TypedDict, total=False):
+    """The message DeleteTenantRequest."""
+    # Required.
+    tenantId: str
+
+
+class DeleteTenantResponse(TypedDict, total=False):
+    """The message DeleteTenantResponse."""
+
+
+class ReencryptSecretsRequest(TypedDict, total=False):
+    """The message ReencryptSecretsRequest."""
+
+
+class ReencryptSecretsResponse(TypedDict, total=False):
+    """The message ReencryptSecretsResponse."""
+    # Secrets that are encrypted with another key than before.
+    reencrypted: int
+    # What no master key opens: endpoints, secrets and hooks, as tenant/endpoints/name,
+    # tenant/secrets/name and tenant/hooks/name, whose tenants must give the keys again or rotate
+    # the hook's secret; and the service's own signing keys, as signing-keys/id, which it replaces
+    # itself.
+    lost: list[str]
+
+
+class ApiKey(TypedDict, total=False):
+    """ApiKey describes a credential. It never contains the secret."""
+    apiKeyId: str
+    tenantId: str
+    displayName: str
+    # The first characters of the secret, which identify the key in lists and logs.
+    prefix: str
+    # `read`, `write`, `admin` of the tenant, or `operator` of the service. Each
+    # includes those before it.
+    scopes: list[str]
+    # Filter that is and-ed with every read of this key, see docs/reference/filters.md.
+    mandatoryFilter: dict[str, Any]
+    createTime: str
+    expireTime: str
+    revokeTime: str
+    # What the key may use, by name. A list that is missing allows all names.
+    servers: AllowedNames
+    indexes: AllowedNames
+    tools: AllowedNames
+    prompts: AllowedNames
+    # Attributes of who uses the key.
+    attributes: dict[str, Any]
+
+
+class AllowedNames(TypedDict, total=False):
+    """AllowedNames is a list of the names that may be used; an empty list allows none. Names need
+    not exist.
+    """
+    # At most 200 names.
+    names: list[str]
+
+
+class CreateApiKeyRequest(TypedDict, total=False):
+    """The message CreateApiKeyRequest."""
+    tenantId: str
+    displayName: str
+    # Default: read and write.
+    scopes: list[str]
+    # Default: the key does not expire.
+    expireTime: str
+    # A filter that is and-ed with every read of the key. Default: none.
+    mandatoryFilter: dict[str, Any]
+    # The MCP servers, indexes, tools and prompts that the key may use. What it may not use does
+    # not exist for it. A key that is bound to tools or servers may only call tools. Default:
+    # those of the caller, which are all unless its own credential is bound.
+    servers: AllowedNames
+    indexes: AllowedNames
+    tools: AllowedNames
+    prompts: AllowedNames
+    # Attributes of who uses the key, such as a department, for templates and filters. At most
+    # 4 KiB of JSON.
+    attributes: dict[str, Any]
+
+
+class CreateApiKeyResponse(TypedDict, total=False):
+    """The message CreateApiKeyResponse."""
+    apiKey: ApiKey
+    # The key itself, which is shown only here.
+    secret: str
+
+
+class ListApiKeysRequest(TypedDict, total=False):
+    """The message ListApiKeysRequest."""
+    # Default: the caller's tenant; for an operator, the operator keys.
+    tenantId: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListApiKeysResponse(TypedDict, total=False):
+    """The message ListApiKeysResponse."""
+    apiKeys: list[ApiKey]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class RevokeApiKeyRequest(TypedDict, total=False):
+    """The message RevokeApiKeyRequest."""
+    # Required.
+    apiKeyId: str
+
+
+class RevokeApiKeyResponse(TypedDict, total=False):
+    """The message RevokeApiKeyResponse."""
+
+
+class WhoAmIRequest(TypedDict, total=False):
+    """The message WhoAmIRequest."""
+
+
+class WhoAmIResponse(TypedDict, total=False):
+    """The message WhoAmIResponse."""
+    # The id of an API key, `operator` for the operator's configured key, or the subject of an
+    # access token as `user:` or `client:` and its name, with several issuers as
+    # `user@https://id.example.com alice`.
+    subject: str
+    # The tenant whose data the call may use. Empty for an operator who named none.
+    tenantId: str
+    # All scopes that the credential has, those that others include too.
+    scopes: list[str]
+    # Whether the credential is an access token. Its client may request more scopes.
+    accessToken: bool
+    # Whether a mandatory filter hides documents from the credential.
+    filtered: bool
+    # What the credential may use, by name. A list that is missing allows all names.
+    servers: AllowedNames
+    indexes: AllowedNames
+    tools: AllowedNames
+    prompts: AllowedNames
+
+
+class Server(TypedDict, total=False):
+    """Server is an MCP server of a tenant."""
+    serverName: str
+    version: str
+    title: str
+    description: str
+    instructions: str
+    icons: list[ServerIcon]
+    websiteUrl: str
+    repository: ServerRepository
+    # Tools that the server shows, by the tenant's names; absent for all.
+    tools: AllowedNames
+    # Prompts that the server shows; absent for all.
+    prompts: AllowedNames
+    # Indexes that calls may use and see; absent for all.
+    indexes: AllowedNames
+    # Whether the server serves no resources.
+    hideResources: bool
+    # Tools that have other names or texts on this server.
+    presented: list[PresentedTool]
+    # Request context of calls that set nothing else.
+    defaultContext: dict[str, Any]
+    # Request context that callers cannot change.
+    fixedContext: dict[str, Any]
+    registryName: str
+    # Address for MCP clients.
+    url: str
+    # The document server.json of the MCP registry, for publishing. Only in GetServer.
+    registryDocument: dict[str, Any]
+    createTime: str
+    updateTime: str
+
+
+class ServerIcon(TypedDict, total=False):
+    """ServerIcon is an image that clients may show for a server."""
+    # Required. An https address of at most 255 bytes, or a data URI in base64.
+    src: str
+    # image/png, image/jpeg, image/svg+xml or image/webp.
+    mimeType: str
+    # Such as 48x48, or any. At most 8.
+    sizes: list[str]
+    # light or dark: the background for which the icon is made.
+    theme: str
+
+
+class ServerRepository(TypedDict, total=False):
+    """ServerRepository is where the source of a server is."""
+    # Required.
+    url: str
+    # Required. The hosting service, such as github.
+    source: str
+    # Id of the repository at the hosting service.
+    id: str
+    # Path of the server in the repository.
+    subfolder: str
+
+
+class PresentedTool(TypedDict, total=False):
+    """PresentedTool is how a server shows a tool. Empty fields show the tool's own."""
+    # Required. The tenant's name of the tool.
+    toolName: str
+    # Name on this server: 1 to 64 letters, digits, _ and -. The tool is not found under its
+    # other name.
+    name: str
+    # At most 200 bytes.
+    title: str
+    # At most 4 KiB.
+    description: str
+
+
+class PresentedTools(TypedDict, total=False):
+    """PresentedTools is a list of tools that have other names or texts."""
+    # At most 200.
+    tools: list[PresentedTool]
+
+
+class ServerIcons(TypedDict, total=False):
+    """ServerIcons is a list of icons."""
+    # At most 8, with 64 KiB in data URIs.
+    icons: list[ServerIcon]
+
+
+class CreateServerRequest(TypedDict, total=False):
+    """The message CreateServerRequest."""
+    # Required. 1 to 63 of a-z, 0-9, _ and -, the first and the last a letter or a digit. The
+    # server default is the one at /mcp.
+    serverName: str
+    # One version, at most 100 bytes. Default: 1.0.0.
+    version: str
+    # At most 200 bytes. Default: the name.
+    title: str
+    # For people. At most 4 KiB; the registry document has the first 100 characters.
+    description: str
+    # For models: how to use the server. At most 16 KiB. Default: those of ragd.
+    instructions: str
+    # At most 8, with 64 KiB in data URIs.
+    icons: list[ServerIcon]
+    websiteUrl: str
+    repository: ServerRepository
+    # Names of tools to show: builtin ones and the tenant's. Default: all, also later ones.
+    tools: AllowedNames
+    # Names of prompts to show. Default: all.
+    prompts: AllowedNames
+    # Names of indexes that calls may use and see. Default: all.
+    indexes: AllowedNames
+    hideResources: bool
+    # At most 200.
+    presented: list[PresentedTool]
+    # Request context of calls that set nothing else, as in the header Ragd-Context. At most
+    # 16 KiB of JSON. Its filter always holds.
+    defaultContext: dict[str, Any]
+    # Request context that callers cannot change. At most 16 KiB of JSON. Its filter holds for
+    # everything that calls read and write, as the mandatory filter of a key does.
+    fixedContext: dict[str, Any]
+    # Name in the registry document in reverse-DNS form, such as com.example/handbook.
+    # Default: of the service's host name, the tenant and the server.
+    registryName: str
+
+
+class GetServerRequest(TypedDict, total=False):
+    """The message GetServerRequest."""
+    # Required.
+    serverName: str
+
+
+class ListServersRequest(TypedDict, total=False):
+    """The message ListServersRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListServersResponse(TypedDict, total=False):
+    """The message ListServersResponse."""
+    servers: list[Server]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdateServerRequest(TypedDict, total=False):
+    """The message UpdateServerRequest."""
+    # Required.
+    serverName: str
+    version: str
+    title: str
+    description: str
+    instructions: str
+    # Replaces all icons.
+    icons: ServerIcons
+    websiteUrl: str
+    # Replaces the repository; an empty one removes it.
+    repository: ServerRepository
+    # Replaces the list. See also all_tools.
+    tools: AllowedNames
+    # Replaces the list. See also all_prompts.
+    prompts: AllowedNames
+    # Replaces the list. See also all_indexes.
+    indexes: AllowedNames
+    hideResources: bool
+    # Replaces all of them.
+    presented: PresentedTools
+    # Replaces the request context as a whole.
+    defaultContext: dict[str, Any]
+    # Replaces the request context as a whole.
+    fixedContext: dict[str, Any]
+    registryName: str
+    # Show all tools.
+    allTools: bool
+    # Show all prompts.
+    allPrompts: bool
+    # Show all indexes.
+    allIndexes: bool
+
+
+class DeleteServerRequest(TypedDict, total=False):
+    """The message DeleteServerRequest."""
+    # Required.
+    serverName: str
+
+
+class DeleteServerResponse(TypedDict, total=False):
+    """The message DeleteServerResponse."""
+
+
+class Tool(TypedDict, total=False):
+    """Tool is a tool defined by a tenant. A call combines, in order of precedence: the
+    request context, the arguments that the model may give and gave, the settings, and the
+    defaults of the kind. Filters are and-ed instead: those of the credential, the request
+    context, the settings and the model must all match.
+    """
+    # 1 to 64 letters, digits, _ and -.
+    toolName: str
+    # vector_query, graph_rag, document_chunker, http or mcp.
+    kind: str
+    # Title for people.
+    title: str
+    # Description for models: what the tool finds, and when to use it.
+    description: str
+    # Fields of the kind's request: VectorQueryRequest, GraphRagRequest or
+    # ChunkTextRequest. A query needs indexName here or among arguments, and takes enableFilter:
+    # whether the model may give a filter. A vectorStoreName is a name for the tool's store. A value
+    # may be a reference to the request context, such as {"$context": "context.depth ?? 5"}.
+    settings: dict[str, Any]
+    # Fields of the kind's request that the model may give.
+    arguments: list[str]
+    # Whether the request context may not change the settings. Its filter still applies.
+    fixed: bool
+    createTime: str
+    updateTime: str
+    # Whether it is one of the service's own tools, which have no settings.
+    builtin: bool
+    # JSON Schema of the arguments. Set by GetTool, and by ListTools for the tools that the
+    # caller may call.
+    inputSchema: dict[str, Any]
+    # JSON Schema of the structured content; absent if it is not described.
+    outputSchema: dict[str, Any]
+    annotations: ToolAnnotations
+    # Additional information for clients, which MCP lists as _meta.
+    meta: dict[str, Any]
+    # Whether a call changes what the tenant has stored, and needs the scope write.
+    writes: bool
+
+
+class ToolAnnotations(TypedDict, total=False):
+    """ToolAnnotations tell clients how a tool behaves. What is absent is not known."""
+    # The tool changes nothing.
+    readOnlyHint: bool
+    # It may delete or overwrite something.
+    destructiveHint: bool
+    # Another call with the same arguments changes nothing more.
+    idempotentHint: bool
+    # It deals with systems outside of the service.
+    openWorldHint: bool
+
+
+class CreateToolRequest(TypedDict, total=False):
+    """The message CreateToolRequest."""
+    # Required. 1 to 64 letters, digits, _ and -.
+    toolName: str
+    # Required: vector_query, graph_rag, document_chunker, http or mcp.
+    kind: str
+    # At most 200 bytes. Default: the name.
+    title: str
+    # At most 4 KiB. Default: that of the kind.
+    description: str
+    # At most 16 KiB of JSON.
+    settings: dict[str, Any]
+    # Default: queryText, topK and filter for a query, text for document_chunker.
+    arguments: list[str]
+    fixed: bool
+    # Where they differ from those of the kind. They are hints to clients: what a tool may do
+    # follows from its kind.
+    annotations: ToolAnnotations
+    # At most 8 KiB of JSON. Keys that begin with ragd/ are the service's.
+    meta: dict[str, Any]
+    # JSON Schema of an object, at most 32 KiB. Default: that of the kind.
+    outputSchema: dict[str, Any]
+
+
+class GetToolRequest(TypedDict, total=False):
+    """The message GetToolRequest."""
+    # Required.
+    toolName: str
+
+
+class ListToolsRequest(TypedDict, total=False):
+    """The message ListToolsRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+    # Lists the builtin tools too, and of all tools those that the caller may call.
+    includeBuiltin: bool
+
+
+class ListToolsResponse(TypedDict, total=False):
+    """The message ListToolsResponse."""
+    tools: list[Tool]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdateToolRequest(TypedDict, total=False):
+    """The message UpdateToolRequest."""
+    # Required.
+    toolName: str
+    title: str
+    description: str
+    # Replaces the settings as a whole.
+    settings: dict[str, Any]
+    # Replaces all arguments; an empty list leaves them.
+    arguments: list[str]
+    fixed: bool
+    # Replaces all annotations.
+    annotations: ToolAnnotations
+    # Replaces it as a whole; an empty object removes it.
+    meta: dict[str, Any]
+    # Replaces it; an empty object restores that of the kind.
+    outputSchema: dict[str, Any]
+
+
+class DeleteToolRequest(TypedDict, total=False):
+    """The message DeleteToolRequest."""
+    # Required.
+    toolName: str
+
+
+class DeleteToolResponse(TypedDict, total=False):
+    """The message DeleteToolResponse."""
+
+
+class CallToolRequest(TypedDict, total=False):
+    """The message CallToolRequest."""
+    # Required.
+    toolName: str
+    # The arguments, as the tool's input schema describes them.
+    arguments: dict[str, Any]
+    # Overrides of the request context, as in the header Ragd-Context, over which they take
+    # precedence.
+    context: dict[str, Any]
+    # Whether the caller can ask its user: if so, a call that lacks an argument may be answered
+    # with a question.
+    canAsk: bool
+    # The user's answers to the question, for the call repeated with them; an empty object if the
+    # user gave none.
+    answers: dict[str, Any]
+
+
+class CallToolStreamRequest(TypedDict, total=False):
+    """The message CallToolStreamRequest."""
+    # Required.
+    call: CallToolRequest
+
+
+class CallToolResponse(TypedDict, total=False):
+    """The message CallToolResponse."""
+    # The answer for programs, as the tool's output schema describes it.
+    structuredContent: dict[str, Any]
+    # The answer as text for a model.
+    text: str
+    # Content blocks in the JSON of MCP, of tools that answer with other content than text.
+    content: list[Any]
+    # Additional information for clients.
+    meta: dict[str, Any]
+    # Set instead of all others if the call needs an answer of the user.
+    question: ToolQuestion
+
+
+class ToolQuestion(TypedDict, total=False):
+    """ToolQuestion asks the user for arguments of a call."""
+    message: str
+    # JSON Schema of a flat object, whose properties are arguments.
+    schema: dict[str, Any]
+
+
+class CallToolEvent(TypedDict, total=False):
+    """CallToolEvent is a message of CallToolStream."""
+    progress: ToolProgress
+    # The answer; the last message.
+    response: CallToolResponse
+
+
+class ToolProgress(TypedDict, total=False):
+    """ToolProgress is how far a call has come."""
+    # Grows with each message.
+    done: float
+    # 0 if it is not known.
+    total: float
+    message: str
+
+
+class Entry(TypedDict, total=False):
+    """Entry is a vector to store."""
+    # 1 to 1024 bytes. Default: a generated id.
+    id: str
+    # One value per dimension of the index; 0 or 1 for an index of vectorType bit.
+    values: list[float]
+    metadata: dict[str, Any]
+    # The text, at most 256 KiB, with which keyword search finds the entry too. Default: the
+    # string "text" of the metadata.
+    document: str
+    # Instead of values, for an index of vectorType sparsevec. Beside values, for one of vector
+    # or halfvec with the metric cosine or dotproduct: at most 1,000 values that are not 0, at
+    # indices below 1,000,000,000.
+    sparseValues: SparseVector
+
+
+class UpsertRequest(TypedDict, total=False):
+    """The message UpsertRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # At most 10,000, in a message of at most 32 MB.
+    entries: list[Entry]
+    # Filter; entries that match are deleted first, in the same transaction.
+    deleteFilter: Any
+    # Default: "default".
+    namespace: str
+
+
+class UpsertResponse(TypedDict, total=False):
+    """The message UpsertResponse."""
+    # In the order of the entries.
+    ids: list[str]
+
+
+class QueryRequest(TypedDict, total=False):
+    """The message QueryRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # One value per dimension. Without it, the filter alone selects.
+    queryVector: list[float]
+    # 1 to 1000; default 10.
+    topK: int
+    # A filter over metadata, see docs/reference/filters.md.
+    filter: Any
+    # Default false.
+    includeVector: bool
+    # Returns only results that score more than this, in the metric's score.
+    minScore: float
+    # Default: "default".
+    namespace: str
+    databaseConfig: DatabaseConfig
+    # Adds timings and the plan of the search.
+    explain: bool
+    # Selects the block of databaseConfig, as in VectorQuery.
+    vectorStoreName: str
+    # The query vector, for an index of vectorType sparsevec. Beside queryVector, for other
+    # indexes: its inner product with the sparse values of an entry is added to the score. Such
+    # a search compares all entries of the scope.
+    sparseVector: SparseVector
+
+
+class QueryResponse(TypedDict, total=False):
+    """The message QueryResponse."""
+    # Best first; ties in the order of their ids.
+    results: list[QueryResult]
+    # Notices that do not prevent an answer, in English.
+    warnings: list[str]
+    explain: Explain
+
+
+class QueryResult(TypedDict, total=False):
+    """The message QueryResult."""
+    id: str
+    # As the score of a Source in vector mode.
+    score: float
+    metadata: dict[str, Any]
+    # Empty unless includeVector.
+    vector: list[float]
+    document: str
+
+
+class UpdateRequest(TypedDict, total=False):
+    """The message UpdateRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Exactly one of id and filter.
+    id: str
+    filter: Any
+    # The new vector, if given.
+    values: list[float]
+    # The new metadata, if given.
+    metadata: dict[str, Any]
+    # Default: "default".
+    namespace: str
+    # The new sparse values, as in Entry, if given.
+    sparseValues: SparseVector
+
+
+class UpdateResponse(TypedDict, total=False):
+    """The message UpdateResponse."""
+    updatedCount: int
+
+
+class DeleteRequest(TypedDict, total=False):
+    """The message DeleteRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # At most one of ids and filter. If namespace alone is given, all of it is deleted.
+    ids: list[str]
+    filter: Any
+    # Default, with ids or filter: "default".
+    namespace: str
+
+
+class DeleteResponse(TypedDict, total=False):
+    """The message DeleteResponse."""
+    deletedCount: int
+
+
+class Workflow(TypedDict, total=False):
+    """Workflow is a version of a workflow."""
+    workflowName: str
+    # From 1; incremented by each change.
+    version: int
+    # title, description, inputSchema, outputSchema, steps and output.
+    definition: dict[str, Any]
+    # When this version was made.
+    createTime: str
+    # Versions that exist, the newest first. Only in answers of GetWorkflow.
+    versions: list[int]
+
+
+class WorkflowRun(TypedDict, total=False):
+    """WorkflowRun is a run of a workflow."""
+    runId: str
+    workflowName: str
+    version: int
+    # queued, running, waiting, succeeded, failed or cancelled.
+    status: str
+    input: dict[str, Any]
+    # Result of a run that has succeeded.
+    output: Any
+    # Why the run has failed or was cancelled.
+    error: str
+    # Kind of the error, such as invalid, unavailable or deadline.
+    errorKind: str
+    # Who started the run.
+    subject: str
+    createTime: str
+    startTime: str
+    endTime: str
+    # Steps in the order in which they began. Only in answers of GetRun, CancelRun and ResumeRun.
+    steps: list[StepRun]
+
+
+class StepRun(TypedDict, total=False):
+    """StepRun is a step of a run that has begun."""
+    # Path of the step in the run: its id, after those of the steps that it is in, such as
+    # each[2].fetch for the third item and sub/search for a step of another workflow.
+    path: str
+    kind: str
+    # running, waiting, succeeded, failed, or cancelled for a step that had not ended when its run did.
+    status: str
+    # Calls of the step's tool.
+    attempts: int
+    # Arguments of the step's tool.
+    input: Any
+    output: Any
+    error: str
+    errorKind: str
+    startTime: str
+    endTime: str
+    # What a step that waits asks for.
+    message: str
+    # JSON Schema of the data that it waits for. Empty for any.
+    schema: dict[str, Any]
+    # When the wait ends.
+    waitUntilTime: str
+
+
+class CreateWorkflowRequest(TypedDict, total=False):
+    """The message CreateWorkflowRequest."""
+    # 1 to 60 letters, digits, _ and -.
+    workflowName: str
+    # Required. See docs/reference/workflows.md.
+    definition: dict[str, Any]
+
+
+class GetWorkflowRequest(TypedDict, total=False):
+    """The message GetWorkflowRequest."""
+    workflowName: str
+    # 0 means the latest.
+    version: int
+
+
+class ListWorkflowsRequest(TypedDict, total=False):
+    """The message ListWorkflowsRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListWorkflowsResponse(TypedDict, total=False):
+    """The message ListWorkflowsResponse."""
+    workflows: list[Workflow]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdateWorkflowRequest(TypedDict, total=False):
+    """The message UpdateWorkflowRequest."""
+    workflowName: str
+    # Replaces the whole definition.
+    definition: dict[str, Any]
+
+
+class DeleteWorkflowRequest(TypedDict, total=False):
+    """The message DeleteWorkflowRequest."""
+    workflowName: str
+    # The one version to delete. 0 means all.
+    version: int
+
+
+class DeleteWorkflowResponse(TypedDict, total=False):
+    """The message DeleteWorkflowResponse."""
+
+
+class StartWorkflowRequest(TypedDict, total=False):
+    """The message StartWorkflowRequest."""
+    workflowName: str
+    # 0 means the latest.
+    version: int
+    # Must fit the input schema.
+    input: dict[str, Any]
+
+
+class RunWorkflowRequest(TypedDict, total=False):
+    """The message RunWorkflowRequest."""
+    workflowName: str
+    # 0 means the latest.
+    version: int
+    # Must fit the input schema.
+    input: dict[str, Any]
+
+
+class WatchRunRequest(TypedDict, total=False):
+    """The message WatchRunRequest."""
+    runId: str
+
+
+class RunWorkflowEvent(TypedDict, total=False):
+    """The message RunWorkflowEvent."""
+    # The run as it is at the beginning, then, as the last message, as it has ended or waits.
+    run: WorkflowRun
+    # A step that has changed.
+    step: StepRun
+
+
+class GetRunRequest(TypedDict, total=False):
+    """The message GetRunRequest."""
+    runId: str
+
+
+class ListRunsRequest(TypedDict, total=False):
+    """The message ListRunsRequest."""
+    # Only runs of this workflow. Empty for all.
+    workflowName: str
+    # Only runs in this state. Empty for all.
+    status: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListRunsResponse(TypedDict, total=False):
+    """The message ListRunsResponse."""
+    runs: list[WorkflowRun]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class CancelRunRequest(TypedDict, total=False):
+    """The message CancelRunRequest."""
+    runId: str
+
+
+class ResumeRunRequest(TypedDict, total=False):
+    """The message ResumeRunRequest."""
+    runId: str
+    # Path of the step. Empty for the only one that waits.
+    stepPath: str
+    # Must fit the schema of the step, and becomes its output.
+    data: Any
+
+
+class AgentService:
+    """AgentService stores a tenant's agents and asks them questions. An agent is a chat model that is
+    offered chosen tools, with instructions and limits; its answers cite passages. Over MCP each agent
+    is the tool ask_NAME. Changing agents needs the scope write and a credential without a mandatory
+    filter or bounds; asking them needs the scope read. A credential that is bound to tools asks with the
+    tool ask_NAME, over MCP or with CallTool.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_agent(self, request: CreateAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Agent:
+        """CreateAgent stores a new agent. Errors: INVALID_ARGUMENT, naming the field; ALREADY_EXISTS;
+        RESOURCE_EXHAUSTED for too many agents.
+        """
+        answer = self._transport.unary("ragd.v1.AgentService/CreateAgent", request or {}, timeout=timeout, context=context)
+        return cast("Agent", answer)
+
+    def get_agent(self, request: GetAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Agent:
+        """GetAgent returns an agent. Errors: NOT_FOUND, also for one that the credential may not use."""
+        answer = self._transport.unary("ragd.v1.AgentService/GetAgent", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Agent", answer)
+
+    def list_agents(self, request: ListAgentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListAgentsResponse:
+        """ListAgents returns the agents that the credential may use, in the order of their names."""
+        answer = self._transport.unary("ragd.v1.AgentService/ListAgents", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListAgentsResponse", answer)
+
+    def update_agent(self, request: UpdateAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Agent:
+        """UpdateAgent replaces the definition of an agent. Errors: as CreateAgent, and NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.AgentService/UpdateAgent", request or {}, timeout=timeout, context=context)
+        return cast("Agent", answer)
+
+    def delete_agent(self, request: DeleteAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAgentResponse:
+        """DeleteAgent deletes an agent with its threads. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.AgentService/DeleteAgent", request or {}, timeout=timeout, context=context)
+        return cast("DeleteAgentResponse", answer)
+
+    def ask_agent(self, request: AskAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AskAgentResponse:
+        """AskAgent returns the answer of an agent. Its tools run with the rights, the mandatory filter
+        and the indexes of the caller. Errors: NOT_FOUND; INVALID_ARGUMENT for a message that is empty
+        or too long, or a malformed thread id; FAILED_PRECONDITION when the definition does not work
+        for the request, such as a condition that cannot be evaluated; RESOURCE_EXHAUSTED when the
+        steps, tokens or cost of the agent are used up, or the model is called too often;
+        DEADLINE_EXCEEDED; UNAVAILABLE when the model does not answer, or not in JSON of the output
+        schema.
+        """
+        answer = self._transport.unary("ragd.v1.AgentService/AskAgent", request or {}, timeout=timeout, context=context)
+        return cast("AskAgentResponse", answer)
+
+    def ask_agent_stream(self, request: AskAgentStreamRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[AskAgentEvent]:
+        """AskAgentStream is AskAgent with the steps, the calls of tools and the pieces of the text as they
+        happen. The last event is the answer.
+        """
+        answer = self._transport.server_stream("ragd.v1.AgentService/AskAgentStream", request or {}, timeout=timeout, context=context)
+        return cast("Iterator[AskAgentEvent]", answer)
+
+    def get_thread(self, request: GetThreadRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Thread:
+        """GetThread returns a conversation of the caller with an agent. Errors: NOT_FOUND, also for a
+        conversation of another caller.
+        """
+        answer = self._transport.unary("ragd.v1.AgentService/GetThread", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Thread", answer)
+
+    def list_threads(self, request: ListThreadsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListThreadsResponse:
+        """ListThreads returns the caller's conversations with an agent in the order of their ids, without
+        messages.
+        """
+        answer = self._transport.unary("ragd.v1.AgentService/ListThreads", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListThreadsResponse", answer)
+
+    def delete_thread(self, request: DeleteThreadRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteThreadResponse:
+        """DeleteThread deletes a conversation of the caller with an agent, if it exists."""
+        answer = self._transport.unary("ragd.v1.AgentService/DeleteThread", request or {}, timeout=timeout, context=context)
+        return cast("DeleteThreadResponse", answer)
+
+
+class AsyncAgentService:
+    """AgentService stores a tenant's agents and asks them questions. An agent is a chat model that is
+    offered chosen tools, with instructions and limits; its answers cite passages. Over MCP each agent
+    is the tool ask_NAME. Changing agents needs the scope write and a credential without a mandatory
+    filter or bounds; asking them needs the scope read. A credential that is bound to tools asks with the
+    tool ask_NAME, over MCP or with CallTool.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_agent(self, request: CreateAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Agent:
+        """CreateAgent stores a new agent. Errors: INVALID_ARGUMENT, naming the field; ALREADY_EXISTS;
+        RESOURCE_EXHAUSTED for too many agents.
+        """
+        answer = await self._transport.unary("ragd.v1.AgentService/CreateAgent", request or {}, timeout=timeout, context=context)
+        return cast("Agent", answer)
+
+    async def get_agent(self, request: GetAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Agent:
+        """GetAgent returns an agent. Errors: NOT_FOUND, also for one that the credential may not use."""
+        answer = await self._transport.unary("ragd.v1.AgentService/GetAgent", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Agent", answer)
+
+    async def list_agents(self, request: ListAgentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListAgentsResponse:
+        """ListAgents returns the agents that the credential may use, in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.AgentService/ListAgents", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListAgentsResponse", answer)
+
+    async def update_agent(self, request: UpdateAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Agent:
+        """UpdateAgent replaces the definition of an agent. Errors: as CreateAgent, and NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.AgentService/UpdateAgent", request or {}, timeout=timeout, context=context)
+        return cast("Agent", answer)
+
+    async def delete_agent(self, request: DeleteAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAgentResponse:
+        """DeleteAgent deletes an agent with its threads. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.AgentService/DeleteAgent", request or {}, timeout=timeout, context=context)
+        return cast("DeleteAgentResponse", answer)
+
+    async def ask_agent(self, request: AskAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AskAgentResponse:
+        """AskAgent returns the answer of an agent. Its tools run with the rights, the mandatory filter
+        and the indexes of the caller. Errors: NOT_FOUND; INVALID_ARGUMENT for a message that is empty
+        or too long, or a malformed thread id; FAILED_PRECONDITION when the definition does not work
+        for the request, such as a condition that cannot be evaluated; RESOURCE_EXHAUSTED when the
+        steps, tokens or cost of the agent are used up, or the model is called too often;
+        DEADLINE_EXCEEDED; UNAVAILABLE when the model does not answer, or not in JSON of the output
+        schema.
+        """
+        answer = await self._transport.unary("ragd.v1.AgentService/AskAgent", request or {}, timeout=timeout, context=context)
+        return cast("AskAgentResponse", answer)
+
+    def ask_agent_stream(self, request: AskAgentStreamRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[AskAgentEvent]:
+        """AskAgentStream is AskAgent with the steps, the calls of tools and the pieces of the text as they
+        happen. The last event is the answer.
+        """
+        answer = self._transport.server_stream("ragd.v1.AgentService/AskAgentStream", request or {}, timeout=timeout, context=context)
+        return cast("AsyncIterator[AskAgentEvent]", answer)
+
+    async def get_thread(self, request: GetThreadRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Thread:
+        """GetThread returns a conversation of the caller with an agent. Errors: NOT_FOUND, also for a
+        conversation of another caller.
+        """
+        answer = await self._transport.unary("ragd.v1.AgentService/GetThread", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Thread", answer)
+
+    async def list_threads(self, request: ListThreadsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListThreadsResponse:
+        """ListThreads returns the caller's conversations with an agent in the order of their ids, without
+        messages.
+        """
+        answer = await self._transport.unary("ragd.v1.AgentService/ListThreads", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListThreadsResponse", answer)
+
+    async def delete_thread(self, request: DeleteThreadRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteThreadResponse:
+        """DeleteThread deletes a conversation of the caller with an agent, if it exists."""
+        answer = await self._transport.unary("ragd.v1.AgentService/DeleteThread", request or {}, timeout=timeout, context=context)
+        return cast("DeleteThreadResponse", answer)
+
+
+class ChunkService:
+    """ChunkService splits texts without storing anything."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def chunk_text(self, request: ChunkTextRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ChunkTextResponse:
+        """ChunkText returns the chunks of a text, in order. The default of maxSize is 4000
+        here, as in other chunkers, and 800 for uploads, which suits retrieval. With the field
+        upload it is a preview of an upload instead. Errors: INVALID_ARGUMENT, naming the
+        invalid option or the position in the text; NOT_FOUND for an unknown index.
+        """
+        answer = self._transport.unary("ragd.v1.ChunkService/ChunkText", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ChunkTextResponse", answer)
+
+
+class AsyncChunkService:
+    """ChunkService splits texts without storing anything."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def chunk_text(self, request: ChunkTextRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ChunkTextResponse:
+        """ChunkText returns the chunks of a text, in order. The default of maxSize is 4000
+        here, as in other chunkers, and 800 for uploads, which suits retrieval. With the field
+        upload it is a preview of an upload instead. Errors: INVALID_ARGUMENT, naming the
+        invalid option or the position in the text; NOT_FOUND for an unknown index.
+        """
+        answer = await self._transport.unary("ragd.v1.ChunkService/ChunkText", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ChunkTextResponse", answer)
+
+
+class ContextService:
+    """ContextService manages the keys of the request context that a tenant declares beside the
+    known ones such as topK. Tools use a value as {{context.NAME}}, filters as
+    {"$context": "context.NAME"}. Changes need the scope admin, reads the scope read; all need a
+    credential without a mandatory filter and without bounds.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def declare_context_key(self, request: DeclareContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeclareContextKeyResponse:
+        """DeclareContextKey declares a key or replaces its declaration. Errors: INVALID_ARGUMENT;
+        RESOURCE_EXHAUSTED for too many keys.
+        """
+        answer = self._transport.unary("ragd.v1.ContextService/DeclareContextKey", request or {}, timeout=timeout, context=context)
+        return cast("DeclareContextKeyResponse", answer)
+
+    def get_context_key(self, request: GetContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetContextKeyResponse:
+        """GetContextKey returns a declared key. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.ContextService/GetContextKey", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GetContextKeyResponse", answer)
+
+    def list_context_keys(self, request: ListContextKeysRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListContextKeysResponse:
+        """ListContextKeys returns the declared keys in the order of their names."""
+        answer = self._transport.unary("ragd.v1.ContextService/ListContextKeys", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListContextKeysResponse", answer)
+
+    def delete_context_key(self, request: DeleteContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteContextKeyResponse:
+        """DeleteContextKey deletes the declaration of a key. References to it are missing from then
+        on, so that filters with them match nothing. Errors: NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.ContextService/DeleteContextKey", request or {}, timeout=timeout, context=context)
+        return cast("DeleteContextKeyResponse", answer)
+
+
+class AsyncContextService:
+    """ContextService manages the keys of the request context that a tenant declares beside the
+    known ones such as topK. Tools use a value as {{context.NAME}}, filters as
+    {"$context": "context.NAME"}. Changes need the scope admin, reads the scope read; all need a
+    credential without a mandatory filter and without bounds.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def declare_context_key(self, request: DeclareContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeclareContextKeyResponse:
+        """DeclareContextKey declares a key or replaces its declaration. Errors: INVALID_ARGUMENT;
+        RESOURCE_EXHAUSTED for too many keys.
+        """
+        answer = await self._transport.unary("ragd.v1.ContextService/DeclareContextKey", request or {}, timeout=timeout, context=context)
+        return cast("DeclareContextKeyResponse", answer)
+
+    async def get_context_key(self, request: GetContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetContextKeyResponse:
+        """GetContextKey returns a declared key. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.ContextService/GetContextKey", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GetContextKeyResponse", answer)
+
+    async def list_context_keys(self, request: ListContextKeysRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListContextKeysResponse:
+        """ListContextKeys returns the declared keys in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.ContextService/ListContextKeys", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListContextKeysResponse", answer)
+
+    async def delete_context_key(self, request: DeleteContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteContextKeyResponse:
+        """DeleteContextKey deletes the declaration of a key. References to it are missing from then
+        on, so that filters with them match nothing. Errors: NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.ContextService/DeleteContextKey", request or {}, timeout=timeout, context=context)
+        return cast("DeleteContextKeyResponse", answer)
+
+
+class DocumentService:
+    """DocumentService stores documents in an index and reports on their processing."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def upload_document(self, request: UploadDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UploadDocumentResponse:
+        """UploadDocument stores a document and starts a job that chunks and embeds it. Once it
+        has answered, the document is durable. A document with the uri of an earlier one
+        replaces it when its job succeeds; until then the earlier version stays searchable.
+        An upload of the same bytes with the same settings changes nothing and returns the
+        document with its earlier job. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/UploadDocument", request or {}, timeout=timeout, context=context)
+        return cast("UploadDocumentResponse", answer)
+
+    def upload_documents(self, requests: Iterable[UploadDocumentsRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UploadDocumentsResponse:
+        """UploadDocuments stores many documents, or large ones in several messages: for each
+        document one message that begins it, then any number of messages with the rest of its
+        content. The response has a result for each document, in the order of the stream; an
+        error in one document does not affect the others. If the stream breaks off, the
+        document in transfer is discarded; earlier ones may or may not be stored, and may be
+        sent again. Needs the scope write.
+        """
+        answer = self._transport.client_stream("ragd.v1.DocumentService/UploadDocuments", requests, timeout=timeout, context=context)
+        return cast("UploadDocumentsResponse", answer)
+
+    def get_document(self, request: GetDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Document:
+        """GetDocument returns a document by id or uri. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.DocumentService/GetDocument", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Document", answer)
+
+    def download_document(self, request: DownloadDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[DownloadDocumentResponse]:
+        """DownloadDocument sends a document and then its content as it was uploaded, in pieces.
+        A download is complete if it has byte_size bytes with the hash content_sha256. Errors:
+        NOT_FOUND; ABORTED when the content is replaced meanwhile.
+        """
+        answer = self._transport.server_stream("ragd.v1.DocumentService/DownloadDocument", request or {}, timeout=timeout, context=context)
+        return cast("Iterator[DownloadDocumentResponse]", answer)
+
+    def read_document(self, request: ReadDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReadDocumentResponse:
+        """ReadDocument returns the text that was read from a document, or a range of it: what is
+        split into chunks, whose start_byte and end_byte are positions in it. Errors: NOT_FOUND;
+        FAILED_PRECONDITION for a document that has not been read yet.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/ReadDocument", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ReadDocumentResponse", answer)
+
+    def list_documents(self, request: ListDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDocumentsResponse:
+        """ListDocuments returns an index's documents in the order of their creation."""
+        answer = self._transport.unary("ragd.v1.DocumentService/ListDocuments", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListDocumentsResponse", answer)
+
+    def delete_document(self, request: DeleteDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteDocumentResponse:
+        """DeleteDocument removes a document and its chunks, also while it is being
+        processed. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/DeleteDocument", request or {}, timeout=timeout, context=context)
+        return cast("DeleteDocumentResponse", answer)
+
+    def delete_documents(self, request: DeleteDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteDocumentsResponse:
+        """DeleteDocuments removes the documents that are named or that match a filter over
+        their metadata, with their chunks, also while they are being processed. A call that
+        broke off may be repeated. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/DeleteDocuments", request or {}, timeout=timeout, context=context)
+        return cast("DeleteDocumentsResponse", answer)
+
+    def sync_source(self, request: SyncSourceRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SyncSourceResponse:
+        """SyncSource compares the documents of a source, such as a folder or a site, with those
+        in the index. It returns which are new, changed or unchanged, for the caller to
+        upload, and deletes documents that the source no longer has. It never deletes
+        documents outside of the source's prefix or documents that changed during the call. A
+        call that broke off may be repeated. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/SyncSource", request or {}, timeout=timeout, context=context)
+        return cast("SyncSourceResponse", answer)
+
+    def find_unchanged(self, request: FindUnchangedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> FindUnchangedResponse:
+        """FindUnchanged returns which documents need no upload: the index has them under their
+        uri with the same fingerprint, ready, and split by the same settings. Asking first saves
+        sending their content. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/FindUnchanged", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("FindUnchangedResponse", answer)
+
+    def list_chunks(self, request: ListChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListChunksResponse:
+        """ListChunks returns a document's chunks in reading order."""
+        answer = self._transport.unary("ragd.v1.DocumentService/ListChunks", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListChunksResponse", answer)
+
+    def get_job(self, request: GetJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Job:
+        """GetJob returns the present state of a job. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.DocumentService/GetJob", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Job", answer)
+
+    def list_jobs(self, request: ListJobsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListJobsResponse:
+        """ListJobs returns the tenant's jobs, newest first."""
+        answer = self._transport.unary("ragd.v1.DocumentService/ListJobs", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListJobsResponse", answer)
+
+    def watch_job(self, request: WatchJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[Job]:
+        """WatchJob sends the job at once and after each change, until its status is succeeded,
+        failed or cancelled.
+        """
+        answer = self._transport.server_stream("ragd.v1.DocumentService/WatchJob", request or {}, timeout=timeout, context=context)
+        return cast("Iterator[Job]", answer)
+
+    def cancel_job(self, request: CancelJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Job:
+        """CancelJob cancels a queued or running job and returns it. A document that was being
+        processed becomes failed, and its last good version stays searchable; an index whose
+        build is cancelled keeps its present Postgres index. Errors: FAILED_PRECONDITION for
+        a job that has succeeded or failed. Cancelling a cancelled job is no error. Needs the
+        scope write.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/CancelJob", request or {}, timeout=timeout, context=context)
+        return cast("Job", answer)
+
+    def retry_job(self, request: RetryJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Job:
+        """RetryJob starts the work of a failed or cancelled job again as a new job, and returns
+        that; the old job keeps its status. Errors: FAILED_PRECONDITION when the job has not
+        ended, has succeeded, or when its document was uploaded again since. Needs the scope
+        write.
+        """
+        answer = self._transport.unary("ragd.v1.DocumentService/RetryJob", request or {}, timeout=timeout, context=context)
+        return cast("Job", answer)
+
+
+class AsyncDocumentService:
+    """DocumentService stores documents in an index and reports on their processing."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def upload_document(self, request: UploadDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UploadDocumentResponse:
+        """UploadDocument stores a document and starts a job that chunks and embeds it. Once it
+        has answered, the document is durable. A document with the uri of an earlier one
+        replaces it when its job succeeds; until then the earlier version stays searchable.
+        An upload of the same bytes with the same settings changes nothing and returns the
+        document with its earlier job. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/UploadDocument", request or {}, timeout=timeout, context=context)
+        return cast("UploadDocumentResponse", answer)
+
+    async def upload_documents(self, requests: AsyncIterable[UploadDocumentsRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UploadDocumentsResponse:
+        """UploadDocuments stores many documents, or large ones in several messages: for each
+        document one message that begins it, then any number of messages with the rest of its
+        content. The response has a result for each document, in the order of the stream; an
+        error in one document does not affect the others. If the stream breaks off, the
+        document in transfer is discarded; earlier ones may or may not be stored, and may be
+        sent again. Needs the scope write.
+        """
+        answer = await self._transport.client_stream("ragd.v1.DocumentService/UploadDocuments", requests, timeout=timeout, context=context)
+        return cast("UploadDocumentsResponse", answer)
+
+    async def get_document(self, request: GetDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Document:
+        """GetDocument returns a document by id or uri. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.DocumentService/GetDocument", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Document", answer)
+
+    def download_document(self, request: DownloadDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[DownloadDocumentResponse]:
+        """DownloadDocument sends a document and then its content as it was uploaded, in pieces.
+        A download is complete if it has byte_size bytes with the hash content_sha256. Errors:
+        NOT_FOUND; ABORTED when the content is replaced meanwhile.
+        """
+        answer = self._transport.server_stream("ragd.v1.DocumentService/DownloadDocument", request or {}, timeout=timeout, context=context)
+        return cast("AsyncIterator[DownloadDocumentResponse]", answer)
+
+    async def read_document(self, request: ReadDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReadDocumentResponse:
+        """ReadDocument returns the text that was read from a document, or a range of it: what is
+        split into chunks, whose start_byte and end_byte are positions in it. Errors: NOT_FOUND;
+        FAILED_PRECONDITION for a document that has not been read yet.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/ReadDocument", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ReadDocumentResponse", answer)
+
+    async def list_documents(self, request: ListDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDocumentsResponse:
+        """ListDocuments returns an index's documents in the order of their creation."""
+        answer = await self._transport.unary("ragd.v1.DocumentService/ListDocuments", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListDocumentsResponse", answer)
+
+    async def delete_document(self, request: DeleteDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteDocumentResponse:
+        """DeleteDocument removes a document and its chunks, also while it is being
+        processed. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/DeleteDocument", request or {}, timeout=timeout, context=context)
+        return cast("DeleteDocumentResponse", answer)
+
+    async def delete_documents(self, request: DeleteDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteDocumentsResponse:
+        """DeleteDocuments removes the documents that are named or that match a filter over
+        their metadata, with their chunks, also while they are being processed. A call that
+        broke off may be repeated. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/DeleteDocuments", request or {}, timeout=timeout, context=context)
+        return cast("DeleteDocumentsResponse", answer)
+
+    async def sync_source(self, request: SyncSourceRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SyncSourceResponse:
+        """SyncSource compares the documents of a source, such as a folder or a site, with those
+        in the index. It returns which are new, changed or unchanged, for the caller to
+        upload, and deletes documents that the source no longer has. It never deletes
+        documents outside of the source's prefix or documents that changed during the call. A
+        call that broke off may be repeated. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/SyncSource", request or {}, timeout=timeout, context=context)
+        return cast("SyncSourceResponse", answer)
+
+    async def find_unchanged(self, request: FindUnchangedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> FindUnchangedResponse:
+        """FindUnchanged returns which documents need no upload: the index has them under their
+        uri with the same fingerprint, ready, and split by the same settings. Asking first saves
+        sending their content. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/FindUnchanged", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("FindUnchangedResponse", answer)
+
+    async def list_chunks(self, request: ListChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListChunksResponse:
+        """ListChunks returns a document's chunks in reading order."""
+        answer = await self._transport.unary("ragd.v1.DocumentService/ListChunks", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListChunksResponse", answer)
+
+    async def get_job(self, request: GetJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Job:
+        """GetJob returns the present state of a job. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.DocumentService/GetJob", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Job", answer)
+
+    async def list_jobs(self, request: ListJobsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListJobsResponse:
+        """ListJobs returns the tenant's jobs, newest first."""
+        answer = await self._transport.unary("ragd.v1.DocumentService/ListJobs", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListJobsResponse", answer)
+
+    def watch_job(self, request: WatchJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[Job]:
+        """WatchJob sends the job at once and after each change, until its status is succeeded,
+        failed or cancelled.
+        """
+        answer = self._transport.server_stream("ragd.v1.DocumentService/WatchJob", request or {}, timeout=timeout, context=context)
+        return cast("AsyncIterator[Job]", answer)
+
+    async def cancel_job(self, request: CancelJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Job:
+        """CancelJob cancels a queued or running job and returns it. A document that was being
+        processed becomes failed, and its last good version stays searchable; an index whose
+        build is cancelled keeps its present Postgres index. Errors: FAILED_PRECONDITION for
+        a job that has succeeded or failed. Cancelling a cancelled job is no error. Needs the
+        scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/CancelJob", request or {}, timeout=timeout, context=context)
+        return cast("Job", answer)
+
+    async def retry_job(self, request: RetryJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Job:
+        """RetryJob starts the work of a failed or cancelled job again as a new job, and returns
+        that; the old job keeps its status. Errors: FAILED_PRECONDITION when the job has not
+        ended, has succeeded, or when its document was uploaded again since. Needs the scope
+        write.
+        """
+        answer = await self._transport.unary("ragd.v1.DocumentService/RetryJob", request or {}, timeout=timeout, context=context)
+        return cast("Job", answer)
+
+
+class EndpointService:
+    """EndpointService manages the addresses at which a tenant's own models are served. A model
+    is named endpoint/model wherever one is named: as the embeddingModel of an index, as the
+    model of a reranker, and as the model of an extraction. Endpoints of the operator are
+    listed too, but only the operator's settings change them. All calls need the scope admin
+    and a credential without a mandatory filter.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_endpoint(self, request: CreateEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Endpoint:
+        """CreateEndpoint creates an endpoint. Errors: ALREADY_EXISTS for a name in use, also by the
+        operator; INVALID_ARGUMENT; FAILED_PRECONDITION for an address in the operator's
+        network, and for a key or headers if the server has no master key to encrypt them;
+        RESOURCE_EXHAUSTED for too many endpoints.
+        """
+        answer = self._transport.unary("ragd.v1.EndpointService/CreateEndpoint", request or {}, timeout=timeout, context=context)
+        return cast("Endpoint", answer)
+
+    def get_endpoint(self, request: GetEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Endpoint:
+        """GetEndpoint returns an endpoint, without its key. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.EndpointService/GetEndpoint", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Endpoint", answer)
+
+    def list_endpoints(self, request: ListEndpointsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEndpointsResponse:
+        """ListEndpoints returns the tenant's endpoints in the order of their names."""
+        answer = self._transport.unary("ragd.v1.EndpointService/ListEndpoints", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEndpointsResponse", answer)
+
+    def update_endpoint(self, request: UpdateEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Endpoint:
+        """UpdateEndpoint changes the given fields and leaves the others. Another base_url needs the
+        key and the headers again, as they would be sent there. Errors: as CreateEndpoint.
+        """
+        answer = self._transport.unary("ragd.v1.EndpointService/UpdateEndpoint", request or {}, timeout=timeout, context=context)
+        return cast("Endpoint", answer)
+
+    def delete_endpoint(self, request: DeleteEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteEndpointResponse:
+        """DeleteEndpoint deletes an endpoint with its key. Errors: NOT_FOUND; FAILED_PRECONDITION,
+        naming an index, while one has a model of the endpoint.
+        """
+        answer = self._transport.unary("ragd.v1.EndpointService/DeleteEndpoint", request or {}, timeout=timeout, context=context)
+        return cast("DeleteEndpointResponse", answer)
+
+    def test_endpoint(self, request: TestEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TestEndpointResponse:
+        """TestEndpoint calls an endpoint of the tenant or of the operator: without a model to list
+        its models, with one to use that. Errors: those of the call, such as UNAVAILABLE if it
+        does not answer and FAILED_PRECONDITION if it refuses the key; INVALID_ARGUMENT for a
+        kind that cannot list its models.
+        """
+        answer = self._transport.unary("ragd.v1.EndpointService/TestEndpoint", request or {}, timeout=timeout, context=context)
+        return cast("TestEndpointResponse", answer)
+
+
+class AsyncEndpointService:
+    """EndpointService manages the addresses at which a tenant's own models are served. A model
+    is named endpoint/model wherever one is named: as the embeddingModel of an index, as the
+    model of a reranker, and as the model of an extraction. Endpoints of the operator are
+    listed too, but only the operator's settings change them. All calls need the scope admin
+    and a credential without a mandatory filter.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_endpoint(self, request: CreateEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Endpoint:
+        """CreateEndpoint creates an endpoint. Errors: ALREADY_EXISTS for a name in use, also by the
+        operator; INVALID_ARGUMENT; FAILED_PRECONDITION for an address in the operator's
+        network, and for a key or headers if the server has no master key to encrypt them;
+        RESOURCE_EXHAUSTED for too many endpoints.
+        """
+        answer = await self._transport.unary("ragd.v1.EndpointService/CreateEndpoint", request or {}, timeout=timeout, context=context)
+        return cast("Endpoint", answer)
+
+    async def get_endpoint(self, request: GetEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Endpoint:
+        """GetEndpoint returns an endpoint, without its key. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.EndpointService/GetEndpoint", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Endpoint", answer)
+
+    async def list_endpoints(self, request: ListEndpointsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEndpointsResponse:
+        """ListEndpoints returns the tenant's endpoints in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.EndpointService/ListEndpoints", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEndpointsResponse", answer)
+
+    async def update_endpoint(self, request: UpdateEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Endpoint:
+        """UpdateEndpoint changes the given fields and leaves the others. Another base_url needs the
+        key and the headers again, as they would be sent there. Errors: as CreateEndpoint.
+        """
+        answer = await self._transport.unary("ragd.v1.EndpointService/UpdateEndpoint", request or {}, timeout=timeout, context=context)
+        return cast("Endpoint", answer)
+
+    async def delete_endpoint(self, request: DeleteEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteEndpointResponse:
+        """DeleteEndpoint deletes an endpoint with its key. Errors: NOT_FOUND; FAILED_PRECONDITION,
+        naming an index, while one has a model of the endpoint.
+        """
+        answer = await self._transport.unary("ragd.v1.EndpointService/DeleteEndpoint", request or {}, timeout=timeout, context=context)
+        return cast("DeleteEndpointResponse", answer)
+
+    async def test_endpoint(self, request: TestEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TestEndpointResponse:
+        """TestEndpoint calls an endpoint of the tenant or of the operator: without a model to list
+        its models, with one to use that. Errors: those of the call, such as UNAVAILABLE if it
+        does not answer and FAILED_PRECONDITION if it refuses the key; INVALID_ARGUMENT for a
+        kind that cannot list its models.
+        """
+        answer = await self._transport.unary("ragd.v1.EndpointService/TestEndpoint", request or {}, timeout=timeout, context=context)
+        return cast("TestEndpointResponse", answer)
+
+
+class QueryService:
+    """QueryService searches an index. Every call needs the scope read."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
+        """VectorQuery returns the chunks that match a question best. An empty response means
+        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
+        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
+        embedding model does not answer.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("VectorQueryResponse", answer)
+
+    def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
+        """Rerank scores results against a question and sorts them by the new scores. A result
+        that cannot be scored keeps its rank, and a warning is returned. Errors:
+        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
+        provider that is not configured.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RerankResponse", answer)
+
+    def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
+        """GraphRag searches an index by walking its graph: from the results of a search and
+        from names in the question, along mentions, reading order and similarity. Errors: as
+        VectorQuery.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GraphRagResponse", answer)
+
+    def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTopicsResponse:
+        """ListTopics returns what the documents of an index are about: the communities of its
+        graph, with the terms that tell each apart. The first call for an index starts a job
+        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
+        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
+        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
+        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
+        while the first job is running.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context)
+        return cast("ListTopicsResponse", answer)
+
+    def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
+        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
+        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
+        FAILED_PRECONDITION for an index without a graph.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEdgesResponse", answer)
+
+    def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
+        """Embed returns the embeddings of texts, in the order of the texts."""
+        answer = self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("EmbedResponse", answer)
+
+
+class AsyncQueryService:
+    """QueryService searches an index. Every call needs the scope read."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
+        """VectorQuery returns the chunks that match a question best. An empty response means
+        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
+        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
+        embedding model does not answer.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("VectorQueryResponse", answer)
+
+    async def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
+        """Rerank scores results against a question and sorts them by the new scores. A result
+        that cannot be scored keeps its rank, and a warning is returned. Errors:
+        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
+        provider that is not configured.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RerankResponse", answer)
+
+    async def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
+        """GraphRag searches an index by walking its graph: from the results of a search and
+        from names in the question, along mentions, reading order and similarity. Errors: as
+        VectorQuery.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GraphRagResponse", answer)
+
+    async def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTopicsResponse:
+        """ListTopics returns what the documents of an index are about: the communities of its
+        graph, with the terms that tell each apart. The first call for an index starts a job
+        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
+        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
+        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
+        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
+        while the first job is running.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context)
+        return cast("ListTopicsResponse", answer)
+
+    async def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
+        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
+        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
+        FAILED_PRECONDITION for an index without a graph.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEdgesResponse", answer)
+
+    async def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
+        """Embed returns the embeddings of texts, in the order of the texts."""
+        answer = await self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("EmbedResponse", answer)
+
+
+class EvaluateService:
+    """EvaluateService measures how well an index or an agent answers questions whose answers are known.
+    It stores sets of questions, runs a set with the settings of a query or by asking an agent as a
+    job, and compares two runs. Reading needs the scope read, everything else the scope write. A credential with
+    a mandatory filter sees only the sets and evaluations that were made with the same filter,
+    and what it runs finds only what it may read; a credential without one sees all. A credential that
+    is bound to indexes sees of the evaluations of agents those that were bound to the same or fewer.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_question_set(self, request: CreateQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+        """CreateQuestionSet creates a set, with its first questions if any are given. Errors:
+        ALREADY_EXISTS for a name in use; INVALID_ARGUMENT naming a field of a question;
+        NOT_FOUND for an index that does not exist; RESOURCE_EXHAUSTED beyond a limit.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/CreateQuestionSet", request or {}, timeout=timeout, context=context)
+        return cast("QuestionSet", answer)
+
+    def get_question_set(self, request: GetQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+        """GetQuestionSet returns a set without its questions. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.EvaluateService/GetQuestionSet", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("QuestionSet", answer)
+
+    def list_question_sets(self, request: ListQuestionSetsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListQuestionSetsResponse:
+        """ListQuestionSets returns the sets in the order of their names."""
+        answer = self._transport.unary("ragd.v1.EvaluateService/ListQuestionSets", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListQuestionSetsResponse", answer)
+
+    def update_question_set(self, request: UpdateQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+        """UpdateQuestionSet changes the given fields and leaves the others. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.EvaluateService/UpdateQuestionSet", request or {}, timeout=timeout, context=context)
+        return cast("QuestionSet", answer)
+
+    def delete_question_set(self, request: DeleteQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteQuestionSetResponse:
+        """DeleteQuestionSet deletes a set, its questions and its evaluations, and cancels their
+        jobs. Errors: NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/DeleteQuestionSet", request or {}, timeout=timeout, context=context)
+        return cast("DeleteQuestionSetResponse", answer)
+
+    def put_questions(self, request: PutQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+        """PutQuestions adds questions to a set and replaces those whose ids it has. Errors:
+        NOT_FOUND; INVALID_ARGUMENT naming a field of a question; RESOURCE_EXHAUSTED beyond a
+        limit. On an error no question is changed.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/PutQuestions", request or {}, timeout=timeout, context=context)
+        return cast("QuestionSet", answer)
+
+    def list_questions(self, request: ListQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListQuestionsResponse:
+        """ListQuestions returns the questions of a set in the order of their ids. Errors:
+        NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/ListQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListQuestionsResponse", answer)
+
+    def delete_questions(self, request: DeleteQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+        """DeleteQuestions deletes questions of a set. Ids that it does not have are ignored.
+        Errors: NOT_FOUND for the set.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/DeleteQuestions", request or {}, timeout=timeout, context=context)
+        return cast("QuestionSet", answer)
+
+    def draft_questions(self, request: DraftQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DraftQuestionsResponse:
+        """DraftQuestions starts a job that adds questions to a set, made from chunks of its index
+        that are sampled over the documents. Each is marked as drafted, and its chunk is the
+        relevant span. Errors: NOT_FOUND; FAILED_PRECONDITION while another draft of the set is
+        under way; INVALID_ARGUMENT for a model that cannot be used.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/DraftQuestions", request or {}, timeout=timeout, context=context)
+        return cast("DraftQuestionsResponse", answer)
+
+    def start_evaluation(self, request: StartEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
+        """StartEvaluation starts a job that asks every question of a set and measures what comes back.
+        With the settings of a query it asks the first question at once, so that settings that cannot
+        be used are rejected, and of the request context only the filter applies. An agent is asked
+        with the caller's rights to read, bounds and request context, without values of secret keys; a
+        question that fails does not end the job. Errors: those of the query; NOT_FOUND, also for an
+        agent that the caller may not ask; INVALID_ARGUMENT for a model that cannot be used;
+        FAILED_PRECONDITION for a set without questions.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/StartEvaluation", request or {}, timeout=timeout, context=context)
+        return cast("Evaluation", answer)
+
+    def get_evaluation(self, request: GetEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
+        """GetEvaluation returns an evaluation with its job and, once that has succeeded, its
+        measures. Errors: NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/GetEvaluation", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Evaluation", answer)
+
+    def list_evaluations(self, request: ListEvaluationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEvaluationsResponse:
+        """ListEvaluations returns evaluations, newest first."""
+        answer = self._transport.unary("ragd.v1.EvaluateService/ListEvaluations", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEvaluationsResponse", answer)
+
+    def delete_evaluation(self, request: DeleteEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteEvaluationResponse:
+        """DeleteEvaluation deletes an evaluation and cancels its job. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.EvaluateService/DeleteEvaluation", request or {}, timeout=timeout, context=context)
+        return cast("DeleteEvaluationResponse", answer)
+
+    def list_evaluation_results(self, request: ListEvaluationResultsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEvaluationResultsResponse:
+        """ListEvaluationResults returns the results of the questions in the order of their ids,
+        also while the evaluation is running. Errors: NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/ListEvaluationResults", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEvaluationResultsResponse", answer)
+
+    def compare_evaluations(self, request: CompareEvaluationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EvaluationComparison:
+        """CompareEvaluations compares two evaluations question by question. Questions that only
+        one of them has, or that were changed between them, are left out. Errors: NOT_FOUND;
+        FAILED_PRECONDITION for one that has not succeeded, whose results are no longer kept, for two
+        that have no question or no k in common, and for one of an index and one of an agent.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/CompareEvaluations", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("EvaluationComparison", answer)
+
+
+class AsyncEvaluateService:
+    """EvaluateService measures how well an index or an agent answers questions whose answers are known.
+    It stores sets of questions, runs a set with the settings of a query or by asking an agent as a
+    job, and compares two runs. Reading needs the scope read, everything else the scope write. A credential with
+    a mandatory filter sees only the sets and evaluations that were made with the same filter,
+    and what it runs finds only what it may read; a credential without one sees all. A credential that
+    is bound to indexes sees of the evaluations of agents those that were bound to the same or fewer.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_question_set(self, request: CreateQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+        """CreateQuestionSet creates a set, with its first questions if any are given. Errors:
+        ALREADY_EXISTS for a name in use; INVALID_ARGUMENT naming a field of a question;
+        NOT_FOUND for an index that does not exist; RESOURCE_EXHAUSTED beyond a limit.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/CreateQuestionSet", request or {}, timeout=timeout, context=context)
+        return cast("QuestionSet", answer)
+
+    async def get_question_set(self, request: GetQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+        """GetQuestionSet returns a set without its questions. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.EvaluateService/GetQuestionSet", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("QuestionSet", answer)
+
+    async def list_question_sets(self, request: ListQuestionSetsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListQuestionSetsResponse:
+        """ListQuestionSets returns the sets in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.EvaluateService/ListQuestionSets", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListQuestionSetsResponse", answer)
+
+    async def update_question_set(self, request: UpdateQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+        """UpdateQuestionSet changes the given fields and leaves the others. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.EvaluateService/UpdateQuestionSet", request or {}, timeout=timeout, context=context)
+        return cast("QuestionSet", answer)
+
+    async def delete_question_set(self, request: DeleteQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteQuestionSetResponse:
+        """DeleteQuestionSet deletes a set, its questions and its evaluations, and cancels their
+        jobs. Errors: NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/DeleteQuestionSet", request or {}, timeout=timeout, context=context)
+        return cast("DeleteQuestionSetResponse", answer)
+
+    async def put_questions(self, request: PutQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+        """PutQuestions adds questions to a set and replaces those whose ids it has. Errors:
+        NOT_FOUND; INVALID_ARGUMENT naming a field of a question; RESOURCE_EXHAUSTED beyond a
+        limit. On an error no question is changed.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/PutQuestions", request or {}, timeout=timeout, context=context)
+        return cast("QuestionSet", answer)
+
+    async def list_questions(self, request: ListQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListQuestionsResponse:
+        """ListQuestions returns the questions of a set in the order of their ids. Errors:
+        NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/ListQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListQuestionsResponse", answer)
+
+    async def delete_questions(self, request: DeleteQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+        """DeleteQuestions deletes questions of a set. Ids that it does not have are ignored.
+        Errors: NOT_FOUND for the set.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/DeleteQuestions", request or {}, timeout=timeout, context=context)
+        return cast("QuestionSet", answer)
+
+    async def draft_questions(self, request: DraftQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DraftQuestionsResponse:
+        """DraftQuestions starts a job that adds questions to a set, made from chunks of its index
+        that are sampled over the documents. Each is marked as drafted, and its chunk is the
+        relevant span. Errors: NOT_FOUND; FAILED_PRECONDITION while another draft of the set is
+        under way; INVALID_ARGUMENT for a model that cannot be used.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/DraftQuestions", request or {}, timeout=timeout, context=context)
+        return cast("DraftQuestionsResponse", answer)
+
+    async def start_evaluation(self, request: StartEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
+        """StartEvaluation starts a job that asks every question of a set and measures what comes back.
+        With the settings of a query it asks the first question at once, so that settings that cannot
+        be used are rejected, and of the request context only the filter applies. An agent is asked
+        with the caller's rights to read, bounds and request context, without values of secret keys; a
+        question that fails does not end the job. Errors: those of the query; NOT_FOUND, also for an
+        agent that the caller may not ask; INVALID_ARGUMENT for a model that cannot be used;
+        FAILED_PRECONDITION for a set without questions.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/StartEvaluation", request or {}, timeout=timeout, context=context)
+        return cast("Evaluation", answer)
+
+    async def get_evaluation(self, request: GetEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
+        """GetEvaluation returns an evaluation with its job and, once that has succeeded, its
+        measures. Errors: NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/GetEvaluation", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Evaluation", answer)
+
+    async def list_evaluations(self, request: ListEvaluationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEvaluationsResponse:
+        """ListEvaluations returns evaluations, newest first."""
+        answer = await self._transport.unary("ragd.v1.EvaluateService/ListEvaluations", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEvaluationsResponse", answer)
+
+    async def delete_evaluation(self, request: DeleteEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteEvaluationResponse:
+        """DeleteEvaluation deletes an evaluation and cancels its job. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.EvaluateService/DeleteEvaluation", request or {}, timeout=timeout, context=context)
+        return cast("DeleteEvaluationResponse", answer)
+
+    async def list_evaluation_results(self, request: ListEvaluationResultsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEvaluationResultsResponse:
+        """ListEvaluationResults returns the results of the questions in the order of their ids,
+        also while the evaluation is running. Errors: NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/ListEvaluationResults", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEvaluationResultsResponse", answer)
+
+    async def compare_evaluations(self, request: CompareEvaluationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EvaluationComparison:
+        """CompareEvaluations compares two evaluations question by question. Questions that only
+        one of them has, or that were changed between them, are left out. Errors: NOT_FOUND;
+        FAILED_PRECONDITION for one that has not succeeded, whose results are no longer kept, for two
+        that have no question or no k in common, and for one of an index and one of an agent.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/CompareEvaluations", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("EvaluationComparison", answer)
+
+
+class EventService:
+    """EventService streams what happens to a tenant. HookService posts the same events to
+    addresses of the tenant.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def watch_events(self, request: WatchEventsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[WatchEventsResponse]:
+        """WatchEvents sends events from now on, or from a cursor on, until the caller ends the
+        stream or its credential becomes invalid. Events are kept for three days. The first
+        message has no event: it says that the stream has begun. So has one of every 15 seconds
+        without an event.
+        
+        Needs the scope read. Events of keys, and events of tools that others called, need the
+        scope admin. A credential with a mandatory filter receives events of documents that
+        exist and that it may see, and of their jobs; one that is bound to indexes, tools,
+        prompts or servers receives events of these. Errors: INVALID_ARGUMENT for an unknown type
+        and for the cursor of another credential; FAILED_PRECONDITION for a cursor that is too old;
+        RESOURCE_EXHAUSTED for too many streams.
+        """
+        answer = self._transport.server_stream("ragd.v1.EventService/WatchEvents", request or {}, timeout=timeout, context=context)
+        return cast("Iterator[WatchEventsResponse]", answer)
+
+
+class AsyncEventService:
+    """EventService streams what happens to a tenant. HookService posts the same events to
+    addresses of the tenant.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def watch_events(self, request: WatchEventsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[WatchEventsResponse]:
+        """WatchEvents sends events from now on, or from a cursor on, until the caller ends the
+        stream or its credential becomes invalid. Events are kept for three days. The first
+        message has no event: it says that the stream has begun. So has one of every 15 seconds
+        without an event.
+        
+        Needs the scope read. Events of keys, and events of tools that others called, need the
+        scope admin. A credential with a mandatory filter receives events of documents that
+        exist and that it may see, and of their jobs; one that is bound to indexes, tools,
+        prompts or servers receives events of these. Errors: INVALID_ARGUMENT for an unknown type
+        and for the cursor of another credential; FAILED_PRECONDITION for a cursor that is too old;
+        RESOURCE_EXHAUSTED for too many streams.
+        """
+        answer = self._transport.server_stream("ragd.v1.EventService/WatchEvents", request or {}, timeout=timeout, context=context)
+        return cast("AsyncIterator[WatchEventsResponse]", answer)
+
+
+class HookService:
+    """HookService manages a tenant's hooks: addresses to which events are posted, signed as
+    Standard Webhooks describes (https://www.standardwebhooks.com). An event is delivered at
+    least once, with the same webhook-id in every attempt; the order of events is not kept.
+    Delivering never delays or fails what the event tells of.
+    
+    All calls need the scope admin and a credential without a mandatory filter and without
+    bounds, because a hook receives the events of the whole tenant.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_hook(self, request: CreateHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CreateHookResponse:
+        """CreateHook creates a hook and returns the secret with which its deliveries are signed.
+        Only this answer and that of RotateHookSecret show it. Errors: ALREADY_EXISTS;
+        INVALID_ARGUMENT; FAILED_PRECONDITION for an address inside the network of the service;
+        RESOURCE_EXHAUSTED when the tenant has too many hooks.
+        """
+        answer = self._transport.unary("ragd.v1.HookService/CreateHook", request or {}, timeout=timeout, context=context)
+        return cast("CreateHookResponse", answer)
+
+    def get_hook(self, request: GetHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Hook:
+        """GetHook returns a hook. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.HookService/GetHook", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Hook", answer)
+
+    def list_hooks(self, request: ListHooksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListHooksResponse:
+        """ListHooks returns the hooks in the order of their names."""
+        answer = self._transport.unary("ragd.v1.HookService/ListHooks", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListHooksResponse", answer)
+
+    def update_hook(self, request: UpdateHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Hook:
+        """UpdateHook changes the given fields and leaves the others. Enabling a hook clears why it
+        was disabled. Errors: as CreateHook; NOT_FOUND; ABORTED when another call changed it at
+        the same time.
+        """
+        answer = self._transport.unary("ragd.v1.HookService/UpdateHook", request or {}, timeout=timeout, context=context)
+        return cast("Hook", answer)
+
+    def delete_hook(self, request: DeleteHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteHookResponse:
+        """DeleteHook deletes a hook, with its deliveries. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.HookService/DeleteHook", request or {}, timeout=timeout, context=context)
+        return cast("DeleteHookResponse", answer)
+
+    def rotate_hook_secret(self, request: RotateHookSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RotateHookSecretResponse:
+        """RotateHookSecret gives a hook a new secret and returns it. Until the old one expires,
+        deliveries are signed with both. Errors: NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.HookService/RotateHookSecret", request or {}, timeout=timeout, context=context)
+        return cast("RotateHookSecretResponse", answer)
+
+    def test_hook(self, request: TestHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Delivery:
+        """TestHook posts an event of the type hook.test and returns what happened. It tries once,
+        also if the hook is disabled. Errors: NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.HookService/TestHook", request or {}, timeout=timeout, context=context)
+        return cast("Delivery", answer)
+
+    def list_deliveries(self, request: ListDeliveriesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDeliveriesResponse:
+        """ListDeliveries returns the deliveries of a hook of the last three days, newest first.
+        Errors: NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.HookService/ListDeliveries", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListDeliveriesResponse", answer)
+
+    def replay_delivery(self, request: ReplayDeliveryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Delivery:
+        """ReplayDelivery delivers an event again that was delivered or has failed, with the same
+        webhook-id. Errors: NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.HookService/ReplayDelivery", request or {}, timeout=timeout, context=context)
+        return cast("Delivery", answer)
+
+    def replay_failed(self, request: ReplayFailedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReplayFailedResponse:
+        """ReplayFailed delivers the events again whose deliveries have failed. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.HookService/ReplayFailed", request or {}, timeout=timeout, context=context)
+        return cast("ReplayFailedResponse", answer)
+
+
+class AsyncHookService:
+    """HookService manages a tenant's hooks: addresses to which events are posted, signed as
+    Standard Webhooks describes (https://www.standardwebhooks.com). An event is delivered at
+    least once, with the same webhook-id in every attempt; the order of events is not kept.
+    Delivering never delays or fails what the event tells of.
+    
+    All calls need the scope admin and a credential without a mandatory filter and without
+    bounds, because a hook receives the events of the whole tenant.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_hook(self, request: CreateHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CreateHookResponse:
+        """CreateHook creates a hook and returns the secret with which its deliveries are signed.
+        Only this answer and that of RotateHookSecret show it. Errors: ALREADY_EXISTS;
+        INVALID_ARGUMENT; FAILED_PRECONDITION for an address inside the network of the service;
+        RESOURCE_EXHAUSTED when the tenant has too many hooks.
+        """
+        answer = await self._transport.unary("ragd.v1.HookService/CreateHook", request or {}, timeout=timeout, context=context)
+        return cast("CreateHookResponse", answer)
+
+    async def get_hook(self, request: GetHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Hook:
+        """GetHook returns a hook. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.HookService/GetHook", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Hook", answer)
+
+    async def list_hooks(self, request: ListHooksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListHooksResponse:
+        """ListHooks returns the hooks in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.HookService/ListHooks", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListHooksResponse", answer)
+
+    async def update_hook(self, request: UpdateHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Hook:
+        """UpdateHook changes the given fields and leaves the others. Enabling a hook clears why it
+        was disabled. Errors: as CreateHook; NOT_FOUND; ABORTED when another call changed it at
+        the same time.
+        """
+        answer = await self._transport.unary("ragd.v1.HookService/UpdateHook", request or {}, timeout=timeout, context=context)
+        return cast("Hook", answer)
+
+    async def delete_hook(self, request: DeleteHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteHookResponse:
+        """DeleteHook deletes a hook, with its deliveries. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.HookService/DeleteHook", request or {}, timeout=timeout, context=context)
+        return cast("DeleteHookResponse", answer)
+
+    async def rotate_hook_secret(self, request: RotateHookSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RotateHookSecretResponse:
+        """RotateHookSecret gives a hook a new secret and returns it. Until the old one expires,
+        deliveries are signed with both. Errors: NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.HookService/RotateHookSecret", request or {}, timeout=timeout, context=context)
+        return cast("RotateHookSecretResponse", answer)
+
+    async def test_hook(self, request: TestHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Delivery:
+        """TestHook posts an event of the type hook.test and returns what happened. It tries once,
+        also if the hook is disabled. Errors: NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.HookService/TestHook", request or {}, timeout=timeout, context=context)
+        return cast("Delivery", answer)
+
+    async def list_deliveries(self, request: ListDeliveriesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDeliveriesResponse:
+        """ListDeliveries returns the deliveries of a hook of the last three days, newest first.
+        Errors: NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.HookService/ListDeliveries", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListDeliveriesResponse", answer)
+
+    async def replay_delivery(self, request: ReplayDeliveryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Delivery:
+        """ReplayDelivery delivers an event again that was delivered or has failed, with the same
+        webhook-id. Errors: NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.HookService/ReplayDelivery", request or {}, timeout=timeout, context=context)
+        return cast("Delivery", answer)
+
+    async def replay_failed(self, request: ReplayFailedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReplayFailedResponse:
+        """ReplayFailed delivers the events again whose deliveries have failed. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.HookService/ReplayFailed", request or {}, timeout=timeout, context=context)
+        return cast("ReplayFailedResponse", answer)
+
+
+class IndexService:
+    """IndexService manages the indexes of the caller's tenant."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_index(self, request: CreateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+        """CreateIndex creates an index. If it exists with the same settings, the call changes
+        nothing; with other settings it fails with ALREADY_EXISTS. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/CreateIndex", request or {}, timeout=timeout, context=context)
+        return cast("Index", answer)
+
+    def describe_index(self, request: DescribeIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+        """DescribeIndex returns an index, its counts and its graph, in a time that does not
+        depend on its size.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/DescribeIndex", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Index", answer)
+
+    def list_indexes(self, request: ListIndexesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListIndexesResponse:
+        """ListIndexes returns the indexes in the order of their names."""
+        answer = self._transport.unary("ragd.v1.IndexService/ListIndexes", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListIndexesResponse", answer)
+
+    def update_index(self, request: UpdateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+        """UpdateIndex changes the given settings and leaves the others. A change of
+        embeddingModel starts a job that embeds all documents again, see reembedJobId. A
+        change of indexConfig rebuilds the Postgres index over the embeddings in the
+        background, while the old one serves. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/UpdateIndex", request or {}, timeout=timeout, context=context)
+        return cast("Index", answer)
+
+    def build_index(self, request: BuildIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BuildIndexResponse:
+        """BuildIndex starts a job that builds the Postgres index over the embeddings, however
+        few there are; IndexConfig tells when that happens by itself. The job's progress
+        counts vectors. Errors: FAILED_PRECONDITION for a flat index. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/BuildIndex", request or {}, timeout=timeout, context=context)
+        return cast("BuildIndexResponse", answer)
+
+    def rebuild_graph(self, request: RebuildGraphRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RebuildGraphResponse:
+        """RebuildGraph starts a job that finds the edges of all documents again. It repairs
+        edges after an interrupted upload, links chunks that were loaded before their
+        Postgres index was built, and counts the graph's components. The job's progress
+        counts documents; queries are served meanwhile. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/RebuildGraph", request or {}, timeout=timeout, context=context)
+        return cast("RebuildGraphResponse", answer)
+
+    def delete_asked_questions(self, request: DeleteAskedQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAskedQuestionsResponse:
+        """DeleteAskedQuestions deletes the recorded questions of an index; see recordQuestions of
+        Index. The search width that was measured with them stays. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/DeleteAskedQuestions", request or {}, timeout=timeout, context=context)
+        return cast("DeleteAskedQuestionsResponse", answer)
+
+    def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
+        """TruncateIndex removes all documents and vectors of the index at once, in a time that
+        does not depend on its size. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/TruncateIndex", request or {}, timeout=timeout, context=context)
+        return cast("TruncateIndexResponse", answer)
+
+    def delete_index(self, request: DeleteIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteIndexResponse:
+        """DeleteIndex removes the index with its documents and chunks. Needs the scope
+        write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/DeleteIndex", request or {}, timeout=timeout, context=context)
+        return cast("DeleteIndexResponse", answer)
+
+
+class AsyncIndexService:
+    """IndexService manages the indexes of the caller's tenant."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_index(self, request: CreateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+        """CreateIndex creates an index. If it exists with the same settings, the call changes
+        nothing; with other settings it fails with ALREADY_EXISTS. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/CreateIndex", request or {}, timeout=timeout, context=context)
+        return cast("Index", answer)
+
+    async def describe_index(self, request: DescribeIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+        """DescribeIndex returns an index, its counts and its graph, in a time that does not
+        depend on its size.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/DescribeIndex", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Index", answer)
+
+    async def list_indexes(self, request: ListIndexesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListIndexesResponse:
+        """ListIndexes returns the indexes in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.IndexService/ListIndexes", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListIndexesResponse", answer)
+
+    async def update_index(self, request: UpdateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+        """UpdateIndex changes the given settings and leaves the others. A change of
+        embeddingModel starts a job that embeds all documents again, see reembedJobId. A
+        change of indexConfig rebuilds the Postgres index over the embeddings in the
+        background, while the old one serves. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/UpdateIndex", request or {}, timeout=timeout, context=context)
+        return cast("Index", answer)
+
+    async def build_index(self, request: BuildIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BuildIndexResponse:
+        """BuildIndex starts a job that builds the Postgres index over the embeddings, however
+        few there are; IndexConfig tells when that happens by itself. The job's progress
+        counts vectors. Errors: FAILED_PRECONDITION for a flat index. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/BuildIndex", request or {}, timeout=timeout, context=context)
+        return cast("BuildIndexResponse", answer)
+
+    async def rebuild_graph(self, request: RebuildGraphRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RebuildGraphResponse:
+        """RebuildGraph starts a job that finds the edges of all documents again. It repairs
+        edges after an interrupted upload, links chunks that were loaded before their
+        Postgres index was built, and counts the graph's components. The job's progress
+        counts documents; queries are served meanwhile. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/RebuildGraph", request or {}, timeout=timeout, context=context)
+        return cast("RebuildGraphResponse", answer)
+
+    async def delete_asked_questions(self, request: DeleteAskedQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAskedQuestionsResponse:
+        """DeleteAskedQuestions deletes the recorded questions of an index; see recordQuestions of
+        Index. The search width that was measured with them stays. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/DeleteAskedQuestions", request or {}, timeout=timeout, context=context)
+        return cast("DeleteAskedQuestionsResponse", answer)
+
+    async def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
+        """TruncateIndex removes all documents and vectors of the index at once, in a time that
+        does not depend on its size. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/TruncateIndex", request or {}, timeout=timeout, context=context)
+        return cast("TruncateIndexResponse", answer)
+
+    async def delete_index(self, request: DeleteIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteIndexResponse:
+        """DeleteIndex removes the index with its documents and chunks. Needs the scope
+        write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/DeleteIndex", request or {}, timeout=timeout, context=context)
+        return cast("DeleteIndexResponse", answer)
+
+
+class IssuerService:
+    """IssuerService manages the issuers of a tenant: the authorization servers whose access tokens
+    the tenant accepts for itself, beside those of the operator. Such a token is taken in requests
+    that name the tenant, by the path /t/{tenant}/mcp or the header Ragd-Tenant, and gives access to
+    no other tenant, whatever it says. Calls need the scope admin, and those that change something a
+    credential without a mandatory filter and without bounds.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_issuer(self, request: CreateIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Issuer:
+        """CreateIssuer adds an issuer. Its keys are fetched when its first token arrives. Errors:
+        ALREADY_EXISTS for a name or address that is in use, and for an issuer of the operator;
+        RESOURCE_EXHAUSTED beyond 10; FAILED_PRECONDITION for an address that tenants may not use,
+        and on a server without a public address.
+        """
+        answer = self._transport.unary("ragd.v1.IssuerService/CreateIssuer", request or {}, timeout=timeout, context=context)
+        return cast("Issuer", answer)
+
+    def get_issuer(self, request: GetIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Issuer:
+        """GetIssuer returns an issuer. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.IssuerService/GetIssuer", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Issuer", answer)
+
+    def list_issuers(self, request: ListIssuersRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListIssuersResponse:
+        """ListIssuers returns the issuers in the order of their names."""
+        answer = self._transport.unary("ragd.v1.IssuerService/ListIssuers", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListIssuersResponse", answer)
+
+    def update_issuer(self, request: UpdateIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Issuer:
+        """UpdateIssuer changes the given fields and leaves the others. Errors: as CreateIssuer."""
+        answer = self._transport.unary("ragd.v1.IssuerService/UpdateIssuer", request or {}, timeout=timeout, context=context)
+        return cast("Issuer", answer)
+
+    def delete_issuer(self, request: DeleteIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteIssuerResponse:
+        """DeleteIssuer removes an issuer. Its tokens are refused at once on this instance, within
+        seconds on all others. Errors: NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.IssuerService/DeleteIssuer", request or {}, timeout=timeout, context=context)
+        return cast("DeleteIssuerResponse", answer)
+
+
+class AsyncIssuerService:
+    """IssuerService manages the issuers of a tenant: the authorization servers whose access tokens
+    the tenant accepts for itself, beside those of the operator. Such a token is taken in requests
+    that name the tenant, by the path /t/{tenant}/mcp or the header Ragd-Tenant, and gives access to
+    no other tenant, whatever it says. Calls need the scope admin, and those that change something a
+    credential without a mandatory filter and without bounds.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_issuer(self, request: CreateIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Issuer:
+        """CreateIssuer adds an issuer. Its keys are fetched when its first token arrives. Errors:
+        ALREADY_EXISTS for a name or address that is in use, and for an issuer of the operator;
+        RESOURCE_EXHAUSTED beyond 10; FAILED_PRECONDITION for an address that tenants may not use,
+        and on a server without a public address.
+        """
+        answer = await self._transport.unary("ragd.v1.IssuerService/CreateIssuer", request or {}, timeout=timeout, context=context)
+        return cast("Issuer", answer)
+
+    async def get_issuer(self, request: GetIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Issuer:
+        """GetIssuer returns an issuer. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.IssuerService/GetIssuer", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Issuer", answer)
+
+    async def list_issuers(self, request: ListIssuersRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListIssuersResponse:
+        """ListIssuers returns the issuers in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.IssuerService/ListIssuers", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListIssuersResponse", answer)
+
+    async def update_issuer(self, request: UpdateIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Issuer:
+        """UpdateIssuer changes the given fields and leaves the others. Errors: as CreateIssuer."""
+        answer = await self._transport.unary("ragd.v1.IssuerService/UpdateIssuer", request or {}, timeout=timeout, context=context)
+        return cast("Issuer", answer)
+
+    async def delete_issuer(self, request: DeleteIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteIssuerResponse:
+        """DeleteIssuer removes an issuer. Its tokens are refused at once on this instance, within
+        seconds on all others. Errors: NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.IssuerService/DeleteIssuer", request or {}, timeout=timeout, context=context)
+        return cast("DeleteIssuerResponse", answer)
+
+
+class PromptService:
+    """PromptService stores a tenant's own prompts: texts with arguments that users of agents choose
+    by name. Over MCP they are listed beside the builtin ones. Changing them needs the scope
+    write and a credential without a mandatory filter or bounds.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_prompt(self, request: CreatePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Prompt:
+        """CreatePrompt stores a new prompt, as its version 1."""
+        answer = self._transport.unary("ragd.v1.PromptService/CreatePrompt", request or {}, timeout=timeout, context=context)
+        return cast("Prompt", answer)
+
+    def get_prompt(self, request: GetPromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Prompt:
+        """GetPrompt returns a version of a prompt, by default the latest. Errors: NOT_FOUND, also for
+        a version that does not exist.
+        """
+        answer = self._transport.unary("ragd.v1.PromptService/GetPrompt", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Prompt", answer)
+
+    def list_prompts(self, request: ListPromptsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListPromptsResponse:
+        """ListPrompts returns the latest version of each prompt in the order of their names."""
+        answer = self._transport.unary("ragd.v1.PromptService/ListPrompts", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListPromptsResponse", answer)
+
+    def update_prompt(self, request: UpdatePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Prompt:
+        """UpdatePrompt changes what is given of a prompt. Unless that changes nothing, the result is a
+        new version; earlier ones remain.
+        """
+        answer = self._transport.unary("ragd.v1.PromptService/UpdatePrompt", request or {}, timeout=timeout, context=context)
+        return cast("Prompt", answer)
+
+    def delete_prompt(self, request: DeletePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeletePromptResponse:
+        """DeletePrompt deletes a prompt with all its versions, or one version that is not the latest."""
+        answer = self._transport.unary("ragd.v1.PromptService/DeletePrompt", request or {}, timeout=timeout, context=context)
+        return cast("DeletePromptResponse", answer)
+
+    def get_prompt_messages(self, request: GetPromptMessagesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetPromptMessagesResponse:
+        """GetPromptMessages returns the messages of a prompt with the arguments filled in. Errors:
+        INVALID_ARGUMENT for an argument that is missing or unknown, and for a URI of no resource;
+        NOT_FOUND for a resource that the caller may not read.
+        """
+        answer = self._transport.unary("ragd.v1.PromptService/GetPromptMessages", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GetPromptMessagesResponse", answer)
+
+
+class AsyncPromptService:
+    """PromptService stores a tenant's own prompts: texts with arguments that users of agents choose
+    by name. Over MCP they are listed beside the builtin ones. Changing them needs the scope
+    write and a credential without a mandatory filter or bounds.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_prompt(self, request: CreatePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Prompt:
+        """CreatePrompt stores a new prompt, as its version 1."""
+        answer = await self._transport.unary("ragd.v1.PromptService/CreatePrompt", request or {}, timeout=timeout, context=context)
+        return cast("Prompt", answer)
+
+    async def get_prompt(self, request: GetPromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Prompt:
+        """GetPrompt returns a version of a prompt, by default the latest. Errors: NOT_FOUND, also for
+        a version that does not exist.
+        """
+        answer = await self._transport.unary("ragd.v1.PromptService/GetPrompt", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Prompt", answer)
+
+    async def list_prompts(self, request: ListPromptsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListPromptsResponse:
+        """ListPrompts returns the latest version of each prompt in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.PromptService/ListPrompts", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListPromptsResponse", answer)
+
+    async def update_prompt(self, request: UpdatePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Prompt:
+        """UpdatePrompt changes what is given of a prompt. Unless that changes nothing, the result is a
+        new version; earlier ones remain.
+        """
+        answer = await self._transport.unary("ragd.v1.PromptService/UpdatePrompt", request or {}, timeout=timeout, context=context)
+        return cast("Prompt", answer)
+
+    async def delete_prompt(self, request: DeletePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeletePromptResponse:
+        """DeletePrompt deletes a prompt with all its versions, or one version that is not the latest."""
+        answer = await self._transport.unary("ragd.v1.PromptService/DeletePrompt", request or {}, timeout=timeout, context=context)
+        return cast("DeletePromptResponse", answer)
+
+    async def get_prompt_messages(self, request: GetPromptMessagesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetPromptMessagesResponse:
+        """GetPromptMessages returns the messages of a prompt with the arguments filled in. Errors:
+        INVALID_ARGUMENT for an argument that is missing or unknown, and for a URI of no resource;
+        NOT_FOUND for a resource that the caller may not read.
+        """
+        answer = await self._transport.unary("ragd.v1.PromptService/GetPromptMessages", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GetPromptMessagesResponse", answer)
+
+
+class SecretService:
+    """SecretService manages the secrets that a tenant's tools send to other services, such as
+    keys. A tool names one as {{secrets.NAME}}. Values are stored encrypted and cannot be
+    read. All calls need the scope admin and a credential without a mandatory filter.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def set_secret(self, request: SetSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SetSecretResponse:
+        """SetSecret creates a secret or replaces its value. Errors: INVALID_ARGUMENT;
+        FAILED_PRECONDITION if the server has no master key to encrypt it; RESOURCE_EXHAUSTED
+        for too many secrets.
+        """
+        answer = self._transport.unary("ragd.v1.SecretService/SetSecret", request or {}, timeout=timeout, context=context)
+        return cast("SetSecretResponse", answer)
+
+    def list_secrets(self, request: ListSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListSecretsResponse:
+        """ListSecrets returns the secrets in the order of their names, without values."""
+        answer = self._transport.unary("ragd.v1.SecretService/ListSecrets", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListSecretsResponse", answer)
+
+    def delete_secret(self, request: DeleteSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteSecretResponse:
+        """DeleteSecret deletes a secret. Calls of tools that name it fail from then on. Errors:
+        NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.SecretService/DeleteSecret", request or {}, timeout=timeout, context=context)
+        return cast("DeleteSecretResponse", answer)
+
+
+class AsyncSecretService:
+    """SecretService manages the secrets that a tenant's tools send to other services, such as
+    keys. A tool names one as {{secrets.NAME}}. Values are stored encrypted and cannot be
+    read. All calls need the scope admin and a credential without a mandatory filter.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def set_secret(self, request: SetSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SetSecretResponse:
+        """SetSecret creates a secret or replaces its value. Errors: INVALID_ARGUMENT;
+        FAILED_PRECONDITION if the server has no master key to encrypt it; RESOURCE_EXHAUSTED
+        for too many secrets.
+        """
+        answer = await self._transport.unary("ragd.v1.SecretService/SetSecret", request or {}, timeout=timeout, context=context)
+        return cast("SetSecretResponse", answer)
+
+    async def list_secrets(self, request: ListSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListSecretsResponse:
+        """ListSecrets returns the secrets in the order of their names, without values."""
+        answer = await self._transport.unary("ragd.v1.SecretService/ListSecrets", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListSecretsResponse", answer)
+
+    async def delete_secret(self, request: DeleteSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteSecretResponse:
+        """DeleteSecret deletes a secret. Calls of tools that name it fail from then on. Errors:
+        NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.SecretService/DeleteSecret", request or {}, timeout=timeout, context=context)
+        return cast("DeleteSecretResponse", answer)
+
+
+class TenantService:
+    """TenantService manages tenants and their API keys. Calls need a credential with the
+    scope operator; calls on API keys and names of vector stores also accept the scope admin for
+    the caller's own tenant, and WhoAmI any credential.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+        """CreateTenant creates a tenant with its own schema and database role. Errors:
+        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context)
+        return cast("Tenant", answer)
+
+    def get_tenant(self, request: GetTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+        """GetTenant returns a tenant. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.TenantService/GetTenant", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Tenant", answer)
+
+    def list_tenants(self, request: ListTenantsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTenantsResponse:
+        """ListTenants returns the tenants in the order of their ids."""
+        answer = self._transport.unary("ragd.v1.TenantService/ListTenants", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListTenantsResponse", answer)
+
+    def update_tenant(self, request: UpdateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+        """UpdateTenant changes the given fields and leaves the others."""
+        answer = self._transport.unary("ragd.v1.TenantService/UpdateTenant", request or {}, timeout=timeout, context=context)
+        return cast("Tenant", answer)
+
+    def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteTenantResponse:
+        """DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
+        API keys and jobs. It cannot be undone.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
+        return cast("DeleteTenantResponse", answer)
+
+    def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReencryptSecretsResponse:
+        """ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
+        of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
+        keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
+        operator's key. Errors: FAILED_PRECONDITION without master keys.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/ReencryptSecrets", request or {}, timeout=timeout, context=context)
+        return cast("ReencryptSecretsResponse", answer)
+
+    def create_api_key(self, request: CreateApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CreateApiKeyResponse:
+        """CreateApiKey creates an API key. Its secret is returned only here: the service stores
+        only a hash.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/CreateApiKey", request or {}, timeout=timeout, context=context)
+        return cast("CreateApiKeyResponse", answer)
+
+    def list_api_keys(self, request: ListApiKeysRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListApiKeysResponse:
+        """ListApiKeys returns a tenant's keys, newest first, revoked ones included."""
+        answer = self._transport.unary("ragd.v1.TenantService/ListApiKeys", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListApiKeysResponse", answer)
+
+    def revoke_api_key(self, request: RevokeApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RevokeApiKeyResponse:
+        """RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
+        Revoking a revoked key is no error.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/RevokeApiKey", request or {}, timeout=timeout, context=context)
+        return cast("RevokeApiKeyResponse", answer)
+
+    def set_vector_store_names(self, request: SetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SetVectorStoreNamesResponse:
+        """SetVectorStoreNames replaces the names that the caller's tenant gives its vector store beside
+        ragd, pgvector, pinecone and chroma: a vectorStoreName may be one of them. It needs a
+        credential without a mandatory filter and without bounds. Errors: INVALID_ARGUMENT for a
+        malformed name, a repeated one, and more than 16.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/SetVectorStoreNames", request or {}, timeout=timeout, context=context)
+        return cast("SetVectorStoreNamesResponse", answer)
+
+    def get_vector_store_names(self, request: GetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetVectorStoreNamesResponse:
+        """GetVectorStoreNames returns these names. It needs the scope read."""
+        answer = self._transport.unary("ragd.v1.TenantService/GetVectorStoreNames", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GetVectorStoreNamesResponse", answer)
+
+    def who_am_i(self, request: WhoAmIRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WhoAmIResponse:
+        """WhoAmI returns what the caller's credential is and what it may do. It needs no scope."""
+        answer = self._transport.unary("ragd.v1.TenantService/WhoAmI", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("WhoAmIResponse", answer)
+
+
+class AsyncTenantService:
+    """TenantService manages tenants and their API keys. Calls need a credential with the
+    scope operator; calls on API keys and names of vector stores also accept the scope admin for
+    the caller's own tenant, and WhoAmI any credential.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+        """CreateTenant creates a tenant with its own schema and database role. Errors:
+        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context)
+        return cast("Tenant", answer)
+
+    async def get_tenant(self, request: GetTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+        """GetTenant returns a tenant. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.TenantService/GetTenant", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Tenant", answer)
+
+    async def list_tenants(self, request: ListTenantsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTenantsResponse:
+        """ListTenants returns the tenants in the order of their ids."""
+        answer = await self._transport.unary("ragd.v1.TenantService/ListTenants", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListTenantsResponse", answer)
+
+    async def update_tenant(self, request: UpdateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+        """UpdateTenant changes the given fields and leaves the others."""
+        answer = await self._transport.unary("ragd.v1.TenantService/UpdateTenant", request or {}, timeout=timeout, context=context)
+        return cast("Tenant", answer)
+
+    async def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteTenantResponse:
+        """DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
+        API keys and jobs. It cannot be undone.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
+        return cast("DeleteTenantResponse", answer)
+
+    async def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReencryptSecretsResponse:
+        """ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
+        of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
+        keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
+        operator's key. Errors: FAILED_PRECONDITION without master keys.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/ReencryptSecrets", request or {}, timeout=timeout, context=context)
+        return cast("ReencryptSecretsResponse", answer)
+
+    async def create_api_key(self, request: CreateApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CreateApiKeyResponse:
+        """CreateApiKey creates an API key. Its secret is returned only here: the service stores
+        only a hash.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/CreateApiKey", request or {}, timeout=timeout, context=context)
+        return cast("CreateApiKeyResponse", answer)
+
+    async def list_api_keys(self, request: ListApiKeysRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListApiKeysResponse:
+        """ListApiKeys returns a tenant's keys, newest first, revoked ones included."""
+        answer = await self._transport.unary("ragd.v1.TenantService/ListApiKeys", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListApiKeysResponse", answer)
+
+    async def revoke_api_key(self, request: RevokeApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RevokeApiKeyResponse:
+        """RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
+        Revoking a revoked key is no error.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/RevokeApiKey", request or {}, timeout=timeout, context=context)
+        return cast("RevokeApiKeyResponse", answer)
+
+    async def set_vector_store_names(self, request: SetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SetVectorStoreNamesResponse:
+        """SetVectorStoreNames replaces the names that the caller's tenant gives its vector store beside
+        ragd, pgvector, pinecone and chroma: a vectorStoreName may be one of them. It needs a
+        credential without a mandatory filter and without bounds. Errors: INVALID_ARGUMENT for a
+        malformed name, a repeated one, and more than 16.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/SetVectorStoreNames", request or {}, timeout=timeout, context=context)
+        return cast("SetVectorStoreNamesResponse", answer)
+
+    async def get_vector_store_names(self, request: GetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetVectorStoreNamesResponse:
+        """GetVectorStoreNames returns these names. It needs the scope read."""
+        answer = await self._transport.unary("ragd.v1.TenantService/GetVectorStoreNames", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GetVectorStoreNamesResponse", answer)
+
+    async def who_am_i(self, request: WhoAmIRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WhoAmIResponse:
+        """WhoAmI returns what the caller's credential is and what it may do. It needs no scope."""
+        answer = await self._transport.unary("ragd.v1.TenantService/WhoAmI", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("WhoAmIResponse", answer)
+
+
+class ServerService:
+    """ServerService manages a tenant's MCP servers. Each is served at /mcp/{server} with tools,
+    prompts, indexes, instructions and a request context of its own. The server default is the
+    one at /mcp, which shows everything that the caller may use unless it is created here.
+    Reading servers needs the scope read, changing them the scope write and a credential
+    without a mandatory filter.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_server(self, request: CreateServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Server:
+        """CreateServer creates a server. Errors: ALREADY_EXISTS for a name in use;
+        INVALID_ARGUMENT; RESOURCE_EXHAUSTED for too many servers. Tools, prompts and indexes
+        need not exist: they are shown once they do.
+        """
+        answer = self._transport.unary("ragd.v1.ServerService/CreateServer", request or {}, timeout=timeout, context=context)
+        return cast("Server", answer)
+
+    def get_server(self, request: GetServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Server:
+        """GetServer returns a server with its registry document. Errors: NOT_FOUND, also for a
+        server that the credential may not use.
+        """
+        answer = self._transport.unary("ragd.v1.ServerService/GetServer", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Server", answer)
+
+    def list_servers(self, request: ListServersRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListServersResponse:
+        """ListServers returns the servers that the credential may use, in the order of their names."""
+        answer = self._transport.unary("ragd.v1.ServerService/ListServers", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListServersResponse", answer)
+
+    def update_server(self, request: UpdateServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Server:
+        """UpdateServer changes the given fields and leaves the others. Connected clients are
+        notified. Errors: as CreateServer, and NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.ServerService/UpdateServer", request or {}, timeout=timeout, context=context)
+        return cast("Server", answer)
+
+    def delete_server(self, request: DeleteServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteServerResponse:
+        """DeleteServer deletes a server. Its clients are disconnected. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.ServerService/DeleteServer", request or {}, timeout=timeout, context=context)
+        return cast("DeleteServerResponse", answer)
+
+
+class AsyncServerService:
+    """ServerService manages a tenant's MCP servers. Each is served at /mcp/{server} with tools,
+    prompts, indexes, instructions and a request context of its own. The server default is the
+    one at /mcp, which shows everything that the caller may use unless it is created here.
+    Reading servers needs the scope read, changing them the scope write and a credential
+    without a mandatory filter.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_server(self, request: CreateServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Server:
+        """CreateServer creates a server. Errors: ALREADY_EXISTS for a name in use;
+        INVALID_ARGUMENT; RESOURCE_EXHAUSTED for too many servers. Tools, prompts and indexes
+        need not exist: they are shown once they do.
+        """
+        answer = await self._transport.unary("ragd.v1.ServerService/CreateServer", request or {}, timeout=timeout, context=context)
+        return cast("Server", answer)
+
+    async def get_server(self, request: GetServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Server:
+        """GetServer returns a server with its registry document. Errors: NOT_FOUND, also for a
+        server that the credential may not use.
+        """
+        answer = await self._transport.unary("ragd.v1.ServerService/GetServer", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Server", answer)
+
+    async def list_servers(self, request: ListServersRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListServersResponse:
+        """ListServers returns the servers that the credential may use, in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.ServerService/ListServers", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListServersResponse", answer)
+
+    async def update_server(self, request: UpdateServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Server:
+        """UpdateServer changes the given fields and leaves the others. Connected clients are
+        notified. Errors: as CreateServer, and NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.ServerService/UpdateServer", request or {}, timeout=timeout, context=context)
+        return cast("Server", answer)
+
+    async def delete_server(self, request: DeleteServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteServerResponse:
+        """DeleteServer deletes a server. Its clients are disconnected. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.ServerService/DeleteServer", request or {}, timeout=timeout, context=context)
+        return cast("DeleteServerResponse", answer)
+
+
+class ToolService:
+    """ToolService manages the tools that a tenant defines for its agents, and calls tools for
+    applications that do not speak MCP. A tenant's tool is one of the builtin kinds with its own
+    name, description and settings. MCP lists it beside the builtin tools, for callers of its
+    tenant only. Reading and calling tools needs the scope read, calling those that change
+    something the scope write, changing tools the scope write and a credential without a mandatory
+    filter.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_tool(self, request: CreateToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tool:
+        """CreateTool creates a tool. Errors: ALREADY_EXISTS for a name in use; INVALID_ARGUMENT
+        for the name of a builtin tool, and for settings that the kind does not have;
+        NOT_FOUND for an index that does not exist.
+        """
+        answer = self._transport.unary("ragd.v1.ToolService/CreateTool", request or {}, timeout=timeout, context=context)
+        return cast("Tool", answer)
+
+    def get_tool(self, request: GetToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tool:
+        """GetTool returns a tool of the tenant or a builtin one, with its schemas. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.ToolService/GetTool", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Tool", answer)
+
+    def list_tools(self, request: ListToolsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListToolsResponse:
+        """ListTools returns the tools in the order of their names: those of the tenant or, with
+        includeBuiltin, all that the caller may call, with their schemas. GetTool, ListTools with
+        includeBuiltin, and calls know the tools as an MCP server of the tenant shows them if the
+        header Ragd-Server names it.
+        """
+        answer = self._transport.unary("ragd.v1.ToolService/ListTools", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListToolsResponse", answer)
+
+    def update_tool(self, request: UpdateToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tool:
+        """UpdateTool changes the given fields and leaves the others. Errors: as CreateTool."""
+        answer = self._transport.unary("ragd.v1.ToolService/UpdateTool", request or {}, timeout=timeout, context=context)
+        return cast("Tool", answer)
+
+    def delete_tool(self, request: DeleteToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteToolResponse:
+        """DeleteTool deletes a tool. Needs the scope write. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.ToolService/DeleteTool", request or {}, timeout=timeout, context=context)
+        return cast("DeleteToolResponse", answer)
+
+    def call_tool(self, request: CallToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CallToolResponse:
+        """CallTool calls a tool of the tenant or a builtin one, as an MCP client does, and returns
+        the same answer. Errors: NOT_FOUND for a tool that does not exist or that the caller may not
+        use; INVALID_ARGUMENT for arguments that do not fit the tool's input schema; those of the
+        tool.
+        """
+        answer = self._transport.unary("ragd.v1.ToolService/CallTool", request or {}, timeout=timeout, context=context)
+        return cast("CallToolResponse", answer)
+
+    def call_tool_stream(self, request: CallToolStreamRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[CallToolEvent]:
+        """CallToolStream is CallTool with progress: the last message is the answer."""
+        answer = self._transport.server_stream("ragd.v1.ToolService/CallToolStream", request or {}, timeout=timeout, context=context)
+        return cast("Iterator[CallToolEvent]", answer)
+
+
+class AsyncToolService:
+    """ToolService manages the tools that a tenant defines for its agents, and calls tools for
+    applications that do not speak MCP. A tenant's tool is one of the builtin kinds with its own
+    name, description and settings. MCP lists it beside the builtin tools, for callers of its
+    tenant only. Reading and calling tools needs the scope read, calling those that change
+    something the scope write, changing tools the scope write and a credential without a mandatory
+    filter.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_tool(self, request: CreateToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tool:
+        """CreateTool creates a tool. Errors: ALREADY_EXISTS for a name in use; INVALID_ARGUMENT
+        for the name of a builtin tool, and for settings that the kind does not have;
+        NOT_FOUND for an index that does not exist.
+        """
+        answer = await self._transport.unary("ragd.v1.ToolService/CreateTool", request or {}, timeout=timeout, context=context)
+        return cast("Tool", answer)
+
+    async def get_tool(self, request: GetToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tool:
+        """GetTool returns a tool of the tenant or a builtin one, with its schemas. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.ToolService/GetTool", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Tool", answer)
+
+    async def list_tools(self, request: ListToolsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListToolsResponse:
+        """ListTools returns the tools in the order of their names: those of the tenant or, with
+        includeBuiltin, all that the caller may call, with their schemas. GetTool, ListTools with
+        includeBuiltin, and calls know the tools as an MCP server of the tenant shows them if the
+        header Ragd-Server names it.
+        """
+        answer = await self._transport.unary("ragd.v1.ToolService/ListTools", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListToolsResponse", answer)
+
+    async def update_tool(self, request: UpdateToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tool:
+        """UpdateTool changes the given fields and leaves the others. Errors: as CreateTool."""
+        answer = await self._transport.unary("ragd.v1.ToolService/UpdateTool", request or {}, timeout=timeout, context=context)
+        return cast("Tool", answer)
+
+    async def delete_tool(self, request: DeleteToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteToolResponse:
+        """DeleteTool deletes a tool. Needs the scope write. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.ToolService/DeleteTool", request or {}, timeout=timeout, context=context)
+        return cast("DeleteToolResponse", answer)
+
+    async def call_tool(self, request: CallToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CallToolResponse:
+        """CallTool calls a tool of the tenant or a builtin one, as an MCP client does, and returns
+        the same answer. Errors: NOT_FOUND for a tool that does not exist or that the caller may not
+        use; INVALID_ARGUMENT for arguments that do not fit the tool's input schema; those of the
+        tool.
+        """
+        answer = await self._transport.unary("ragd.v1.ToolService/CallTool", request or {}, timeout=timeout, context=context)
+        return cast("CallToolResponse", answer)
+
+    def call_tool_stream(self, request: CallToolStreamRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[CallToolEvent]:
+        """CallToolStream is CallTool with progress: the last message is the answer."""
+        answer = self._transport.server_stream("ragd.v1.ToolService/CallToolStream", request or {}, timeout=timeout, context=context)
+        return cast("AsyncIterator[CallToolEvent]", answer)
+
+
+class VectorService:
+    """VectorService stores and finds ready-made vectors. A write is visible to all later
+    calls.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def upsert(self, request: UpsertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UpsertResponse:
+        """Upsert writes all entries or none. An entry replaces an earlier one with its id in
+        the namespace; of entries with the same id in one call the last wins. Errors:
+        INVALID_ARGUMENT for NaN, infinities, or a dimension other than the index's. Needs
+        the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.VectorService/Upsert", request or {}, timeout=timeout, context=context)
+        return cast("UpsertResponse", answer)
+
+    def query(self, request: QueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QueryResponse:
+        """Query returns the entries nearest to a vector. Without a vector it returns those that
+        the filter selects, in the order of their ids, with score 0. Needs the scope read.
+        """
+        answer = self._transport.unary("ragd.v1.VectorService/Query", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("QueryResponse", answer)
+
+    def update(self, request: UpdateRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UpdateResponse:
+        """Update changes entries by id or filter. Fields that are not given stay as they are;
+        metadata is replaced, not merged. An unknown id is no error. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.VectorService/Update", request or {}, timeout=timeout, context=context)
+        return cast("UpdateResponse", answer)
+
+    def delete(self, request: DeleteRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteResponse:
+        """Delete removes entries by ids or filter, or a whole namespace if only that is given.
+        An unknown id is no error. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.VectorService/Delete", request or {}, timeout=timeout, context=context)
+        return cast("DeleteResponse", answer)
+
+
+class AsyncVectorService:
+    """VectorService stores and finds ready-made vectors. A write is visible to all later
+    calls.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def upsert(self, request: UpsertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UpsertResponse:
+        """Upsert writes all entries or none. An entry replaces an earlier one with its id in
+        the namespace; of entries with the same id in one call the last wins. Errors:
+        INVALID_ARGUMENT for NaN, infinities, or a dimension other than the index's. Needs
+        the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.VectorService/Upsert", request or {}, timeout=timeout, context=context)
+        return cast("UpsertResponse", answer)
+
+    async def query(self, request: QueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QueryResponse:
+        """Query returns the entries nearest to a vector. Without a vector it returns those that
+        the filter selects, in the order of their ids, with score 0. Needs the scope read.
+        """
+        answer = await self._transport.unary("ragd.v1.VectorService/Query", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("QueryResponse", answer)
+
+    async def update(self, request: UpdateRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UpdateResponse:
+        """Update changes entries by id or filter. Fields that are not given stay as they are;
+        metadata is replaced, not merged. An unknown id is no error. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.VectorService/Update", request or {}, timeout=timeout, context=context)
+        return cast("UpdateResponse", answer)
+
+    async def delete(self, request: DeleteRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteResponse:
+        """Delete removes entries by ids or filter, or a whole namespace if only that is given.
+        An unknown id is no error. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.VectorService/Delete", request or {}, timeout=timeout, context=context)
+        return cast("DeleteResponse", answer)
+
+
+class WorkflowService:
+    """WorkflowService stores and runs a tenant's workflows: steps that call tools, map values, branch,
+    run at once or for each item of a list, and wait for people. Over MCP a workflow is the tool
+    run_NAME. Changing workflows needs the scope write and a credential without a mandatory filter or
+    bounds. Steps run with the rights of the credential that started the run.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_workflow(self, request: CreateWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Workflow:
+        """CreateWorkflow stores a new workflow, as its version 1. Errors: INVALID_ARGUMENT, naming the
+        field, for a definition that cannot run: a step, tool or workflow that does not exist, a value
+        that does not fit what takes it, or workflows that run each other in a circle.
+        """
+        answer = self._transport.unary("ragd.v1.WorkflowService/CreateWorkflow", request or {}, timeout=timeout, context=context)
+        return cast("Workflow", answer)
+
+    def get_workflow(self, request: GetWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Workflow:
+        """GetWorkflow returns a version of a workflow, by default the latest."""
+        answer = self._transport.unary("ragd.v1.WorkflowService/GetWorkflow", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Workflow", answer)
+
+    def list_workflows(self, request: ListWorkflowsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListWorkflowsResponse:
+        """ListWorkflows returns the latest version of each workflow in the order of their names."""
+        answer = self._transport.unary("ragd.v1.WorkflowService/ListWorkflows", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListWorkflowsResponse", answer)
+
+    def update_workflow(self, request: UpdateWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Workflow:
+        """UpdateWorkflow stores a definition as the next version, unless it is the same. Runs go on with
+        the version that they began with.
+        """
+        answer = self._transport.unary("ragd.v1.WorkflowService/UpdateWorkflow", request or {}, timeout=timeout, context=context)
+        return cast("Workflow", answer)
+
+    def delete_workflow(self, request: DeleteWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteWorkflowResponse:
+        """DeleteWorkflow deletes a workflow with all its versions, or one version that is not the latest,
+        and cancels their runs. The runs stay in the history.
+        """
+        answer = self._transport.unary("ragd.v1.WorkflowService/DeleteWorkflow", request or {}, timeout=timeout, context=context)
+        return cast("DeleteWorkflowResponse", answer)
+
+    def start_workflow(self, request: StartWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+        """StartWorkflow starts a run and returns it at once."""
+        answer = self._transport.unary("ragd.v1.WorkflowService/StartWorkflow", request or {}, timeout=timeout, context=context)
+        return cast("WorkflowRun", answer)
+
+    def run_workflow(self, request: RunWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[RunWorkflowEvent]:
+        """RunWorkflow starts a run and sends its steps as they change, then the run once it has ended or
+        waits to be resumed. The run goes on when the caller leaves.
+        """
+        answer = self._transport.server_stream("ragd.v1.WorkflowService/RunWorkflow", request or {}, timeout=timeout, context=context)
+        return cast("Iterator[RunWorkflowEvent]", answer)
+
+    def watch_run(self, request: WatchRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[RunWorkflowEvent]:
+        """WatchRun sends a run and its steps as they are, and then what RunWorkflow sends."""
+        answer = self._transport.server_stream("ragd.v1.WorkflowService/WatchRun", request or {}, timeout=timeout, context=context)
+        return cast("Iterator[RunWorkflowEvent]", answer)
+
+    def get_run(self, request: GetRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+        """GetRun returns a run with its steps. A credential with a mandatory filter or bounds, or without
+        the scope write, sees only the runs that it started.
+        """
+        answer = self._transport.unary("ragd.v1.WorkflowService/GetRun", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("WorkflowRun", answer)
+
+    def list_runs(self, request: ListRunsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListRunsResponse:
+        """ListRuns returns runs without their steps, the newest first."""
+        answer = self._transport.unary("ragd.v1.WorkflowService/ListRuns", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListRunsResponse", answer)
+
+    def cancel_run(self, request: CancelRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+        """CancelRun cancels a run and stops the step that is running. Errors: FAILED_PRECONDITION for a
+        run that has succeeded or failed.
+        """
+        answer = self._transport.unary("ragd.v1.WorkflowService/CancelRun", request or {}, timeout=timeout, context=context)
+        return cast("WorkflowRun", answer)
+
+    def resume_run(self, request: ResumeRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+        """ResumeRun gives a step that waits its data. Errors: INVALID_ARGUMENT for data that does not fit
+        the schema of the step; FAILED_PRECONDITION if no such step waits.
+        """
+        answer = self._transport.unary("ragd.v1.WorkflowService/ResumeRun", request or {}, timeout=timeout, context=context)
+        return cast("WorkflowRun", answer)
+
+
+class AsyncWorkflowService:
+    """WorkflowService stores and runs a tenant's workflows: steps that call tools, map values, branch,
+    run at once or for each item of a list, and wait for people. Over MCP a workflow is the tool
+    run_NAME. Changing workflows needs the scope write and a credential without a mandatory filter or
+    bounds. Steps run with the rights of the credential that started the run.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_workflow(self, request: CreateWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Workflow:
+        """CreateWorkflow stores a new workflow, as its version 1. Errors: INVALID_ARGUMENT, naming the
+        field, for a definition that cannot run: a step, tool or workflow that does not exist, a value
+        that does not fit what takes it, or workflows that run each other in a circle.
+        """
+        answer = await self._transport.unary("ragd.v1.WorkflowService/CreateWorkflow", request or {}, timeout=timeout, context=context)
+        return cast("Workflow", answer)
+
+    async def get_workflow(self, request: GetWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Workflow:
+        """GetWorkflow returns a version of a workflow, by default the latest."""
+        answer = await self._transport.unary("ragd.v1.WorkflowService/GetWorkflow", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Workflow", answer)
+
+    async def list_workflows(self, request: ListWorkflowsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListWorkflowsResponse:
+        """ListWorkflows returns the latest version of each workflow in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.WorkflowService/ListWorkflows", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListWorkflowsResponse", answer)
+
+    async def update_workflow(self, request: UpdateWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Workflow:
+        """UpdateWorkflow stores a definition as the next version, unless it is the same. Runs go on with
+        the version that they began with.
+        """
+        answer = await self._transport.unary("ragd.v1.WorkflowService/UpdateWorkflow", request or {}, timeout=timeout, context=context)
+        return cast("Workflow", answer)
+
+    async def delete_workflow(self, request: DeleteWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteWorkflowResponse:
+        """DeleteWorkflow deletes a workflow with all its versions, or one version that is not the latest,
+        and cancels their runs. The runs stay in the history.
+        """
+        answer = await self._transport.unary("ragd.v1.WorkflowService/DeleteWorkflow", request or {}, timeout=timeout, context=context)
+        return cast("DeleteWorkflowResponse", answer)
+
+    async def start_workflow(self, request: StartWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+        """StartWorkflow starts a run and returns it at once."""
+        answer = await self._transport.unary("ragd.v1.WorkflowService/StartWorkflow", request or {}, timeout=timeout, context=context)
+        return cast("WorkflowRun", answer)
+
+    def run_workflow(self, request: RunWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[RunWorkflowEvent]:
+        """RunWorkflow starts a run and sends its steps as they change, then the run once it has ended or
+        waits to be resumed. The run goes on when the caller leaves.
+        """
+        answer = self._transport.server_stream("ragd.v1.WorkflowService/RunWorkflow", request or {}, timeout=timeout, context=context)
+        return cast("AsyncIterator[RunWorkflowEvent]", answer)
+
+    def watch_run(self, request: WatchRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[RunWorkflowEvent]:
+        """WatchRun sends a run and its steps as they are, and then what RunWorkflow sends."""
+        answer = self._transport.server_stream("ragd.v1.WorkflowService/WatchRun", request or {}, timeout=timeout, context=context)
+        return cast("AsyncIterator[RunWorkflowEvent]", answer)
+
+    async def get_run(self, request: GetRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+        """GetRun returns a run with its steps. A credential with a mandatory filter or bounds, or without
+        the scope write, sees only the runs that it started.
+        """
+        answer = await self._transport.unary("ragd.v1.WorkflowService/GetRun", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("WorkflowRun", answer)
+
+    async def list_runs(self, request: ListRunsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListRunsResponse:
+        """ListRuns returns runs without their steps, the newest first."""
+        answer = await self._transport.unary("ragd.v1.WorkflowService/ListRuns", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListRunsResponse", answer)
+
+    async def cancel_run(self, request: CancelRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+        """CancelRun cancels a run and stops the step that is running. Errors: FAILED_PRECONDITION for a
+        run that has succeeded or failed.
+        """
+        answer = await self._transport.unary("ragd.v1.WorkflowService/CancelRun", request or {}, timeout=timeout, context=context)
+        return cast("WorkflowRun", answer)
+
+    async def resume_run(self, request: ResumeRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+        """ResumeRun gives a step that waits its data. Errors: INVALID_ARGUMENT for data that does not fit
+        the schema of the step; FAILED_PRECONDITION if no such step waits.
+        """
+        answer = await self._transport.unary("ragd.v1.WorkflowService/ResumeRun", request or {}, timeout=timeout, context=context)
+        return cast("WorkflowRun", answer)
+
+
+__all__ = [
+    "Agent",
+    "AgentCitation",
+    "AgentService",
+    "AgentStep",
+    "AgentToolCall",
+    "AgentToolResult",
+    "AgentUsage",
+    "AllowedNames",
+    "AnswerSettings",
+    "AnswerUsage",
+    "AnswerVerdict",
+    "ApiKey",
+    "AskAgentEvent",
+    "AskAgentRequest",
+    "AskAgentResponse",
+    "AskAgentStreamRequest",
+    "AsyncAgentService",
+    "AsyncChunkService",
+    "AsyncContextService",
+    "AsyncDocumentService",
+    "AsyncEndpointService",
+    "AsyncEvaluateService",
+    "AsyncEventService",
+    "AsyncHookService",
+    "AsyncIndexService",
+    "AsyncIssuerService",
+    "AsyncPromptService",
+    "AsyncQueryService",
+    "AsyncSecretService",
+    "AsyncServerService",
+    "AsyncTenantService",
+    "AsyncToolService",
+    "AsyncVectorService",
+    "AsyncWorkflowService",
+    "Audiences",
+    "BuildIndexRequest",
+    "BuildIndexResponse",
+    "ByteRange",
+    "CallToolEvent",
+    "CallToolRequest",
+    "CallToolResponse",
+    "CallToolStreamRequest",
+    "CancelJobRequest",
+    "CancelRunRequest",
+    "ChosenTopic",
+    "ChromaConfig",
+    "Chunk",
+    "ChunkEdge",
+    "ChunkService",
+    "ChunkTextRequest",
+    "ChunkTextResponse",
+    "Chunking",
+    "ChunkingHeader",
+    "ChunkingSection",
+    "CompareEvaluationsRequest",
+    "ContextKey",
+    "ContextService",
+    "ContextValue",
+    "CreateAgentRequest",
+    "CreateApiKeyRequest",
+    "CreateApiKeyResponse",
+    "CreateEndpointRequest",
+    "CreateHookRequest",
+    "CreateHookResponse",
+    "CreateIndexRequest",
+    "CreateIssuerRequest",
+    "CreatePromptRequest",
+    "CreateQuestionSetRequest",
+    "CreateServerRequest",
+    "CreateTenantRequest",
+    "CreateToolRequest",
+    "CreateWorkflowRequest",
+    "DatabaseConfig",
+    "DeclareContextKeyRequest",
+    "DeclareContextKeyResponse",
+    "DeleteAgentRequest",
+    "DeleteAgentResponse",
+    "DeleteAskedQuestionsRequest",
+    "DeleteAskedQuestionsResponse",
+    "DeleteContextKeyRequest",
+    "DeleteContextKeyResponse",
+    "DeleteDocumentRequest",
+    "DeleteDocumentResponse",
+    "DeleteDocumentsRequest",
+    "DeleteDocumentsResponse",
+    "DeleteEndpointRequest",
+    "DeleteEndpointResponse",
+    "DeleteEvaluationRequest",
+    "DeleteEvaluationResponse",
+    "DeleteHookRequest",
+    "DeleteHookResponse",
+    "DeleteIndexRequest",
+    "DeleteIndexResponse",
+    "DeleteIssuerRequest",
+    "DeleteIssuerResponse",
+    "DeletePromptRequest",
+    "DeletePromptResponse",
+    "DeleteQuestionSetRequest",
+    "DeleteQuestionSetResponse",
+    "DeleteQuestionsRequest",
+    "DeleteRequest",
+    "DeleteResponse",
+    "DeleteSecretRequest",
+    "DeleteSecretResponse",
+    "DeleteServerRequest",
+    "DeleteServerResponse",
+    "DeleteTenantRequest",
+    "DeleteTenantResponse",
+    "DeleteThreadRequest",
+    "DeleteThreadResponse",
+    "DeleteToolRequest",
+    "DeleteToolResponse",
+    "DeleteWorkflowRequest",
+    "DeleteWorkflowResponse",
+    "DeletedDocument",
+    "Delivery",
+    "DescribeIndexRequest",
+    "Document",
+    "DocumentService",
+    "DownloadDocumentRequest",
+    "DownloadDocumentResponse",
+    "DraftQuestionsRequest",
+    "DraftQuestionsResponse",
+    "EmbedRequest",
+    "EmbedResponse",
+    "Embedding",
+    "Endpoint",
+    "EndpointHeaders",
+    "EndpointModel",
+    "EndpointModels",
+    "EndpointService",
+    "Entry",
+    "EvaluateService",
+    "Evaluation",
+    "EvaluationComparison",
+    "Event",
+    "EventService",
+    "Explain",
+    "Extraction",
+    "ExtractionFailure",
+    "FindUnchangedRequest",
+    "FindUnchangedResponse",
+    "GetAgentRequest",
+    "GetContextKeyRequest",
+    "GetContextKeyResponse",
+    "GetDocumentRequest",
+    "GetEndpointRequest",
+    "GetEvaluationRequest",
+    "GetHookRequest",
+    "GetIssuerRequest",
+    "GetJobRequest",
+    "GetPromptMessagesRequest",
+    "GetPromptMessagesResponse",
+    "GetPromptRequest",
+    "GetQuestionSetRequest",
+    "GetRunRequest",
+    "GetServerRequest",
+    "GetTenantRequest",
+    "GetThreadRequest",
+    "GetToolRequest",
+    "GetVectorStoreNamesRequest",
+    "GetVectorStoreNamesResponse",
+    "GetWorkflowRequest",
+    "Graph",
+    "GraphEdge",
+    "GraphExplain",
+    "GraphNode",
+    "GraphOptions",
+    "GraphRagRequest",
+    "GraphRagResponse",
+    "GraphSettings",
+    "Highlight",
+    "HnswConfig",
+    "Hook",
+    "HookFilter",
+    "HookHeaders",
+    "HookService",
+    "Hybrid",
+    "Index",
+    "IndexConfig",
+    "IndexService",
+    "Issuer",
+    "IssuerService",
+    "IvfConfig",
+    "Job",
+    "JobProgress",
+    "ListAgentsRequest",
+    "ListAgentsResponse",
+    "ListApiKeysRequest",
+    "ListApiKeysResponse",
+    "ListChunksRequest",
+    "ListChunksResponse",
+    "ListContextKeysRequest",
+    "ListContextKeysResponse",
+    "ListDeliveriesRequest",
+    "ListDeliveriesResponse",
+    "ListDocumentsRequest",
+    "ListDocumentsResponse",
+    "ListEdgesRequest",
+    "ListEdgesResponse",
+    "ListEndpointsRequest",
+    "ListEndpointsResponse",
+    "ListEvaluationResultsRequest",
+    "ListEvaluationResultsResponse",
+    "ListEvaluationsRequest",
+    "ListEvaluationsResponse",
+    "ListHooksRequest",
+    "ListHooksResponse",
+    "ListIndexesRequest",
+    "ListIndexesResponse",
+    "ListIssuersRequest",
+    "ListIssuersResponse",
+    "ListJobsRequest",
+    "ListJobsResponse",
+    "ListPromptsRequest",
+    "ListPromptsResponse",
+    "ListQuestionSetsRequest",
+    "ListQuestionSetsResponse",
+    "ListQuestionsRequest",
+    "ListQuestionsResponse",
+    "ListRunsRequest",
+    "ListRunsResponse",
+    "ListSecretsRequest",
+    "ListSecretsResponse",
+    "ListServersRequest",
+    "ListServersResponse",
+    "ListTenantsRequest",
+    "ListTenantsResponse",
+    "ListThreadsRequest",
+    "ListThreadsResponse",
+    "ListToolsRequest",
+    "ListToolsResponse",
+    "ListTopicsRequest",
+    "ListTopicsResponse",
+    "ListWorkflowsRequest",
+    "ListWorkflowsResponse",
+    "Measure",
+    "MeasureDifference",
+    "MetadataIndexes",
+    "PgVectorConfig",
+    "PineconeConfig",
+    "PresentedTool",
+    "PresentedTools",
+    "Prompt",
+    "PromptArgument",
+    "PromptArguments",
+    "PromptMedia",
+    "PromptMessage",
+    "PromptMessages",
+    "PromptResource",
+    "PromptService",
+    "PutQuestionsRequest",
+    "QueryRequest",
+    "QueryResponse",
+    "QueryResult",
+    "QueryService",
+    "Question",
+    "QuestionAnswer",
+    "QuestionChange",
+    "QuestionHit",
+    "QuestionResult",
+    "QuestionSet",
+    "ReadDocumentRequest",
+    "ReadDocumentResponse",
+    "RebuildGraphRequest",
+    "RebuildGraphResponse",
+    "ReencryptSecretsRequest",
+    "ReencryptSecretsResponse",
+    "Relevant",
+    "ReplayDeliveryRequest",
+    "ReplayFailedRequest",
+    "ReplayFailedResponse",
+    "RerankDetails",
+    "RerankRequest",
+    "RerankResponse",
+    "RerankedSource",
+    "Reranker",
+    "RerankerOptions",
+    "RerankerWeights",
+    "Reranking",
+    "ResourceContent",
+    "ResumeRunRequest",
+    "RetryJobRequest",
+    "RevokeApiKeyRequest",
+    "RevokeApiKeyResponse",
+    "RotateHookSecretRequest",
+    "RotateHookSecretResponse",
+    "RunWorkflowEvent",
+    "RunWorkflowRequest",
+    "SearchWidth",
+    "Secret",
+    "SecretHosts",
+    "SecretService",
+    "Server",
+    "ServerIcon",
+    "ServerIcons",
+    "ServerRepository",
+    "ServerService",
+    "SetSecretRequest",
+    "SetSecretResponse",
+    "SetVectorStoreNamesRequest",
+    "SetVectorStoreNamesResponse",
+    "SignTest",
+    "Source",
+    "SourceDocument",
+    "SparseVector",
+    "Stage",
+    "StartEvaluationRequest",
+    "StartWorkflowRequest",
+    "StepRun",
+    "SyncSourceRequest",
+    "SyncSourceResponse",
+    "Tenant",
+    "TenantService",
+    "TestEndpointRequest",
+    "TestEndpointResponse",
+    "TestHookRequest",
+    "Thread",
+    "ThreadMessage",
+    "Tool",
+    "ToolAnnotations",
+    "ToolProgress",
+    "ToolQuestion",
+    "ToolService",
+    "Topic",
+    "TopicChunk",
+    "TopicDocument",
+    "TruncateIndexRequest",
+    "TruncateIndexResponse",
+    "UpdateAgentRequest",
+    "UpdateEndpointRequest",
+    "UpdateHookRequest",
+    "UpdateIndexRequest",
+    "UpdateIssuerRequest",
+    "UpdatePromptRequest",
+    "UpdateQuestionSetRequest",
+    "UpdateRequest",
+    "UpdateResponse",
+    "UpdateServerRequest",
+    "UpdateTenantRequest",
+    "UpdateToolRequest",
+    "UpdateWorkflowRequest",
+    "UploadDocumentRequest",
+    "UploadDocumentResponse",
+    "UploadDocumentsRequest",
+    "UploadDocumentsResponse",
+    "UploadError",
+    "UploadPreview",
+    "UploadResult",
+    "UpsertRequest",
+    "UpsertResponse",
+    "VectorQueryRequest",
+    "VectorQueryResponse",
+    "VectorService",
+    "WatchEventsRequest",
+    "WatchEventsResponse",
+    "WatchJobRequest",
+    "WatchRunRequest",
+    "WhoAmIRequest",
+    "WhoAmIResponse",
+    "Workflow",
+    "WorkflowRun",
+    "WorkflowService",
+]
