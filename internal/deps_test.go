@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"cmd/ragd/internal/upload":        {"cmd/ragd/internal/localfiles", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
 	"hack/apidoc":                     {},
 	"hack/notices":                    {},
+	"hack/pythonapi":                  {},
 	"hack/testservice":                {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/testing/daemon", "internal/testing/modelserver"},
 	"internal/admission":              {"internal/cache", "internal/fault", "internal/limit", "internal/tenant"},
 	"internal/agent":                  {"internal/admission", "internal/endpoint", "internal/expression", "internal/fault", "internal/llm", "internal/nearest", "internal/pagination", "internal/remote", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolset"},
