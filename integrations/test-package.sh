@@ -47,7 +47,10 @@ mkdir -p "$packed"
 echo '{"type": "module"}' >"$packed/package.json"
 installed=$packed/node_modules/$(node -p 'require("./package.json").name')
 mkdir -p "$installed"
-tar -xzf "$(pack)" -C "$installed" --strip-components 1
+archive=$(pack)
+"$root/sdk/typescript/node_modules/.bin/publint" --strict "$archive"
+"$root/sdk/typescript/node_modules/.bin/attw" --quiet "$archive"
+tar -xzf "$archive" -C "$installed" --strip-components 1
 cp -r test tsconfig.json README.md "$packed"
 cd "$packed"
 node -e 'require(process.argv[1])' "$(node -p 'require("../package.json").name')" # as CommonJS
