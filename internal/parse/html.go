@@ -190,9 +190,30 @@ func isLinkList(n *html.Node) bool {
 	if n.DataAtom != atom.Ul && n.DataAtom != atom.Ol && n.DataAtom != atom.Div {
 		return false
 	}
+	if isContents(n) {
+		return false
+	}
 	c := linkCount{left: maxLinkSample}
 	c.add(n, false)
 	return c.links >= 5 && c.linked*10 >= c.text*9 && c.text/c.links < 40
+}
+
+// isContents reports whether an element is the table of contents of a chapter, as the writers of DocBook mark
+// it, whose sections are on pages of their own. That of the page itself says its headings again.
+func isContents(n *html.Node) bool {
+	if !slices.Contains(strings.Fields(attribute(n, "class")), "toc") {
+		return false
+	}
+	left := maxLinkSample
+	for child := range n.Descendants() {
+		if left--; left == 0 {
+			break
+		}
+		if child.DataAtom == atom.A {
+			return !strings.HasPrefix(attribute(child, "href"), "#")
+		}
+	}
+	return false
 }
 
 // linkCount counts the links of an element and their text.
