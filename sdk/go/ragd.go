@@ -1,0 +1,245 @@
+// Package ragd is a client of ragd, a retrieval service for many tenants: upload documents, search them,
+// walk their graph, and stream answers with citations.
+//
+//	client, err := ragd.New(ragd.Options{URL: "http://127.0.0.1:8484", APIKey: os.Getenv("RAGD_API_KEY")})
+//	docs := client.Index("docs")
+//	_, err = docs.UploadFile(ctx, "handbook.pdf", ragd.Upload{})
+//	found, err := docs.Query(ctx, "who answers an alarm at night?", &ragdv1.VectorQueryRequest{})
+//
+// Requests and answers are the messages of package ragdv1, and the fields of a Client call every method of
+// the API. A Client is safe for concurrent use.
+package ragd
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+)
+
+// Options configures a Client.
+type Options struct {
+	// URL is the address of the service, such as http://127.0.0.1:8484. Required.
+	URL string
+	// APIKey is sent with every call.
+	APIKey string
+	// Tenant names the tenant of a call with the operator's key.
+	Tenant string
+	// Context is a request context that every call has, such as {"filter": {"team": "legal"}}. See
+	// WithContext for that of one call.
+	Context map[string]any
+	// Header is sent with every call.
+	Header http.Header
+	// HTTP makes the requests. Default: http.DefaultClient.
+	HTTP connect.HTTPClient
+	// Retry says how failed calls are repeated.
+	Retry Retry
+}
+
+// Client calls the services of one ragd with one credential.
+type Client struct {
+	Agents    ragdv1connect.AgentServiceClient
+	Chunks    ragdv1connect.ChunkServiceClient
+	Contexts  ragdv1connect.ContextServiceClient
+	Documents ragdv1connect.DocumentServiceClient
+	Endpoints ragdv1connect.EndpointServiceClient
+	Evaluate  ragdv1connect.EvaluateServiceClient
+	Events    ragdv1connect.EventServiceClient
+	Hooks     ragdv1connect.HookServiceClient
+	Indexes   ragdv1connect.IndexServiceClient
+	Issuers   ragdv1connect.IssuerServiceClient
+	Prompts   ragdv1connect.PromptServiceClient
+	Queries   ragdv1connect.QueryServiceClient
+	Secrets   ragdv1connect.SecretServiceClient
+	Servers   ragdv1connect.ServerServiceClient
+	Tenants   ragdv1connect.TenantServiceClient
+	Tools     ragdv1connect.ToolServiceClient
+	Vectors   ragdv1connect.VectorServiceClient
+	Workflows ragdv1connect.WorkflowServiceClient
+
+	retry Retry
+}
+
+// New returns a client. It makes no call. Errors: an *Error with the code invalid_argument.
+func New(o Options) (*Client, error) {
+	address, err := url.Parse(o.URL)
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
+		return nil, invalid("URL", "must be an address such as http://127.0.0.1:8484 or https://ragd.example.com")
+	}
+	if strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, invalid("APIKey", "has characters that no key has; is there a line break at its end?")
+	}
+	var caller connect.HTTPClient = http.DefaultClient
+	if o.HTTP != nil {
+		caller = o.HTTP
+	}
+	base, with := strings.TrimRight(address.String(), "/"), connect.WithInterceptors(&interceptor{options: o})
+	return &Client{
+		Agents:    ragdv1connect.NewAgentServiceClient(caller, base, with),
+		Chunks:    ragdv1connect.NewChunkServiceClient(caller, base, with),
+		Contexts:  ragdv1connect.NewContextServiceClient(caller, base, with),
+		Documents: ragdv1connect.NewDocumentServiceClient(caller, base, with),
+		Endpoints: ragdv1connect.NewEndpointServiceClient(caller, base, with),
+		Evaluate:  ragdv1connect.NewEvaluateServiceClient(caller, base, with),
+		Events:    ragdv1connect.NewEventServiceClient(caller, base, with),
+		Hooks:     ragdv1connect.NewHookServiceClient(caller, base, with),
+		Indexes:   ragdv1connect.NewIndexServiceClient(caller, base, with),
+		Issuers:   ragdv1connect.NewIssuerServiceClient(caller, base, with),
+		Prompts:   ragdv1connect.NewPromptServiceClient(caller, base, with),
+		Queries:   ragdv1connect.NewQueryServiceClient(caller, base, with),
+		Secrets:   ragdv1connect.NewSecretServiceClient(caller, base, with),
+		Servers:   ragdv1connect.NewServerServiceClient(caller, base, with),
+		Tenants:   ragdv1connect.NewTenantServiceClient(caller, base, with),
+		Tools:     ragdv1connect.NewToolServiceClient(caller, base, with),
+		Vectors:   ragdv1connect.NewVectorServiceClient(caller, base, with),
+		Workflows: ragdv1connect.NewWorkflowServiceClient(caller, base, with),
+		retry:     o.Retry,
+	}, nil
+}
+
+// Index returns the index of a name. It makes no call.
+func (c *Client) Index(name string) *Index { return &Index{Name: name, client: c} }
+
+// Ask asks an agent a question and yields the events of its answer; the last one has the whole answer.
+// thread continues or begins a conversation; empty for a single question.
+func (c *Client) Ask(ctx context.Context, agent, message, thread string) iter.Seq2[*ragdv1.AskAgentEvent, error] {
+	return func(yield func(*ragdv1.AskAgentEvent, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		req := &ragdv1.AskAgentStreamRequest{Ask: &ragdv1.AskAgentRequest{AgentName: agent, Message: message, ThreadId: thread}}
+		stream, err := c.Agents.AskAgentStream(ctx, req)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer func() { _ = stream.Close() }() // the events are what counts
+		for stream.Receive() {
+			if !yield(stream.Msg(), nil) {
+				return
+			}
+		}
+		if err := stream.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// Embed returns the embeddings of texts, in the order of the texts, by a model; empty is the service's
+// default one.
+func (c *Client) Embed(ctx context.Context, model string, texts ...string) ([][]float32, error) {
+	answer, err := c.Queries.Embed(ctx, &ragdv1.EmbedRequest{Model: model, Texts: texts})
+	if err != nil {
+		return nil, err
+	}
+	embeddings := make([][]float32, len(answer.GetEmbeddings()))
+	for i, embedding := range answer.GetEmbeddings() {
+		embeddings[i] = embedding.GetValues()
+	}
+	return embeddings, nil
+}
+
+type contextKey struct{}
+
+// WithContext returns a context whose calls have a request context, beside that of the client. Keys of
+// both have the value given here.
+func WithContext(ctx context.Context, values map[string]any) context.Context {
+	before, _ := ctx.Value(contextKey{}).(map[string]any)
+	merged := maps.Clone(before)
+	if merged == nil {
+		merged = map[string]any{}
+	}
+	maps.Copy(merged, values)
+	return context.WithValue(ctx, contextKey{}, merged)
+}
+
+// interceptor adds the headers of every call and repeats failed ones.
+type interceptor struct{ options Options }
+
+func (i *interceptor) prepare(ctx context.Context, header http.Header) error {
+	for name, values := range i.options.Header {
+		header[name] = values
+	}
+	if i.options.APIKey != "" {
+		header.Set("Authorization", "Bearer "+i.options.APIKey)
+	}
+	if i.options.Tenant != "" {
+		header.Set("Ragd-Tenant", i.options.Tenant)
+	}
+	merged := maps.Clone(i.options.Context)
+	if own, _ := ctx.Value(contextKey{}).(map[string]any); own != nil {
+		if merged == nil {
+			merged = map[string]any{}
+		}
+		maps.Copy(merged, own)
+	}
+	if len(merged) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(merged)
+	if err != nil {
+		return invalid("Context", "cannot be written as JSON: "+err.Error())
+	}
+	header.Set("Ragd-Context", string(text))
+	return nil
+}
+
+// WrapUnary implements connect.Interceptor.
+func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		if err := i.prepare(ctx, req.Header()); err != nil {
+			return nil, err
+		}
+		for attempt := 1; ; attempt++ {
+			answer, err := next(ctx, req)
+			if err == nil {
+				return answer, nil
+			}
+			pause, again := i.options.Retry.pause(attempt, err)
+			if !again || !mayRepeat(req) || sleep(ctx, pause) != nil {
+				return nil, ErrorOf(err)
+			}
+		}
+	}
+}
+
+// WrapStreamingClient implements connect.Interceptor.
+func (i *interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		conn := next(ctx, spec)
+		err := i.prepare(ctx, conn.RequestHeader())
+		return &stream{StreamingClientConn: conn, refused: err}
+	}
+}
+
+// WrapStreamingHandler implements connect.Interceptor.
+func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}
+
+// stream has errors of this package.
+type stream struct {
+	connect.StreamingClientConn
+	refused error
+}
+
+func (s *stream) Send(message any) error {
+	if s.refused != nil {
+		return s.refused
+	}
+	return s.StreamingClientConn.Send(message) // io.EOF says that Receive has the error
+}
+
+func (s *stream) Receive(message any) error {
+	if s.refused != nil {
+		return s.refused
+	}
+	return ErrorOf(s.StreamingClientConn.Receive(message))
+}
