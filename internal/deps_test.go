@@ -124,6 +124,7 @@ var mayImport = map[string][]string{
 	"internal/webhook":                {"internal/fault"},
 	"internal/workflow":               {"gen/ragd/v1", "internal/admission", "internal/agent", "internal/cache", "internal/expression", "internal/fault", "internal/httptool", "internal/job", "internal/limit", "internal/nearest", "internal/pagination", "internal/remote", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolset"},
 	"migrations":                      {},
+	"sdk/go":                          {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
 }
 
 // pgxpool opens the way around the tenant's handle: few may have it.
