@@ -23,19 +23,20 @@ const (
 // package comments, in the order of their paths.
 func packageMap(t *testing.T) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}}\t{{.Doc}}", "../...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Doc}}", "../...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
 	var b strings.Builder
 	b.WriteString("| package | what it is for |\n| --- | --- |\n")
 	for line := range strings.Lines(string(out)) {
-		path, doc, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		path, rest, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		called, doc, _ := strings.Cut(rest, "\t")
 		name := strings.TrimPrefix(path, module)
 		if name == "internal" || strings.HasPrefix(name, "gen/") {
 			continue
 		}
-		sentence, ok := strings.CutPrefix(doc, "Package "+name[strings.LastIndexByte(name, '/')+1:]+" ")
+		sentence, ok := strings.CutPrefix(doc, "Package "+called+" ")
 		if !ok {
 			sentence, ok = strings.CutPrefix(doc, "Command "+name[strings.LastIndexByte(name, '/')+1:]+" ")
 		}
