@@ -69,6 +69,7 @@ lint: ## check formatting, vet, and lint Go code and the proto files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go' ':!gen'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go' ':!gen'); exit 1; }
 	go vet ./...
 	$(TOOL) buf lint
+	$(TOOL) buf breaking --against proto/released.binpb
 	$(TOOL) golangci-lint run --allow-serial-runners
 
 .PHONY: generate
@@ -111,6 +112,10 @@ bench-tenants: deps build ## measure what N tenants on one database cost (defaul
 .PHONY: bench-go
 bench-go: deps ## run the Go benchmarks; compare two runs with `go tool -modfile=tools/go.mod benchstat`
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
+
+.PHONY: release-protos
+release-protos: ## make the API of this checkout that of the last release, from which `make lint` allows no breaking change
+	$(TOOL) buf build --exclude-source-info -o proto/released.binpb
 
 RELEASE_TOOLS := $(CURDIR)/.cache/release-tools
 
