@@ -3,13 +3,16 @@ package randomcalls
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"strings"
 
 	"connectrpc.com/connect"
+	"golang.org/x/net/http2"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -42,9 +45,14 @@ type clients struct {
 }
 
 func newClients(url string) clients {
-	first, second := &http.Transport{MaxIdleConnsPerHost: 64}, &http.Transport{Protocols: new(http.Protocols)}
-	second.Protocols.SetUnencryptedHTTP2(true)
-	return clients{url, &http.Client{Transport: first}, &http.Client{Transport: second}}
+	// http.Transport reads a body's state while it is still being sent, when it repeats a request.
+	second := &http2.Transport{ //nolint:staticcheck // SA1019: it is deprecated in favour of http.Transport
+		AllowHTTP: true,
+		DialTLSContext: func(ctx context.Context, network, address string, _ *tls.Config) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		},
+	}
+	return clients{url, &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}, &http.Client{Transport: second}}
 }
 
 func (c clients) close() {
