@@ -52,7 +52,7 @@ func TestChunkPreviewsWhatIngestStores(t *testing.T) {
 			create = append(create, "--strategy", "recursive", "--max-size", "300", "--overlap", "0")
 		}
 		s.want(t, step{args: create, stdout: anything})
-		s.want(t, step{args: args("ingest --index " + index + " --base " + folder + " " + folder), stdout: anything})
+		s.want(t, step{args: args("ingest --index " + index + " --base " + folder + " " + folder), stdout: anything, stderr: anything}) // progress, where it takes long
 		entries, err := os.ReadDir(folder)
 		if err != nil {
 			t.Fatal(err)
