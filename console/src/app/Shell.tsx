@@ -54,7 +54,7 @@ function Navigation({ open }: { open: boolean }) {
         );
       })}
       <Text className={classes.version} size="xs" c="dimmed">
-        ragd {session.info.version} · <Anchor inherit href="/console/licenses">Licences</Anchor>
+        ragd {session.info.version} · <Anchor inherit underline="always" href="/console/licenses">Licences</Anchor>
       </Text>
     </nav>
   );
