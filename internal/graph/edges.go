@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/google/uuid"
@@ -82,24 +83,24 @@ func (s *Service) Edges(ctx context.Context, indexName string, chunk ChunkRef, p
 		if i.Graph.Off {
 			return fault.New(fault.Precondition, "index %q keeps no graph: change its graph by UpdateIndex", i.Name)
 		}
-		edges, err := edgesAt(ctx, tables, i, chunk, visible)
+		tokens := tenant.Pages(ctx, "edges", i.Name, chunk.DocumentID, fmt.Sprint(chunk.Ordinal), visible.String())
+		first := edgeRank{Weight: math.Inf(1)}
+		page, next, err = pagination.List(tokens, pageSize, pageToken, first, ChunkEdge.rank, func(after edgeRank, most int) ([]ChunkEdge, error) {
+			edges, err := edgesAt(ctx, tables, i, chunk, visible)
+			from, _ := slices.BinarySearchFunc(edges, after, func(e ChunkEdge, rank edgeRank) int { return cmp.Or(compareRanks(e.rank(), rank), -1) })
+			return edges[from:min(from+most, len(edges))], err
+		})
 		if err != nil {
 			return err
 		}
-		tokens := tenant.Pages(ctx, "edges", i.Name, chunk.DocumentID, fmt.Sprint(chunk.Ordinal), visible.String())
-		page, next, err = pagination.List(tokens, pageSize, pageToken, edgeRank{Weight: -1}, ChunkEdge.rank, func(after edgeRank, most int) ([]ChunkEdge, error) {
-			from := 0
-			if after.Weight >= 0 {
-				from, _ = slices.BinarySearchFunc(edges, after, func(e ChunkEdge, rank edgeRank) int { return cmp.Or(compareRanks(e.rank(), rank), -1) })
-			}
-			return edges[from:min(from+most, len(edges))], nil
-		})
+		page, err = withOthers(ctx, tables, i, page, visible)
 		return err
 	})
 	return page, next, err
 }
 
-// edgesAt returns the edges of a chunk in the order of the list.
+// edgesAt returns the edges of a chunk in the order of the list. Of the other chunks it has the
+// document and the ordinal alone.
 func edgesAt(ctx context.Context, h *tenant.Handle, i index.Index, chunk ChunkRef, visible filter.Filter) ([]ChunkEdge, error) {
 	known, err := sourcesOf(ctx, h, i, []ChunkRef{chunk}, visible, false)
 	if err != nil {
@@ -117,7 +118,6 @@ func edgesAt(ctx context.Context, h *tenant.Handle, i index.Index, chunk ChunkRe
 		return nil, err
 	}
 	var edges []ChunkEdge
-	others := make([]ChunkRef, 0, len(from)+len(into))
 	add := func(row edgeRow, direction Direction, other func(chunkEdge) ChunkRef) {
 		edge := row.edge()
 		if row.Type == nextRow || row.Type == similarRow {
@@ -127,7 +127,6 @@ func edgesAt(ctx context.Context, h *tenant.Handle, i index.Index, chunk ChunkRe
 			return
 		}
 		ref := other(edge)
-		others = append(others, ref)
 		edges = append(edges, ChunkEdge{Type: edge.kind, Direction: direction, Label: edge.label, Weight: edge.weight, Other: query.Source{DocumentID: ref.DocumentID, Ordinal: ref.Ordinal}})
 	}
 	for _, row := range from {
@@ -136,16 +135,24 @@ func edgesAt(ctx context.Context, h *tenant.Handle, i index.Index, chunk ChunkRe
 	for _, row := range into {
 		add(row, In, func(e chunkEdge) ChunkRef { return e.from })
 	}
-	if known, err = sourcesOf(ctx, h, i, others, visible, false); err != nil {
-		return nil, err
+	slices.SortFunc(edges, func(a, b ChunkEdge) int { return compareRanks(a.rank(), b.rank()) })
+	return edges, nil
+}
+
+// withOthers reads the other chunks of edges, and leaves out edges whose other chunk was deleted in
+// between.
+func withOthers(ctx context.Context, h *tenant.Handle, i index.Index, edges []ChunkEdge, visible filter.Filter) ([]ChunkEdge, error) {
+	others := make([]ChunkRef, len(edges))
+	for n, edge := range edges {
+		others[n] = chunkOf(edge.Other)
 	}
+	known, err := sourcesOf(ctx, h, i, others, visible, false)
 	kept := edges[:0]
-	for _, edge := range edges {
-		if source, ok := known[chunkOf(edge.Other)]; ok { // it may have been deleted in between
+	for n, edge := range edges {
+		if source, ok := known[others[n]]; ok {
 			edge.Other = source
 			kept = append(kept, edge)
 		}
 	}
-	slices.SortFunc(kept, func(a, b ChunkEdge) int { return compareRanks(a.rank(), b.rank()) })
-	return kept, nil
+	return kept, err
 }
