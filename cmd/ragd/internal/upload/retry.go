@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"strconv"
 	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
+
+	ragd "github.com/ragdhq/ragd/sdk/go"
 )
 
 // Limits of retries. Each attempt has a time limit, so that a connection that died
@@ -91,19 +91,9 @@ func transient(err error) bool {
 
 // askedPause returns the pause that the service asks for, 0 if it asks for none.
 func askedPause(err error) time.Duration {
-	var wire *connect.Error
-	if !errors.As(err, &wire) {
+	var refused *ragd.Error
+	if !errors.As(ragd.ErrorOf(err), &refused) {
 		return 0
 	}
-	for _, detail := range wire.Details() {
-		value, err := detail.Value()
-		if info, ok := value.(*errdetails.RetryInfo); err == nil && ok {
-			return info.GetRetryDelay().AsDuration()
-		}
-	}
-	seconds, err := strconv.Atoi(wire.Meta().Get("Retry-After"))
-	if err != nil {
-		return 0
-	}
-	return time.Duration(seconds) * time.Second
+	return refused.RetryAfter
 }
