@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"cmd/ragd/internal/output":        {},
 	"cmd/ragd/internal/paging":        {},
 	"cmd/ragd/internal/progress":      {"cmd/ragd/internal/output", "cmd/ragd/internal/upload"},
-	"cmd/ragd/internal/upload":        {"cmd/ragd/internal/localfiles", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
+	"cmd/ragd/internal/upload":        {"cmd/ragd/internal/localfiles", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "sdk/go"},
 	"hack/apidoc":                     {},
 	"hack/notices":                    {},
 	"hack/pythonapi":                  {},
