@@ -87,7 +87,7 @@ func startService(t *testing.T, environment []string) string {
 		name, value, _ := strings.Cut(variable, "=")
 		env[name] = value
 	}
-	ready := &announcement{prefix: "ragd is ready at ", text: make(chan string, 1)}
+	ready := &announcement{prefix: "ragd is ready at ", text: make(chan string, 1), rest: t.Output()}
 	p := &program{
 		stdin: strings.NewReader(""), out: output.Printer{Stdout: t.Output(), Stderr: ready},
 		getenv: func(key string) string { return env[key] }, environ: variables(env),
@@ -130,19 +130,21 @@ func refusing(t *testing.T) []string {
 const whyRefused = "texts: the embedding provider refused text 0 (3 bytes, some 2 tokens); it may be longer than the model " +
 	"some-model can read, or the model may not make embeddings, or not of this dimension"
 
-// announcement is a writer that sends the rest of a line that begins with prefix to text
-// and discards other lines.
+// announcement is a writer that sends the rest of a line that begins with prefix to text,
+// and other lines to rest.
 type announcement struct {
 	prefix string
 	text   chan string
+	rest   io.Writer
 }
 
 // Write implements io.Writer. Each call must write one whole line.
 func (a *announcement) Write(line []byte) (int, error) {
 	if text, ok := strings.CutPrefix(string(line), a.prefix); ok {
 		a.text <- strings.TrimSpace(text)
+		return len(line), nil
 	}
-	return len(line), nil
+	return a.rest.Write(line)
 }
 
 // step is a command line and its expected result. In stdout and stderr, URL stands for the
@@ -222,13 +224,14 @@ var (
 	times   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	gaps    = regexp.MustCompile(` {3,}`)
 	ends    = regexp.MustCompile(`(?m) +$`)
+	slow    = regexp.MustCompile(`(?m)^(?:uploading|processing): .*\n`)
 )
 
 // settled replaces the parts of output that differ between runs: the address, times and
-// ids. As ids change the width of columns, it also narrows the gaps between columns.
+// ids, and removes the progress that is shown where a machine is slow. As ids change the width of columns, it also narrows the gaps between columns.
 func (s *session) settled(output string) string {
 	output = strings.ReplaceAll(output, s.url, "URL")
-	output = times.ReplaceAllString(output, anyTime)
+	output = slow.ReplaceAllString(times.ReplaceAllString(output, anyTime), "")
 	found := ids.FindAllStringSubmatch(output, -1)
 	for _, match := range found {
 		if id := cmp.Or(match[1], match[0]); !slices.Contains(s.ids, id) {

@@ -44,8 +44,8 @@ func newTap(t *testing.T, service string) *tap {
 		}
 		tap.service = &httputil.ReverseProxy{
 			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
-			FlushInterval: -1,                         // forward streamed answers at once
-			ErrorLog:      log.New(io.Discard, "", 0), // interrupted commands cause errors
+			FlushInterval: -1,                              // forward streamed answers at once
+			ErrorLog:      log.New(t.Output(), "tap: ", 0), // interrupted commands cause errors
 		}
 	}
 	server := httptest.NewServer(tap)
