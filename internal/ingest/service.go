@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/extract"
@@ -99,6 +100,8 @@ type Listing struct {
 	Search    string        // a part of the uri or title, in any case
 	OrderBy   string        // a field and perhaps " desc"; in the order of creation if empty
 	Filter    filter.Filter // over their metadata
+	URIs      []string      // only these; all if nil
+	After     *Ref          // only those after this document, in the order of creation
 	PageSize  int32
 	PageToken string
 }
@@ -135,8 +138,19 @@ func (t target) documents(ctx context.Context, l Listing) ([]Document, string, e
 		return nil, "", err
 	}
 	l.Filter = filter.And(t.visible, asked)
+	var first documentPosition
+	if l.After != nil {
+		if err := l.After.check(); err != nil {
+			return nil, "", err
+		}
+		d, err := documentByRef(ctx, t.handle, t.index.ID, *l.After, t.visible)
+		if err != nil {
+			return nil, "", err
+		}
+		first = documentPosition{d.CreatedAt.Format(time.RFC3339Nano), d.DocumentID}
+	}
 	tokens := tenant.Pages(ctx, "documents", strconv.FormatInt(t.index.ID, 10), l.Namespace, l.Status, l.Search, o.String(), l.Filter.String())
-	found, next, err := pagination.List(tokens, l.PageSize, l.PageToken, documentPosition{}, orderedDocument.position, func(after documentPosition, most int) ([]orderedDocument, error) {
+	found, next, err := pagination.List(tokens, l.PageSize, l.PageToken, first, orderedDocument.position, func(after documentPosition, most int) ([]orderedDocument, error) {
 		return documents(ctx, t.handle, t.index.ID, l, o, after, most)
 	})
 	list := make([]Document, len(found))

@@ -55,7 +55,7 @@ func (d orderedDocument) position() documentPosition {
 // documents returns at most limit documents after a position in the order, from the first if it is
 // zero. Time is logarithmic in the number of documents in the order of creation, n log n in others.
 func documents(ctx context.Context, q tenant.Queryer, indexID int64, l Listing, o order, after documentPosition, limit int) ([]orderedDocument, error) {
-	args := filter.NewArgs(indexID, limit, l.Namespace, l.Status, l.Search)
+	args := filter.NewArgs(indexID, limit, l.Namespace, l.Status, l.Search, l.URIs)
 	rest := "true"
 	if after.DocumentID != "" {
 		rest = `(` + o.expression + `, d.document_id) ` + o.after() + ` (` + args.Add(after.Value) + `::text::` + o.sqlType + `, ` + args.Add(after.DocumentID) + `::uuid)`
@@ -64,7 +64,7 @@ func documents(ctx context.Context, q tenant.Queryer, indexID int64, l Listing, 
 		SELECT `+documentColumns+`, (`+o.expression+`)::text AS sort_value FROM tenant.documents AS d
 		WHERE d.index_id = $1 AND `+rest+` AND ($3 = '' OR d.namespace = $3) AND ($4 = '' OR d.status = $4)
 			AND ($5 = '' OR strpos(lower(d.uri), lower($5)) > 0 OR strpos(lower(d.title), lower($5)) > 0)
-			AND `+l.Filter.SQL("d.metadata", args)+`
+			AND ($6::text[] IS NULL OR d.uri = ANY($6)) AND `+l.Filter.SQL("d.metadata", args)+`
 		ORDER BY `+o.expression+o.direction()+`, d.document_id`+o.direction()+` LIMIT $2`, args.Values()...)
 }
 

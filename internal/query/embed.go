@@ -26,7 +26,7 @@ type Embeddings struct {
 // Embed returns the embeddings of texts by the named model, or by the default model
 // if the name is empty. Errors: Invalid naming the field, Unavailable when the model
 // does not answer.
-func (s *Service) Embed(ctx context.Context, model string, texts []string) (Embeddings, error) {
+func (s *Service) Embed(ctx context.Context, model string, dimension int, texts []string) (Embeddings, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
 		return Embeddings{}, err
@@ -44,6 +44,9 @@ func (s *Service) Embed(ctx context.Context, model string, texts []string) (Embe
 	}
 	made, err := s.models.Model(ctx, string(r.Tenant), model)
 	if err != nil {
+		return Embeddings{}, err
+	}
+	if made, err = made.WithDimension(dimension); err != nil {
 		return Embeddings{}, err
 	}
 	values, err := made.Embed(ctx, string(r.Tenant), texts)

@@ -124,7 +124,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 // Embed implements QueryService.
 func (h *Handlers) Embed(ctx context.Context, req *ragdv1.EmbedRequest) (*ragdv1.EmbedResponse, error) {
-	made, err := h.Queries.Embed(ctx, req.GetModel(), req.GetTexts())
+	made, err := h.Queries.Embed(ctx, req.GetModel(), int(req.GetDimension()), req.GetTexts())
 	if err != nil {
 		return nil, err
 	}

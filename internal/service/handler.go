@@ -11,11 +11,12 @@ import (
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/identity"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/openai"
 	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// handler returns the HTTP handler of the service: RPC, MCP, health checks and the console,
+// handler returns the HTTP handler of the service: RPC, MCP, the OpenAI-compatible interface, health checks and the console,
 // behind the body deadline, tracing and the request log.
 func (s *Service) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -23,6 +24,10 @@ func (s *Service) handler() http.Handler {
 	for _, path := range []string{mcphttp.Path, mcphttp.SSEPath, mcphttp.MessagePath} {
 		mux.Handle(path, s.mcp)
 		mux.Handle(path+"/", s.mcp)
+	}
+	compatible := s.newOpenAI()
+	for _, path := range openai.Paths {
+		mux.Handle(path, compatible)
 	}
 	mux.Handle("GET "+identity.Path, s.guard.Handler(s.issuer, rpc.Refuse()))
 	mux.Handle(mcphttp.TenantPath, s.mcp)

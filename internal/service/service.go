@@ -82,6 +82,8 @@ type Service struct {
 	guard    *httpserver.Guard
 	issuer   *identity.Issuer
 	remote   rpc.RemoteKinds
+	db       *tenant.DB // for requests
+	local    *localmodel.Service
 	gate     *admission.Gate
 	mcp      *mcphttp.Handler
 	calls    *journal.Recorder // of tools
@@ -149,6 +151,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	providers := s.config.Providers.limited(s.config.ProviderCalls, s.config.ProviderCallsPerTenant)
 	processor := limit.NewProcessor(0)
 	db := tenant.NewDB(s.database.requests, s.config.StatementsPerTenant).WithStorage(s.storage)
+	s.db = db
 	operators := append(providers.endpoints(), s.config.Endpoints...)
 	guard, err := outbound.New(s.config.AllowedPrivateNetworks)
 	if err != nil {
@@ -169,6 +172,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	owned := s.endpoints(db, endpoint.NewDirectory(nil, operators...), guard, keys)
 	endpoints := endpoint.NewDirectory(owned.Find, operators...)
 	local := localmodel.New(localmodel.Config{Dir: s.config.ModelsDir, Threads: s.config.LocalModelThreads, Logger: s.log})
+	s.local = local
 	models := embed.NewRegistry(embed.Config{Endpoints: endpoints, Local: local, Processor: processor})
 	if _, err := models.Model(ctx, "", s.config.EmbeddingModel); err != nil {
 		return fault.Rename("embeddingModel", "embedding-model", err)

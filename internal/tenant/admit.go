@@ -16,13 +16,13 @@ func (h *Handle) Disk() error { return h.storage.Disk() }
 // countTimeout bounds the wait for a table that is being dropped or replaced.
 const countTimeout = "2000" // ms
 
-// storedBytes returns the size of the tenant's tables with their indexes.
+// storedBytes returns the size of the tenant's tables with their indexes, and of its files.
 func (h *Handle) storedBytes(ctx context.Context) (bytes int64, err error) {
 	b := h.Batch()
 	b.Set("statement_timeout", countTimeout)
 	var sizes []int64
 	b.Query(Column(&sizes), `
-		SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_catalog.pg_class AS c
+		SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint + ragd_shared.file_bytes() FROM pg_catalog.pg_class AS c
 		JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relkind = 'r'`, h.id.Schema())
 	if err := b.Run(ctx); err != nil {

@@ -3266,7 +3266,10 @@ type EmbedRequest struct {
 	// Default: the service's default model.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// At most 2048 texts.
-	Texts         []string `protobuf:"bytes,2,rep,name=texts,proto3" json:"texts,omitempty"`
+	Texts []string `protobuf:"bytes,2,rep,name=texts,proto3" json:"texts,omitempty"`
+	// Values of each embedding. 0: the model's. Errors: INVALID_ARGUMENT for a model that cannot make
+	// shorter ones.
+	Dimension     int32 `protobuf:"varint,3,opt,name=dimension,proto3" json:"dimension,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3313,6 +3316,13 @@ func (x *EmbedRequest) GetTexts() []string {
 		return x.Texts
 	}
 	return nil
+}
+
+func (x *EmbedRequest) GetDimension() int32 {
+	if x != nil {
+		return x.Dimension
+	}
+	return 0
 }
 
 type EmbedResponse struct {
@@ -3749,10 +3759,11 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x03uri\x18\x02 \x01(\tR\x03uri\x12\x14\n" +
 	"\x05title\x18\x03 \x01(\tR\x05title\x12\x1f\n" +
 	"\vchunk_count\x18\x04 \x01(\x05R\n" +
-	"chunkCount\":\n" +
+	"chunkCount\"X\n" +
 	"\fEmbedRequest\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x14\n" +
-	"\x05texts\x18\x02 \x03(\tR\x05texts\"w\n" +
+	"\x05texts\x18\x02 \x03(\tR\x05texts\x12\x1c\n" +
+	"\tdimension\x18\x03 \x01(\x05R\tdimension\"w\n" +
 	"\rEmbedResponse\x122\n" +
 	"\n" +
 	"embeddings\x18\x01 \x03(\v2\x12.ragd.v1.EmbeddingR\n" +

@@ -163,6 +163,27 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) (o
 	return own, next, operators, err
 }
 
+// Usable returns the endpoints whose models a tenant may use, as it sees them: its own, and those of
+// the operator whose names it has not taken. It checks no scope.
+func (s *Service) Usable(ctx context.Context, id tenant.ID) ([]Endpoint, error) {
+	rows, err := list(ctx, s.config.DB.Handle(id), "", maxEndpoints)
+	if err != nil {
+		return nil, err
+	}
+	var all []Endpoint
+	taken := map[string]bool{}
+	for _, r := range rows {
+		all = append(all, r.endpoint())
+		taken[r.EndpointName] = true
+	}
+	for _, e := range s.config.Operator.Operators() {
+		if !taken[e.Name] {
+			all = append(all, shown(e))
+		}
+	}
+	return all, nil
+}
+
 // Change holds the fields that Update changes. Nil leaves a field unchanged.
 type Change struct {
 	BaseURL            *string

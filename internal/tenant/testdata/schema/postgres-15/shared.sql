@@ -205,6 +205,23 @@ BEGIN
 END
 $$;
 
+CREATE TABLE ragd_shared.files (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    file_id text NOT NULL COLLATE pg_catalog."C",
+    file_name text NOT NULL,
+    purpose text NOT NULL,
+    byte_size bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone
+);
+
+CREATE FUNCTION ragd_shared.file_bytes() RETURNS bigint
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT (COALESCE(sum(files.byte_size), (0)::numeric))::bigint AS "coalesce"
+    FROM ragd_shared.files;
+END;
+
 CREATE FUNCTION ragd_shared.index_changed() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -218,6 +235,17 @@ BEGIN
 		PERFORM pg_notify('ragd_event', json_build_object('schema', TG_TABLE_SCHEMA, 'kind', 'index', 'name', NEW.index_name)::text);
 	END IF;
 	PERFORM ragd_shared.record_change('index', name, name, TG_OP);
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.index_deleted() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	DELETE FROM ragd_shared.vector_stores AS s WHERE s.index_name = OLD.index_name;
+	DELETE FROM ragd_shared.vector_store_files AS f WHERE f.index_name = OLD.index_name;
+	DELETE FROM ragd_shared.file_batches AS b WHERE b.index_name = OLD.index_name;
 	RETURN NULL;
 END
 $$;
@@ -463,6 +491,24 @@ ALTER TABLE ragd_shared.events ALTER COLUMN number ADD GENERATED ALWAYS AS IDENT
     CACHE 1
 );
 
+CREATE TABLE ragd_shared.file_batches (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    batch_id text NOT NULL COLLATE pg_catalog."C",
+    index_name text NOT NULL COLLATE pg_catalog."C",
+    file_ids text[] NOT NULL,
+    errors jsonb NOT NULL,
+    cancelled boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE ragd_shared.file_contents (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    file_id text NOT NULL COLLATE pg_catalog."C",
+    segment integer NOT NULL,
+    content bytea NOT NULL
+);
+ALTER TABLE ONLY ragd_shared.file_contents ALTER COLUMN content SET STORAGE EXTERNAL;
+
 CREATE TABLE ragd_shared.hook_deliveries (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     delivery_id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -576,6 +622,21 @@ CREATE TABLE ragd_shared.tools (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd_shared.vector_store_files (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    file_id text NOT NULL COLLATE pg_catalog."C",
+    index_name text NOT NULL COLLATE pg_catalog."C",
+    file_name text NOT NULL,
+    chunking jsonb NOT NULL
+);
+
+CREATE TABLE ragd_shared.vector_stores (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    index_name text NOT NULL COLLATE pg_catalog."C",
+    store_name text NOT NULL,
+    metadata jsonb NOT NULL
+);
+
 CREATE TABLE ragd_shared.workflow_runs (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     run_id uuid NOT NULL,
@@ -654,6 +715,15 @@ ALTER TABLE ONLY ragd_shared.event_watchers
 ALTER TABLE ONLY ragd_shared.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (tenant_id, xid, number);
 
+ALTER TABLE ONLY ragd_shared.file_batches
+    ADD CONSTRAINT file_batches_pkey PRIMARY KEY (tenant_id, batch_id);
+
+ALTER TABLE ONLY ragd_shared.file_contents
+    ADD CONSTRAINT file_contents_pkey PRIMARY KEY (tenant_id, file_id, segment);
+
+ALTER TABLE ONLY ragd_shared.files
+    ADD CONSTRAINT files_pkey PRIMARY KEY (tenant_id, file_id);
+
 ALTER TABLE ONLY ragd_shared.hook_deliveries
     ADD CONSTRAINT hook_deliveries_pkey PRIMARY KEY (tenant_id, delivery_id);
 
@@ -678,6 +748,12 @@ ALTER TABLE ONLY ragd_shared.servers
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_pkey PRIMARY KEY (tenant_id, tool_name);
 
+ALTER TABLE ONLY ragd_shared.vector_store_files
+    ADD CONSTRAINT vector_store_files_pkey PRIMARY KEY (tenant_id, file_id, index_name);
+
+ALTER TABLE ONLY ragd_shared.vector_stores
+    ADD CONSTRAINT vector_stores_pkey PRIMARY KEY (tenant_id, index_name);
+
 ALTER TABLE ONLY ragd_shared.workflow_runs
     ADD CONSTRAINT workflow_runs_pkey PRIMARY KEY (tenant_id, run_id);
 
@@ -691,11 +767,17 @@ CREATE INDEX evaluations_newest ON ragd_shared.evaluations USING btree (tenant_i
 
 CREATE INDEX evaluations_of_set ON ragd_shared.evaluations USING btree (tenant_id, set_name);
 
+CREATE INDEX file_batches_of_index ON ragd_shared.file_batches USING btree (tenant_id, index_name);
+
+CREATE INDEX files_in_order ON ragd_shared.files USING btree (tenant_id, created_at, file_id);
+
 CREATE INDEX hook_deliveries_due ON ragd_shared.hook_deliveries USING btree (tenant_id, hook_name, next_attempt_at) WHERE (status = 'pending'::text);
 
 CREATE INDEX hook_deliveries_newest ON ragd_shared.hook_deliveries USING btree (tenant_id, hook_name, created_at DESC, delivery_id DESC);
 
 CREATE INDEX hook_deliveries_of_event ON ragd_shared.hook_deliveries USING btree (tenant_id, xid, number);
+
+CREATE INDEX vector_store_files_of_index ON ragd_shared.vector_store_files USING btree (tenant_id, index_name);
 
 CREATE INDEX workflow_runs_created ON ragd_shared.workflow_runs USING btree (tenant_id, created_at DESC, run_id DESC);
 
@@ -751,6 +833,18 @@ ALTER TABLE ONLY ragd_shared.event_watchers
 ALTER TABLE ONLY ragd_shared.events
     ADD CONSTRAINT events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY ragd_shared.file_batches
+    ADD CONSTRAINT file_batches_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.file_contents
+    ADD CONSTRAINT file_contents_tenant_id_file_id_fkey FOREIGN KEY (tenant_id, file_id) REFERENCES ragd_shared.files(tenant_id, file_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.file_contents
+    ADD CONSTRAINT file_contents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.files
+    ADD CONSTRAINT files_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY ragd_shared.hook_deliveries
     ADD CONSTRAINT hook_deliveries_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -784,6 +878,12 @@ ALTER TABLE ONLY ragd_shared.servers
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY ragd_shared.vector_store_files
+    ADD CONSTRAINT vector_store_files_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.vector_stores
+    ADD CONSTRAINT vector_stores_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY ragd_shared.workflow_runs
     ADD CONSTRAINT workflow_runs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -814,6 +914,12 @@ ALTER TABLE ragd_shared.event_watchers ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.events ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE ragd_shared.file_batches ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.file_contents ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.files ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE ragd_shared.hook_deliveries ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.hooks ENABLE ROW LEVEL SECURITY;
@@ -836,6 +942,12 @@ CREATE POLICY own_rows ON ragd_shared.event_watchers USING ((tenant_id = ragd_sh
 
 CREATE POLICY own_rows ON ragd_shared.events USING ((tenant_id = ragd_shared.current_tenant()));
 
+CREATE POLICY own_rows ON ragd_shared.file_batches USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.file_contents USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.files USING ((tenant_id = ragd_shared.current_tenant()));
+
 CREATE POLICY own_rows ON ragd_shared.hook_deliveries USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.hooks USING ((tenant_id = ragd_shared.current_tenant()));
@@ -851,6 +963,10 @@ CREATE POLICY own_rows ON ragd_shared.secrets USING ((tenant_id = ragd_shared.cu
 CREATE POLICY own_rows ON ragd_shared.servers USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.tools USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.vector_store_files USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.vector_stores USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.workflow_runs USING ((tenant_id = ragd_shared.current_tenant()));
 
@@ -869,6 +985,10 @@ ALTER TABLE ragd_shared.secrets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ragd_shared.servers ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.tools ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.vector_store_files ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.vector_stores ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.workflow_runs ENABLE ROW LEVEL SECURITY;
 

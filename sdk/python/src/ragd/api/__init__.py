@@ -1585,6 +1585,9 @@ class EmbedRequest(TypedDict, total=False):
     model: str
     # At most 2048 texts.
     texts: list[str]
+    # Values of each embedding. 0: the model's. Errors: INVALID_ARGUMENT for a model that cannot make
+    # shorter ones.
+    dimension: int
 
 
 class EmbedResponse(TypedDict, total=False):

@@ -1,0 +1,86 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/admission"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httpserver"
+)
+
+// statuses are the HTTP status and the type of an error, by its kind. OpenAI's clients decide by the
+// status which exception they raise, and whether they try again: after 408, 409, 429 and 5xx.
+var statuses = map[fault.Kind]struct {
+	status int
+	kind   string
+}{
+	fault.Internal:        {http.StatusInternalServerError, "server_error"},
+	fault.Invalid:         {http.StatusBadRequest, "invalid_request_error"},
+	fault.Unauthenticated: {http.StatusUnauthorized, "authentication_error"},
+	fault.Denied:          {http.StatusForbidden, "permission_error"},
+	fault.NotFound:        {http.StatusNotFound, "invalid_request_error"},
+	fault.Exists:          {http.StatusBadRequest, "invalid_request_error"},
+	fault.Conflict:        {http.StatusConflict, "conflict_error"},
+	fault.Precondition:    {http.StatusBadRequest, "invalid_request_error"},
+	fault.Exhausted:       {http.StatusTooManyRequests, "rate_limit_error"},
+	fault.Unavailable:     {http.StatusServiceUnavailable, "server_error"},
+	fault.Canceled:        {499, "invalid_request_error"},
+	fault.Deadline:        {http.StatusGatewayTimeout, "server_error"},
+}
+
+// wireError is the error object of an answer.
+type wireError struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+}
+
+// fail answers with an error. The message of an internal error is replaced by one with the id of the
+// request, which leads the operator to the full text in the log.
+func fail(w http.ResponseWriter, r *http.Request, err error) {
+	httpserver.Fail(r.Context(), err)
+	kind := fault.KindOf(err)
+	out := wireError{Message: fault.Public(err), Type: statuses[kind].kind}
+	status, code := statuses[kind].status, kind.String()
+	var f *fault.Error
+	switch {
+	case kind == fault.Internal:
+		out.Message += fmt.Sprintf(" (request id %s)", httpserver.RequestID(r.Context()))
+	case errors.As(err, &f):
+		if len(f.Violations) > 0 {
+			out.Param = &f.Violations[0].Field
+		}
+		if f.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.FormatInt(int64((f.RetryAfter+time.Second-1)/time.Second), 10))
+		} else if kind == fault.Exhausted {
+			// A limit that waiting does not help with. Clients would try in vain.
+			w.Header().Set("X-Should-Retry", "false")
+			code = "insufficient_quota"
+		}
+	}
+	if errors.Is(err, admission.ErrTooLarge) {
+		status = http.StatusRequestEntityTooLarge
+	}
+	switch kind {
+	case fault.Unauthenticated:
+		code = "invalid_api_key"
+		w.Header().Set("WWW-Authenticate", `Bearer realm="ragd"`)
+	case fault.Exhausted:
+		if code != "insufficient_quota" {
+			code = "rate_limit_exceeded"
+		}
+	}
+	out.Code = &code
+	send(w, r, status, map[string]wireError{"error": out})
+}
+
+// refuse is fail for a request whose body has not been read, and will not be.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	w.Header().Set("Connection", "close")
+	fail(w, r, err)
+}

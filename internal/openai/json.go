@@ -1,0 +1,101 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/admission"
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/textlimit"
+)
+
+// readJSON decodes the body of a request. Errors: Invalid, naming the field, for what is no such
+// object or has fields that this interface does not know; those of admission.Request.
+func readJSON[In any](r *http.Request, memory *admission.Request) (*In, error) {
+	data, err := memory.Read(r.Context(), r.Body, r.ContentLength)
+	if err == nil && r.Header.Get("Content-Encoding") == "gzip" {
+		data, err = memory.Inflate(r.Context(), data)
+	}
+	if err == nil {
+		err = memory.Admit(r.Context(), admission.Weight(data, admission.WeighJSON(data)))
+	}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fault.New(fault.Invalid, "the request ended before its body was complete")
+	case err != nil:
+		return nil, err
+	}
+	in := new(In)
+	if len(bytes.TrimSpace(data)) == 0 {
+		data = []byte("{}") // clients send nothing where all is optional
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(in); err != nil {
+		return nil, malformed(err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, fault.New(fault.Invalid, "the body must be one JSON object, and something follows it")
+	}
+	return in, nil
+}
+
+// malformed returns the error for a body that cannot be decoded.
+func malformed(err error) error {
+	var typed *json.UnmarshalTypeError
+	var public *fault.Error
+	switch {
+	case errors.As(err, &public):
+		return public
+	case errors.As(err, &typed) && typed.Field != "":
+		return fault.Field(typed.Field, "is %s, but must be %s", typed.Value, jsonTypeOf(typed.Type.Kind().String()))
+	case errors.As(err, &typed):
+		return fault.New(fault.Invalid, "the body must be a JSON object, not %s", typed.Value)
+	}
+	if _, name, found := strings.Cut(err.Error(), "unknown field "); found {
+		return fault.Field(strings.Trim(textlimit.Shorten(name, 100), `"`), "is not a parameter that is known here")
+	}
+	return fault.Wrap(fault.Invalid, err, "the body is not valid JSON")
+}
+
+// jsonTypeOf returns what JSON calls a type of Go.
+func jsonTypeOf(kind string) string {
+	switch kind {
+	case "string":
+		return "a string"
+	case "bool":
+		return "true or false"
+	case "slice":
+		return "an array"
+	case "map", "struct":
+		return "an object"
+	}
+	return "a number"
+}
+
+// answer sends a value, or the error.
+func answer(w http.ResponseWriter, r *http.Request, value any, err error) {
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	send(w, r, http.StatusOK, value)
+}
+
+func send(w http.ResponseWriter, r *http.Request, status int, value any) {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		httpserver.Fail(r.Context(), err)
+		status, encoded = http.StatusInternalServerError, []byte(`{"error":{"message":"internal error","type":"server_error","param":null,"code":null}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(encoded) // fails only if the caller has disconnected
+}
+
+func shorten(text string) string { return textlimit.Shorten(text, 200) }

@@ -1,0 +1,1 @@
+DROP TRIGGER deleted ON indexes;
