@@ -38,7 +38,7 @@ var documentedLimits = []struct {
 	{"limits", "data of a tenant", "storage.countTTL"},
 	{"limits", "files of a tenant", "openai.maxFiles"},
 	{"limits", "file |", "openai.maxFileNameBytes"},
-	{"limits", "fields of the form", "openai.maxFields openai.maxFieldBytes/bytes"},
+	{"limits", "fields of the form", "openai.maxFields openai.maxFieldBytes/bytes openai.maxPartHeadBytes/bytes"},
 	{"limits", "`file_ids` of a vector store", "openai.maxBatchFiles"},
 	{"limits", "`name` of a vector store", "openai.maxStoreNameBytes"},
 	{"limits", "`metadata` and `attributes`", "openai.maxMetadata openai.maxMetadataKey openai.maxMetadataValue"},

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 	"time"
@@ -86,5 +87,39 @@ func (s *spool) close() {
 		_ = syscall.Munmap(s.mapped)
 	}
 	_ = s.file.Close()
-	s.bytes.Release(s.tenant, s.size)
+	if s.size > 0 {
+		s.bytes.Release(s.tenant, s.size)
+	}
+}
+
+// Spool holds the content of a file that is arriving, on disk, and is counted with the large documents
+// that are. It must be closed. Not safe for concurrent use.
+type Spool struct{ spool *spool }
+
+// Spool returns an empty Spool of a tenant. Errors: Unavailable.
+func (s *Service) Spool(id tenant.ID) (*Spool, error) {
+	held, err := newSpool(s.spooled, id)
+	return &Spool{held}, err
+}
+
+// Write implements io.Writer. Errors: Exhausted if too much is arriving; Unavailable if the disk is full.
+func (s *Spool) Write(content []byte) (int, error) {
+	if err := s.spool.write(content); err != nil {
+		return 0, err
+	}
+	return len(content), nil
+}
+
+// Size returns the number of bytes that were written.
+func (s *Spool) Size() int64 { return s.spool.size }
+
+// Content returns a reader of everything that was written. It is valid until Close.
+func (s *Spool) Content() io.Reader { return io.NewSectionReader(s.spool.file, 0, s.spool.size) }
+
+// Close deletes the content. It does nothing on a nil Spool and the second time.
+func (s *Spool) Close() {
+	if s != nil {
+		s.spool.close()
+		s.spool = nil
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -73,5 +74,38 @@ func TestATenantLeavesDiskCapacityToOthers(t *testing.T) {
 	quota.Release("acme", maxSpooledBytes/2-1)
 	if err := late.write([]byte("tide")); err != nil {
 		t.Errorf("after there was room again: %v", err)
+	}
+}
+
+// What other interfaces receive is counted with the documents that arrive.
+func TestASpoolIsCountedWithLargeDocuments(t *testing.T) {
+	t.Parallel()
+	service := &Service{spooled: newSpooled()}
+	empty, err := service.Spool("acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty.Close()
+	s, err := service.Spool("acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Write([]byte("content")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(s.Content()); err != nil || string(got) != "content" || s.Size() != 7 {
+		t.Errorf("content %q of %d bytes, %v", got, s.Size(), err)
+	}
+	if got := service.spooled.Used("acme"); got != 7 {
+		t.Errorf("%d bytes are counted", got)
+	}
+	service.spooled.TryAcquire("acme", maxSpooledBytes/2-8)
+	if n, err := s.Write([]byte("more")); fault.KindOf(err) != fault.Exhausted || n != 0 {
+		t.Errorf("beyond the part of a tenant: %d, %v", n, err)
+	}
+	s.Close()
+	s.Close()
+	if got := service.spooled.Used("acme"); got != maxSpooledBytes/2-8 {
+		t.Errorf("%d bytes are counted after Close", got)
 	}
 }

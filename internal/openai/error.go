@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
 	"time"
 
@@ -57,26 +58,34 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		if f.RetryAfter > 0 {
 			w.Header().Set("Retry-After", strconv.FormatInt(int64((f.RetryAfter+time.Second-1)/time.Second), 10))
-		} else if kind == fault.Exhausted {
-			// A limit that waiting does not help with. Clients would try in vain.
-			w.Header().Set("X-Should-Retry", "false")
-			code = "insufficient_quota"
 		}
 	}
-	if errors.Is(err, admission.ErrTooLarge) {
-		status = http.StatusRequestEntityTooLarge
-	}
-	switch kind {
-	case fault.Unauthenticated:
+	switch {
+	case errors.Is(err, admission.ErrTooLarge):
+		status, out.Type, code = http.StatusRequestEntityTooLarge, "invalid_request_error", "request_too_large"
+	case kind == fault.Deadline && errors.Is(err, os.ErrDeadlineExceeded): // of the caller's connection
+		status, out.Type = http.StatusRequestTimeout, "invalid_request_error"
+	case kind == fault.Unauthenticated:
 		code = "invalid_api_key"
 		w.Header().Set("WWW-Authenticate", `Bearer realm="ragd"`)
-	case fault.Exhausted:
-		if code != "insufficient_quota" {
-			code = "rate_limit_exceeded"
-		}
+	case kind == fault.Exhausted && f.RetryAfter > 0:
+		code = "rate_limit_exceeded"
+	case kind == fault.Exhausted:
+		// A limit that waiting does not help with. Clients would try in vain.
+		code = "insufficient_quota"
+		w.Header().Set("X-Should-Retry", "false")
 	}
 	out.Code = &code
 	send(w, r, status, map[string]wireError{"error": out})
+}
+
+// late returns the error for a request that has stopped to arrive.
+func late(err error) error { return fault.Wrap(fault.Deadline, err, "%s", err) }
+
+// tooLarge returns err as one of a request that is too large.
+func tooLarge(err *fault.Error) error {
+	err.Cause = admission.ErrTooLarge
+	return err
 }
 
 // refuse is fail for a request whose body has not been read, and will not be.

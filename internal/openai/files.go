@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -24,7 +25,8 @@ const (
 	maxFiles         = 100_000
 	maxFileBytes     = ingest.MaxDocumentBytes
 	maxFileNameBytes = 512
-	maxFieldBytes    = 4 << 10 // of a field of the form besides the file
+	maxFieldBytes    = 4 << 10  // of a field of the form besides the file
+	maxPartHeadBytes = 64 << 10 // of what precedes the content of a field
 	maxFields        = 20
 	// The lifetime that an uploader may set.
 	minFileLife, maxFileLife = time.Hour, 30 * 24 * time.Hour
@@ -66,61 +68,84 @@ func (h *Handler) whole(ctx context.Context, need tenant.Scope) (*tenant.Handle,
 
 // createFile implements POST /v1/files. The content is on disk until all of it has arrived.
 func (h *Handler) createFile(w http.ResponseWriter, r *http.Request) {
-	db, err := h.whole(r.Context(), tenant.Write)
+	caller, err := tenant.RequireUnfiltered(r.Context(), tenant.Write)
 	if err != nil {
 		refuse(w, r, err)
 		return
 	}
-	form, err := receiveForm(r)
-	if form != nil {
-		defer form.close()
+	form := &fileForm{spool: func() (*ingest.Spool, error) { return h.config.Documents.Spool(caller.Tenant) }}
+	defer form.close()
+	if err := form.receiveAll(r); err != nil {
+		refuse(w, r, err)
+		return
 	}
-	var stored file
-	if err == nil {
-		stored, err = form.store(r.Context(), db)
-	}
+	stored, err := form.store(r.Context(), h.config.DB.Handle(caller.Tenant))
 	answer(w, r, stored.object(), err)
 }
 
-// fileForm is the form of an upload.
+// fileForm is the form of an upload. It must be closed.
 type fileForm struct {
 	file
 	anchor  string
 	seconds string
-	content *os.File // nil until it has arrived
+	spool   func() (*ingest.Spool, error)
+	content *ingest.Spool // nil until it arrives
 }
 
-// receiveForm reads the form of an upload. The result must be closed, also after an error, unless it is
-// nil. Errors: Invalid, naming the field.
-func receiveForm(r *http.Request) (*fileForm, error) {
+// receiveAll reads the form of an upload. Errors: Invalid, naming the field; Deadline if it stops to
+// arrive; those of ingest.Spool.
+func (f *fileForm) receiveAll(r *http.Request) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
-		return nil, fault.New(fault.Invalid, "the request must be a form, multipart/form-data, with the fields file and purpose")
+		return fault.New(fault.Invalid, "the request must be a form, multipart/form-data, with the fields file and purpose")
 	}
+	in := &headReader{ReadCloser: r.Body}
+	r.Body = in
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return nil, fault.Wrap(fault.Invalid, err, "the form is malformed")
+		return fault.Wrap(fault.Invalid, err, "the form is malformed")
 	}
-	form := &fileForm{}
 	for n := 0; ; n++ {
+		in.left = maxPartHeadBytes
 		part, err := parts.NextPart()
+		in.left = math.MaxInt64 // the content has limits of its own
 		switch {
 		case errors.Is(err, io.EOF):
-			return form, form.check()
+			return f.check()
 		case err != nil:
-			return form, formError(err)
+			return formError(err)
 		case n == maxFields:
-			return form, fault.New(fault.Invalid, "the form has more than %d fields", maxFields)
+			return fault.New(fault.Invalid, "the form has more than %d fields", maxFields)
 		}
-		if err := form.receive(part); err != nil {
-			return form, err
+		if err := f.receive(part); err != nil {
+			return err
 		}
 	}
+}
+
+// headReader is a body of which at most left bytes may be read: the headers of a part are all in memory
+// before one of them is seen.
+type headReader struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read implements io.Reader. Errors: Invalid.
+func (h *headReader) Read(p []byte) (int, error) {
+	if h.left <= 0 {
+		return 0, fault.New(fault.Invalid, "the form has over %d bytes before the content of a field", maxPartHeadBytes)
+	}
+	n, err := h.ReadCloser.Read(p[:min(int64(len(p)), h.left)])
+	h.left -= int64(n)
+	return n, err
 }
 
 // formError returns the error for a form that could not be read.
 func formError(err error) error {
-	if kind := fault.KindOf(err); kind != fault.Internal || errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return late(err)
+	case fault.KindOf(err) != fault.Internal:
 		return err
 	}
 	return fault.Wrap(fault.Invalid, err, "the form is malformed, or the request ended before it was complete")
@@ -161,10 +186,7 @@ func (f *fileForm) receiveContent(part *multipart.Part) (err error) {
 	if err := textlimit.Check("file", f.FileName, maxFileNameBytes); err != nil {
 		return err
 	}
-	if f.content, err = os.CreateTemp("", "ragd-file-"); err != nil {
-		return err
-	}
-	if err := os.Remove(f.content.Name()); err != nil { // it is used by its descriptor
+	if f.content, err = f.spool(); err != nil {
 		return err
 	}
 	f.ByteSize, err = io.Copy(f.content, io.LimitReader(part, maxFileBytes+1))
@@ -172,7 +194,7 @@ func (f *fileForm) receiveContent(part *multipart.Part) (err error) {
 	case err != nil:
 		return formError(err)
 	case f.ByteSize > maxFileBytes:
-		return fault.Field("file", "is over the limit of %d bytes: split it", maxFileBytes)
+		return tooLarge(fault.Field("file", "is over the limit of %d bytes: split it", maxFileBytes))
 	}
 	return nil
 }
@@ -211,18 +233,11 @@ func (f *fileForm) store(ctx context.Context, db *tenant.Handle) (file, error) {
 	if err := db.Admit(ctx, f.ByteSize); err != nil {
 		return file{}, err
 	}
-	if _, err := f.content.Seek(0, io.SeekStart); err != nil {
-		return file{}, err
-	}
 	f.FileID = newID(filePrefix)
-	return insertFile(ctx, db, f.file, f.content)
+	return insertFile(ctx, db, f.file, f.content.Content())
 }
 
-func (f *fileForm) close() {
-	if f.content != nil {
-		_ = f.content.Close() // was only read since
-	}
-}
+func (f *fileForm) close() { f.content.Close() }
 
 // listFiles implements GET /v1/files.
 func (h *Handler) listFiles(ctx context.Context, r *http.Request) (*list[*fileObject], error) {

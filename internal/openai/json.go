@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/admission"
@@ -25,6 +26,8 @@ func readJSON[In any](r *http.Request, memory *admission.Request) (*In, error) {
 		err = memory.Admit(r.Context(), admission.Weight(data, admission.WeighJSON(data)))
 	}
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, late(err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, fault.New(fault.Invalid, "the request ended before its body was complete")
 	case err != nil:
