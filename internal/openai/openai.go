@@ -161,6 +161,8 @@ func mayCall(caller *tenant.Request, r *http.Request) error {
 		return fault.New(fault.Denied, "this credential is bound to tools or MCP servers: it may only list and call tools, over MCP or with ToolService")
 	case r.Header.Get("Ragd-Server") != "":
 		return fault.Field("Ragd-Server", "this interface does not go through MCP servers: leave the header out")
+	case caller.Overrides.IndexName != nil:
+		return fault.Field("Ragd-Context", "indexName has no place here: the path names the vector store, which is an index")
 	case caller.Tenant == "":
 		return fault.New(fault.Invalid, "an operator names the tenant in the header Ragd-Tenant; programs use an API key of the tenant")
 	}

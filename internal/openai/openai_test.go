@@ -372,3 +372,15 @@ func TestTheQuotaOfATenantCoversFiles(t *testing.T) {
 	}
 	t.Error("8 MiB were stored")
 }
+
+// The index of the request context would make a path speak of another vector store.
+func TestTheContextDoesNotChangeTheStore(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	client := s.Tenant(t, "acme")
+	at := "/v1/vector_stores/" + of(s, client).want(t, http.StatusOK, http.MethodPost, "/v1/vector_stores", nil)["id"].(string)
+	other := of(s, client).want(t, http.StatusOK, http.MethodPost, "/v1/vector_stores", nil)["id"].(string)
+	elsewhere := of(s, client, "Ragd-Context", `{"indexName":"`+strings.TrimPrefix(other, "vs_")+`"}`)
+	elsewhere.want(t, http.StatusBadRequest, http.MethodGet, at+"/files", nil)
+	elsewhere.want(t, http.StatusBadRequest, http.MethodDelete, at, nil)
+}
