@@ -40,6 +40,7 @@ var documentedLimits = []struct {
 	{"limits", "file |", "openai.maxFileNameBytes"},
 	{"limits", "fields of the form", "openai.maxFields openai.maxFieldBytes/bytes openai.maxPartHeadBytes/bytes"},
 	{"limits", "`file_ids` of a vector store", "openai.maxBatchFiles"},
+	{"limits", "batches of a tenant", "openai.maxBatches"},
 	{"limits", "`name` of a vector store", "openai.maxStoreNameBytes"},
 	{"limits", "`metadata` and `attributes`", "openai.maxMetadata openai.maxMetadataKey openai.maxMetadataValue"},
 	{"limits", "static chunking", "openai.minChunkTokens openai.maxChunkTokens"},

@@ -10,8 +10,12 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// maxBatchFiles is how many files one request may put into a vector store.
-const maxBatchFiles = 500
+const (
+	// maxBatchFiles is how many files one request may put into a vector store.
+	maxBatchFiles = 500
+	// maxBatches is how many batches of a tenant are kept: the newest.
+	maxBatches = 1000
+)
 
 // batch is a file batch as callers see it.
 type batch struct {
@@ -44,8 +48,13 @@ func (h *Handler) createBatch(ctx context.Context, r *http.Request, in *batchReq
 	for _, f := range files {
 		made.FileIDs = append(made.FileIDs, f.FileID)
 	}
-	if made.Errors, err = h.attachAll(ctx, db, indexName, files); err != nil {
+	refused, err := h.attachAll(ctx, db, indexName, files)
+	if err != nil {
 		return nil, err
+	}
+	made.Errors = make(map[string]fileError, len(refused))
+	for id, why := range refused {
+		made.Errors[id] = errorOf(why)
 	}
 	if made, err = insertBatch(ctx, db, made); err != nil {
 		return nil, err
@@ -73,22 +82,20 @@ func (h *Handler) filesOfBatch(ctx context.Context, db *tenant.Handle, in *batch
 	return all, nil
 }
 
-// urisOf returns the uris of the documents of a batch.
-func urisOf(ctx context.Context, q tenant.Queryer, b fileBatch) ([]string, error) {
+// urisOf returns the uris of the documents of a batch, and what is kept of its files, by id.
+func urisOf(ctx context.Context, q tenant.Queryer, b fileBatch) ([]string, map[string]attached, error) {
 	known, err := attachedFiles(ctx, q, b.IndexName, b.FileIDs)
 	uris := []string{}
-	for _, id := range b.FileIDs {
-		if a, ok := known[id]; ok {
-			uris = append(uris, uriOf(id, a.FileName))
-		}
+	for id, a := range known {
+		uris = append(uris, uriOf(id, a.FileName))
 	}
-	return uris, err
+	return uris, known, err
 }
 
 // batchObject counts the files of a batch. One that was removed from the store since counts as
 // cancelled.
 func (h *Handler) batchObject(ctx context.Context, db *tenant.Handle, b fileBatch) (*batch, error) {
-	uris, err := urisOf(ctx, db, b)
+	uris, known, err := urisOf(ctx, db, b)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +106,7 @@ func (h *Handler) batchObject(ctx context.Context, db *tenant.Handle, b fileBatc
 	out := &batch{ID: b.BatchID, Object: "vector_store.files_batch", CreatedAt: b.CreatedAt.Unix(), VectorStoreID: storePrefix + b.IndexName, Status: completed}
 	states := map[string]string{}
 	for _, d := range found {
-		f := storeFileOf(b.IndexName, d, nil)
+		f := storeFileOf(b.IndexName, d, known)
 		states[f.ID] = f.Status
 	}
 	for _, id := range b.FileIDs {
@@ -152,7 +159,7 @@ func (h *Handler) cancelBatch(ctx context.Context, r *http.Request) (*batch, err
 	if err != nil {
 		return nil, err
 	}
-	uris, err := urisOf(ctx, db, b)
+	uris, _, err := urisOf(ctx, db, b)
 	if err != nil {
 		return nil, err
 	}
@@ -181,28 +188,15 @@ func (h *Handler) cancelBatch(ctx context.Context, r *http.Request) (*batch, err
 	return h.batchObject(ctx, db, b)
 }
 
-// listBatchFiles implements GET /v1/vector_stores/{store}/file_batches/{batch}/files. Files that the
-// store did not accept are on the first page, before the others.
+// listBatchFiles implements GET /v1/vector_stores/{store}/file_batches/{batch}/files.
 func (h *Handler) listBatchFiles(ctx context.Context, r *http.Request) (*list[*storeFile], error) {
 	db, b, err := h.batchFor(ctx, r, tenant.Read)
 	if err != nil {
 		return nil, err
 	}
-	uris, err := urisOf(ctx, db, b)
+	uris, _, err := urisOf(ctx, db, b)
 	if err != nil {
 		return nil, err
 	}
-	page, err := h.storeFiles(ctx, r, db, b.IndexName, uris)
-	asked := r.URL.Query()
-	if err != nil || asked.Get("after") != "" || asked.Get("filter") != "" && asked.Get("filter") != failed {
-		return page, err
-	}
-	var refused []*storeFile
-	for _, id := range b.FileIDs {
-		if why, ok := b.Errors[id]; ok {
-			refused = append(refused, refusedFile(b.IndexName, file{FileID: id, CreatedAt: b.CreatedAt}, nil, chunkingStrategy{Type: "other"}, why))
-		}
-	}
-	page.Data = append(refused, page.Data...)
-	return page, nil
+	return h.storeFiles(ctx, r, db, b.IndexName, uris, b.FileIDs)
 }

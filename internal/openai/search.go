@@ -123,7 +123,7 @@ func (h *Handler) search(ctx context.Context, r *http.Request, in *searchRequest
 func (h *Handler) searchResults(ctx context.Context, db *tenant.Handle, indexName string, sources []*ragdv1.Source) ([]searchResult, error) {
 	ids, uris := make([]string, len(sources)), make([]string, len(sources))
 	for i, source := range sources {
-		ids[i], uris[i] = fileIDOf(source.GetUri(), source.GetDocumentId()), source.GetUri()
+		ids[i], uris[i] = fileOf(source.GetUri()), source.GetUri()
 	}
 	known, err := attachedFiles(ctx, db, indexName, ids)
 	if err != nil {
@@ -139,8 +139,9 @@ func (h *Handler) searchResults(ctx context.Context, db *tenant.Handle, indexNam
 	}
 	results := make([]searchResult, len(sources))
 	for i, source := range sources {
+		id := fileIDOf(source.GetUri(), source.GetDocumentId(), known)
 		results[i] = searchResult{
-			FileID: ids[i], Filename: cmp.Or(known[ids[i]].FileName, path.Base(source.GetUri())), Score: source.GetScore(),
+			FileID: id, Filename: cmp.Or(known[id].FileName, path.Base(source.GetUri())), Score: source.GetScore(),
 			Attributes: attributes[source.GetUri()], Content: []textContent{{"text", source.GetDocument()}},
 		}
 		if results[i].Attributes == nil { // ready-made vectors have no document

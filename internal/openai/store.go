@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -109,9 +110,15 @@ func readFile(ctx context.Context, q tenant.Queryer, id string, segment int) ([]
 	return content, err
 }
 
+// deleteFile deletes a file, and what is kept of it in vector stores.
 func deleteFile(ctx context.Context, h *tenant.Handle, id string) error {
-	_, err := h.Exec(ctx, `DELETE FROM ragd_shared.files WHERE file_id = $1`, id)
-	return err
+	return h.Tx(ctx, func(tx *tenant.Tx) error {
+		if _, err := tx.Exec(ctx, `DELETE FROM ragd_shared.vector_store_files WHERE file_id = $1`, id); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM ragd_shared.files WHERE file_id = $1`, id)
+		return err
+	})
 }
 
 // description is what this interface keeps of an index.
@@ -145,25 +152,69 @@ type attached struct {
 	FileID    string
 	FileName  string
 	Chunking  chunkingStrategy
+	Refused   *refusal // nil unless the store did not accept it
+	CreatedAt time.Time
 }
+
+// refusal says why a vector store did not accept a file.
+type refusal struct {
+	fileError
+	Attributes map[string]any `json:"attributes"` // as they were asked for
+}
+
+const attachedColumns = `index_name, file_id, file_name, chunking, refused, created_at`
 
 func putAttached(ctx context.Context, h *tenant.Handle, a attached) error {
 	_, err := h.Exec(ctx, `
-		INSERT INTO ragd_shared.vector_store_files (index_name, file_id, file_name, chunking) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (tenant_id, file_id, index_name) DO UPDATE SET file_name = excluded.file_name, chunking = excluded.chunking`,
-		a.IndexName, a.FileID, a.FileName, a.Chunking)
+		INSERT INTO ragd_shared.vector_store_files (index_name, file_id, file_name, chunking, refused) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (tenant_id, file_id, index_name) DO UPDATE
+		SET file_name = excluded.file_name, chunking = excluded.chunking, refused = excluded.refused`,
+		a.IndexName, a.FileID, a.FileName, a.Chunking, a.Refused)
 	return err
 }
 
 // attachedFiles returns those of the files that were put into an index, by id.
 func attachedFiles(ctx context.Context, q tenant.Queryer, indexName string, ids []string) (map[string]attached, error) {
 	rows, err := tenant.Select[attached](ctx, q, `
-		SELECT index_name, file_id, file_name, chunking FROM ragd_shared.vector_store_files WHERE index_name = $1 AND file_id = ANY($2)`, indexName, ids)
+		SELECT `+attachedColumns+` FROM ragd_shared.vector_store_files WHERE index_name = $1 AND file_id = ANY($2)`, indexName, ids)
 	byID := make(map[string]attached, len(rows))
 	for _, a := range rows {
 		byID[a.FileID] = a
 	}
 	return byID, err
+}
+
+// refusedFiles returns at most most files that an index did not accept and whose attributes a filter
+// selects, after a file in the order of their addition. With ids, only those.
+func refusedFiles(ctx context.Context, q tenant.Queryer, indexName string, ids []string, visible filter.Filter, after attached, descending bool, most int) ([]attached, error) {
+	beyond, direction := ">", ""
+	if descending {
+		beyond, direction = "<", " DESC"
+	}
+	args := filter.NewArgs(indexName, ids, after.FileID, after.CreatedAt, most)
+	return tenant.Select[attached](ctx, q, `
+		SELECT `+attachedColumns+` FROM ragd_shared.vector_store_files
+		WHERE index_name = $1 AND refused IS NOT NULL AND ($2::text[] IS NULL OR file_id = ANY($2))
+			AND ($3 = '' OR (created_at, file_id) `+beyond+` ($4, $3)) AND `+visible.SQL("(refused->'attributes')", args)+`
+		ORDER BY created_at`+direction+`, file_id`+direction+` LIMIT $5`, args.Values()...)
+}
+
+// countRefused returns how many files each of the indexes did not accept whose attributes a filter selects.
+func countRefused(ctx context.Context, q tenant.Queryer, indexNames []string, visible filter.Filter) (map[string]int, error) {
+	type count struct {
+		IndexName string
+		Files     int
+	}
+	args := filter.NewArgs(indexNames)
+	rows, err := tenant.Select[count](ctx, q, `
+		SELECT index_name, count(*)::int AS files FROM ragd_shared.vector_store_files
+		WHERE index_name = ANY($1) AND refused IS NOT NULL AND `+visible.SQL("(refused->'attributes')", args)+`
+		GROUP BY index_name`, args.Values()...)
+	byName := make(map[string]int, len(rows))
+	for _, r := range rows {
+		byName[r.IndexName] = r.Files
+	}
+	return byName, err
 }
 
 // indexesOf returns the names of the indexes that a file was put into.
@@ -188,10 +239,22 @@ type fileBatch struct {
 
 const batchColumns = `batch_id, index_name, file_ids, errors, cancelled, created_at`
 
-func insertBatch(ctx context.Context, h *tenant.Handle, b fileBatch) (fileBatch, error) {
-	return tenant.Get[fileBatch](ctx, h, `
-		INSERT INTO ragd_shared.file_batches (batch_id, index_name, file_ids, errors) VALUES ($1, $2, $3, $4)
-		RETURNING `+batchColumns, b.BatchID, b.IndexName, b.FileIDs, b.Errors)
+// insertBatch stores a batch, and deletes the oldest ones beyond the limit.
+func insertBatch(ctx context.Context, h *tenant.Handle, b fileBatch) (made fileBatch, err error) {
+	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+		made, err = tenant.Get[fileBatch](ctx, tx, `
+			INSERT INTO ragd_shared.file_batches (batch_id, index_name, file_ids, errors) VALUES ($1, $2, $3, $4)
+			RETURNING `+batchColumns, b.BatchID, b.IndexName, b.FileIDs, b.Errors)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			DELETE FROM ragd_shared.file_batches WHERE batch_id IN (
+				SELECT b.batch_id FROM ragd_shared.file_batches AS b ORDER BY b.created_at DESC, b.batch_id DESC OFFSET $1
+			)`, maxBatches)
+		return err
+	})
+	return made, err
 }
 
 // getBatch returns a batch of an index. Errors: NotFound.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -91,17 +92,25 @@ type storeFile struct {
 	LastError        *fileError        `json:"last_error"`
 	ChunkingStrategy *chunkingStrategy `json:"chunking_strategy"`
 	Attributes       map[string]any    `json:"attributes"`
+
+	refused bool // there is no document
 }
 
 // uriOf returns the uri of the document that is made from a file. It ends with the file's name, by
 // which its format is recognized.
 func uriOf(fileID, fileName string) string { return fileID + "/" + fileName }
 
-// fileIDOf returns the id of a document as a file: that of the file it was made from, else one made
-// from its own.
-func fileIDOf(uri, documentID string) string {
-	if id, _, ok := strings.Cut(uri, "/"); ok && isFileID(id) {
-		return id
+// fileOf returns the id of the file that a document with this uri was made from, if it is one.
+func fileOf(uri string) string {
+	id, _, _ := strings.Cut(uri, "/")
+	return id
+}
+
+// fileIDOf returns the id of a document as a file: that of the file it was made from, if it is known to
+// be one, else one made from its own. known has what is kept of such files, by id.
+func fileIDOf(uri, documentID string, known map[string]attached) string {
+	if a, ok := known[fileOf(uri)]; ok && uri == uriOf(a.FileID, a.FileName) {
+		return a.FileID
 	}
 	return filePrefix + documentID
 }
@@ -132,7 +141,7 @@ func refOf(ctx context.Context, q tenant.Queryer, field, indexName, id string) (
 // were put into the store, by id.
 func storeFileOf(indexName string, d ingest.Document, known map[string]attached) *storeFile {
 	f := &storeFile{
-		ID: fileIDOf(d.URI, d.DocumentID), Object: "vector_store.file", UsageBytes: d.ByteSize, CreatedAt: d.CreatedAt.Unix(),
+		ID: fileIDOf(d.URI, d.DocumentID, known), Object: "vector_store.file", UsageBytes: d.ByteSize, CreatedAt: d.CreatedAt.Unix(),
 		VectorStoreID: storePrefix + indexName, Attributes: attributesOf(d.Metadata), ChunkingStrategy: &chunkingStrategy{Type: "other"},
 	}
 	if a, ok := known[f.ID]; ok {
@@ -240,15 +249,16 @@ func (h *Handler) filesToAdd(ctx context.Context, db *tenant.Handle, ids []strin
 }
 
 // attachAll puts files into a vector store, which processes them afterwards, and returns the errors of
-// those that it does not accept.
-func (h *Handler) attachAll(ctx context.Context, db *tenant.Handle, indexName string, files []addition) (map[string]fileError, error) {
+// those that it does not accept, by id. These become files that have failed, as callers expect who wait
+// for them, unless the store has a document of them already, which it keeps.
+func (h *Handler) attachAll(ctx context.Context, db *tenant.Handle, indexName string, files []addition) (map[string]error, error) {
 	stream, err := h.config.Documents.Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer stream.Close()
 	for _, f := range files {
-		if err := putAttached(ctx, db, attached{indexName, f.FileID, f.FileName, f.chunking}); err != nil {
+		if err := putAttached(ctx, db, f.in(indexName)); err != nil {
 			return nil, err
 		}
 		if err := sendFile(ctx, db, stream, indexName, f); err != nil {
@@ -259,35 +269,61 @@ func (h *Handler) attachAll(ctx context.Context, db *tenant.Handle, indexName st
 	if err != nil {
 		return nil, err
 	}
-	refused := map[string]fileError{}
+	refused, uris := map[string]error{}, []string{}
 	for _, r := range results {
 		if r.Err != nil {
-			refused[fileIDOf(r.URI, "")] = errorOf(r.Err)
+			refused[fileOf(r.URI)] = r.Err
+			uris = append(uris, r.URI)
+		}
+	}
+	if len(refused) == 0 {
+		return refused, nil
+	}
+	kept, _, _, err := h.config.Documents.Documents(ctx, ingest.Listing{IndexName: indexName, Namespace: index.DefaultNamespace, URIs: uris, PageSize: maxBatchFiles})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		why, ok := refused[f.FileID]
+		if !ok || slices.ContainsFunc(kept, func(d ingest.Document) bool { return d.URI == uriOf(f.FileID, f.FileName) }) {
+			continue
+		}
+		a := f.in(indexName)
+		a.Refused = &refusal{errorOf(why), f.attributes}
+		if err := putAttached(ctx, db, a); err != nil {
+			return nil, err
 		}
 	}
 	return refused, nil
 }
 
-// sendFile sends the content of a file to a stream of uploads.
+// in returns what is kept of the file in an index.
+func (f addition) in(indexName string) attached {
+	return attached{IndexName: indexName, FileID: f.FileID, FileName: f.FileName, Chunking: f.chunking}
+}
+
+// sendFile sends the content of a file to a stream of uploads. Errors: NotFound if it is deleted meanwhile.
 func sendFile(ctx context.Context, db *tenant.Handle, stream *ingest.Stream, indexName string, f addition) error {
-	for segment := 0; ; segment++ {
+	for segment, sent := 0, int64(0); sent < f.ByteSize; segment++ {
 		content, err := readFile(ctx, db, f.FileID, segment)
 		switch {
 		case err != nil:
 			return err
+		case content == nil:
+			return notFound("", "file", f.FileID)
 		case segment == 0:
 			err = stream.Begin(ctx, ingest.Upload{
 				IndexName: indexName, URI: uriOf(f.FileID, f.FileName), Content: content, Metadata: f.attributes, Chunking: f.settings,
 			})
-		case content == nil:
-			return nil
 		default:
 			err = stream.Append(content)
 		}
 		if err != nil {
 			return err
 		}
+		sent += int64(len(content))
 	}
+	return nil
 }
 
 type addFileRequest struct {
@@ -327,28 +363,36 @@ func (h *Handler) toChange(ctx context.Context, r *http.Request) (*tenant.Handle
 	return db, indexName, err
 }
 
-// attach puts a file into a vector store. A file that cannot be read becomes one that has failed, as
-// callers expect who wait for it.
+// attach puts a file into a vector store. Errors: those of the store, if it does not accept the file now,
+// but might later, or if it keeps the document that it has.
 func (h *Handler) attach(ctx context.Context, db *tenant.Handle, indexName string, f addition) (*storeFile, error) {
 	refused, err := h.attachAll(ctx, db, indexName, []addition{f})
 	if err != nil {
 		return nil, err
 	}
-	if why, ok := refused[f.FileID]; ok {
-		return refusedFile(indexName, f.file, f.attributes, f.chunking, why), nil
+	stored, err := h.storeFile(ctx, db, indexName, f.FileID)
+	why := refused[f.FileID]
+	switch {
+	case why == nil || err != nil:
+		return stored, err
+	case stored.refused && fault.Permanent(why):
+		return stored, nil
+	case stored.refused:
+		return nil, cmp.Or(deleteAttached(ctx, db, indexName, f.FileID), why)
 	}
-	return h.storeFile(ctx, db, indexName, f.FileID)
+	return nil, why
 }
 
-// refusedFile is a file that a vector store did not accept.
-func refusedFile(indexName string, f file, attributes map[string]any, chunking chunkingStrategy, why fileError) *storeFile {
-	if attributes == nil {
-		attributes = map[string]any{}
+// refusedFile returns a file that a vector store did not accept.
+func refusedFile(a attached) *storeFile {
+	f := &storeFile{
+		ID: a.FileID, Object: "vector_store.file", CreatedAt: a.CreatedAt.Unix(), VectorStoreID: storePrefix + a.IndexName,
+		Status: failed, LastError: &a.Refused.fileError, ChunkingStrategy: &a.Chunking, Attributes: a.Refused.Attributes, refused: true,
 	}
-	return &storeFile{
-		ID: f.FileID, Object: "vector_store.file", CreatedAt: f.CreatedAt.Unix(), VectorStoreID: storePrefix + indexName,
-		Status: failed, LastError: &why, ChunkingStrategy: &chunking, Attributes: attributes,
+	if f.Attributes == nil {
+		f.Attributes = map[string]any{}
 	}
+	return f
 }
 
 // storeFile returns a file of a vector store. Errors: NotFound.
@@ -357,12 +401,36 @@ func (h *Handler) storeFile(ctx context.Context, db *tenant.Handle, indexName, i
 	if err != nil {
 		return nil, err
 	}
-	d, _, err := h.config.Documents.Document(ctx, indexName, *ref)
+	known, err := attachedFiles(ctx, db, indexName, []string{id})
 	if err != nil {
+		return nil, err
+	}
+	d, _, err := h.config.Documents.Document(ctx, indexName, *ref)
+	if err == nil {
+		return storeFileOf(indexName, d, known), nil
+	}
+	if known[id].Refused == nil || fault.KindOf(err) != fault.NotFound {
 		return nil, unknownFile(id, err)
 	}
-	known, err := attachedFiles(ctx, db, indexName, []string{id})
-	return storeFileOf(indexName, d, known), err
+	visible, err := visibleTo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	refused, err := refusedFiles(ctx, db, indexName, []string{id}, visible, attached{}, false, 1)
+	if err != nil || len(refused) == 0 {
+		return nil, cmp.Or(err, notFound("", "file of this vector store", id))
+	}
+	return refusedFile(refused[0]), nil
+}
+
+// visibleTo returns the filter of what the caller sees: its credential's and that of the request context.
+func visibleTo(ctx context.Context) (filter.Filter, error) {
+	caller, err := tenant.Caller(ctx)
+	if err != nil {
+		return filter.Filter{}, err
+	}
+	asked, err := caller.Resolve(caller.Overrides.Filter)
+	return filter.And(caller.Principal.MandatoryFilter, asked), err
 }
 
 // unknownFile returns err, in terms of this interface if it says that there is no such document.
@@ -388,7 +456,7 @@ func (h *Handler) listStoreFiles(ctx context.Context, r *http.Request) (*list[*s
 	if err != nil {
 		return nil, err
 	}
-	return h.storeFiles(ctx, r, db, indexName, nil)
+	return h.storeFiles(ctx, r, db, indexName, nil, nil)
 }
 
 // documentStates are the states of documents for that of a file. The service has no documents that
@@ -402,31 +470,60 @@ var documentStates = map[string][]string{
 }
 
 // storeFiles returns a page of the files of a vector store, or of those of them that have one of the
-// uris, if that is not nil.
-func (h *Handler) storeFiles(ctx context.Context, r *http.Request, db *tenant.Handle, indexName string, uris []string) (*list[*storeFile], error) {
+// uris and ids, if these are not nil. Files that the store did not accept follow the others.
+func (h *Handler) storeFiles(ctx context.Context, r *http.Request, db *tenant.Handle, indexName string, uris, ids []string) (*list[*storeFile], error) {
 	p, err := pageOf(r, 20, 100, "filter")
 	if err != nil {
 		return nil, err
 	}
-	states, ok := documentStates[r.URL.Query().Get("filter")]
-	if !ok {
-		return nil, fault.Field("filter", "must be %s, %s, %s or %s, got %q", inProgress, completed, failed, cancelled, shorten(r.URL.Query().Get("filter")))
+	state := r.URL.Query().Get("filter")
+	if _, ok := documentStates[state]; !ok {
+		return nil, fault.Field("filter", "must be %s, %s, %s or %s, got %q", inProgress, completed, failed, cancelled, shorten(state))
 	}
+	var after *storeFile
+	if p.after != "" {
+		after, err = h.storeFile(ctx, db, indexName, p.after)
+		if fault.KindOf(err) == fault.NotFound {
+			return nil, notFound("after", "file of this vector store", p.after)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var files []*storeFile
+	if after == nil || !after.refused {
+		if files, err = h.documentsAsFiles(ctx, db, indexName, uris, state, p); err != nil {
+			return nil, unknownStore(indexName, err)
+		}
+	}
+	if room := p.limit + 1 - len(files); room > 0 && (state == "" || state == failed) {
+		refused, err := h.refusedPage(ctx, db, indexName, ids, after, p.descending, room)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, refused...)
+	}
+	return pageList(files, p.limit, func(f *storeFile) string { return f.ID }), nil
+}
+
+// documentsAsFiles returns the documents of a page of files in a state, and one more if there are more.
+func (h *Handler) documentsAsFiles(ctx context.Context, db *tenant.Handle, indexName string, uris []string, state string, p page) ([]*storeFile, error) {
 	listing := ingest.Listing{IndexName: indexName, Namespace: index.DefaultNamespace, URIs: uris, PageSize: int32(p.limit + 1), OrderBy: "createTime"}
 	if p.descending {
 		listing.OrderBy = "createTime desc"
 	}
+	var err error
 	if p.after != "" {
 		if listing.After, err = refOf(ctx, db, "after", indexName, p.after); err != nil {
 			return nil, err
 		}
 	}
 	var found []ingest.Document
-	for _, state := range states {
-		listing.Status = state
+	for _, status := range documentStates[state] {
+		listing.Status = status
 		some, _, _, err := h.config.Documents.Documents(ctx, listing)
 		if err != nil {
-			return nil, unknownStore(indexName, err)
+			return nil, err
 		}
 		found = append(found, some...)
 	}
@@ -438,19 +535,39 @@ func (h *Handler) storeFiles(ctx context.Context, r *http.Request, db *tenant.Ha
 		return order
 	})
 	found = found[:min(len(found), p.limit+1)]
-	ids := make([]string, len(found))
+	made := make([]string, len(found))
 	for i, d := range found {
-		ids[i] = fileIDOf(d.URI, d.DocumentID)
+		made[i] = fileOf(d.URI)
 	}
-	known, err := attachedFiles(ctx, db, indexName, ids)
-	if err != nil {
-		return nil, err
-	}
+	known, err := attachedFiles(ctx, db, indexName, made)
 	files := make([]*storeFile, len(found))
 	for i, d := range found {
 		files[i] = storeFileOf(indexName, d, known)
 	}
-	return pageList(files, p.limit, func(f *storeFile) string { return f.ID }), nil
+	return files, err
+}
+
+// refusedPage returns at most most files that a vector store did not accept, after a file if that is one
+// of them.
+func (h *Handler) refusedPage(ctx context.Context, db *tenant.Handle, indexName string, ids []string, after *storeFile, descending bool, most int) ([]*storeFile, error) {
+	visible, err := visibleTo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var last attached
+	if after != nil && after.refused {
+		known, err := attachedFiles(ctx, db, indexName, []string{after.ID})
+		if err != nil {
+			return nil, err
+		}
+		last = known[after.ID]
+	}
+	refused, err := refusedFiles(ctx, db, indexName, ids, visible, last, descending, most)
+	files := make([]*storeFile, len(refused))
+	for i, a := range refused {
+		files[i] = refusedFile(a)
+	}
+	return files, err
 }
 
 type updateFileRequest struct {
@@ -502,10 +619,22 @@ func (h *Handler) detach(ctx context.Context, db *tenant.Handle, indexName, id s
 	if err != nil {
 		return err
 	}
-	if err := h.config.Documents.Delete(ctx, indexName, *ref); err != nil {
+	known, err := attachedFiles(ctx, db, indexName, []string{id})
+	if err != nil {
+		return err
+	}
+	err = h.config.Documents.Delete(ctx, indexName, *ref)
+	gone := fault.KindOf(err) == fault.NotFound
+	if err != nil && !gone {
 		return unknownFile(id, err)
 	}
-	return deleteAttached(ctx, db, indexName, id)
+	if err := deleteAttached(ctx, db, indexName, id); err != nil {
+		return err
+	}
+	if gone && known[id].Refused == nil {
+		return notFound("", "file of this vector store", id)
+	}
+	return nil
 }
 
 // filePage is the text of a file of a vector store.

@@ -66,11 +66,12 @@ type vectorStore struct {
 	Metadata     map[string]string `json:"metadata"`
 }
 
-func storeOf(i *ragdv1.Index, d description) *vectorStore {
+// storeOf returns an index as a vector store. refused is how many files it did not accept.
+func storeOf(i *ragdv1.Index, d description, refused int) *vectorStore {
 	s := &vectorStore{
 		ID: storePrefix + i.GetIndexName(), Object: "vector_store", CreatedAt: i.GetCreateTime().GetSeconds(), Name: d.StoreName,
 		LastActiveAt: i.GetUpdateTime().GetSeconds(), Metadata: d.Metadata, Status: completed,
-		FileCounts: fileCounts{InProgress: int(i.GetPendingDocumentCount()), Completed: int(i.GetDocumentCount()), Failed: int(i.GetFailedDocumentCount())},
+		FileCounts: fileCounts{InProgress: int(i.GetPendingDocumentCount()), Completed: int(i.GetDocumentCount()), Failed: int(i.GetFailedDocumentCount()) + refused},
 	}
 	s.FileCounts.Total = s.FileCounts.InProgress + s.FileCounts.Completed + s.FileCounts.Failed
 	if s.FileCounts.InProgress > 0 {
@@ -203,8 +204,23 @@ func (h *Handler) describe(ctx context.Context, db *tenant.Handle, indexName str
 	if err != nil {
 		return nil, unknownStore(indexName, err)
 	}
-	described, err := describeStores(ctx, db, []string{indexName})
-	return storeOf(i, described[indexName]), err
+	described, refused, err := keptOf(ctx, db, []string{indexName})
+	return storeOf(i, described[indexName], refused[indexName]), err
+}
+
+// keptOf returns the descriptions of those indexes that have one, and how many files, of those that the
+// caller sees, each did not accept.
+func keptOf(ctx context.Context, q tenant.Queryer, indexNames []string) (map[string]description, map[string]int, error) {
+	described, err := describeStores(ctx, q, indexNames)
+	if err != nil {
+		return nil, nil, err
+	}
+	visible, err := visibleTo(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	refused, err := countRefused(ctx, q, indexNames, visible)
+	return described, refused, err
 }
 
 // unknownStore returns err, in terms of this interface if it says that there is no such index.
@@ -262,7 +278,7 @@ func (h *Handler) listStores(ctx context.Context, r *http.Request) (*list[*vecto
 	for i, index := range all {
 		names[i] = index.GetIndexName()
 	}
-	described, err := describeStores(ctx, h.config.DB.Handle(caller.Tenant), names)
+	described, refused, err := keptOf(ctx, h.config.DB.Handle(caller.Tenant), names)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +291,7 @@ func (h *Handler) listStores(ctx context.Context, r *http.Request) (*list[*vecto
 		case err != nil:
 			return nil, err
 		}
-		stores = append(stores, storeOf(whole, described[index.GetIndexName()]))
+		stores = append(stores, storeOf(whole, described[index.GetIndexName()], refused[index.GetIndexName()]))
 	}
 	return pageList(stores, p.limit, func(s *vectorStore) string { return s.ID }), nil
 }

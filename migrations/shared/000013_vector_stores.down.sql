@@ -1,4 +1,4 @@
-DROP FUNCTION index_deleted;
+DROP FUNCTION index_renewed;
 DROP TABLE file_batches;
 DROP TABLE vector_store_files;
 DROP TABLE vector_stores;

@@ -55,9 +55,12 @@ CREATE TABLE vector_store_files (
 	index_name text COLLATE "C",
 	file_name  text NOT NULL,
 	chunking   jsonb NOT NULL, -- openai.chunkingStrategy
+	refused    jsonb, -- openai.refusal: why there is no document; null if there is one
+	created_at timestamptz NOT NULL DEFAULT now(),
 	PRIMARY KEY (tenant_id, file_id, index_name)
 );
 CREATE INDEX vector_store_files_of_index ON vector_store_files (tenant_id, index_name);
+CREATE INDEX vector_store_files_refused ON vector_store_files (tenant_id, index_name, created_at, file_id) WHERE refused IS NOT NULL;
 
 ALTER TABLE vector_store_files ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_rows ON vector_store_files USING (tenant_id = current_tenant());
@@ -73,16 +76,20 @@ CREATE TABLE file_batches (
 	PRIMARY KEY (tenant_id, batch_id)
 );
 CREATE INDEX file_batches_of_index ON file_batches (tenant_id, index_name);
+CREATE INDEX file_batches_in_order ON file_batches (tenant_id, created_at, batch_id);
 
 ALTER TABLE file_batches ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_rows ON file_batches USING (tenant_id = current_tenant());
 
--- index_deleted deletes what is kept of an index that was deleted.
-CREATE FUNCTION index_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+-- index_renewed deletes what is kept of an index that was deleted, and what calls may have left under the
+-- name of a new one that were under way when another index of this name was deleted.
+CREATE FUNCTION index_renewed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	name text := CASE TG_OP WHEN 'DELETE' THEN OLD.index_name ELSE NEW.index_name END;
 BEGIN
-	DELETE FROM ragd_shared.vector_stores AS s WHERE s.index_name = OLD.index_name;
-	DELETE FROM ragd_shared.vector_store_files AS f WHERE f.index_name = OLD.index_name;
-	DELETE FROM ragd_shared.file_batches AS b WHERE b.index_name = OLD.index_name;
+	DELETE FROM ragd_shared.vector_stores AS s WHERE s.index_name = name;
+	DELETE FROM ragd_shared.vector_store_files AS f WHERE f.index_name = name;
+	DELETE FROM ragd_shared.file_batches AS b WHERE b.index_name = name;
 	RETURN NULL;
 END
 $$;

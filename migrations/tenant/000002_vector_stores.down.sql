@@ -1,1 +1,1 @@
-DROP TRIGGER deleted ON indexes;
+DROP TRIGGER renewed ON indexes;

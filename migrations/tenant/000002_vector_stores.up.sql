@@ -1,2 +1,2 @@
-CREATE TRIGGER deleted AFTER DELETE ON indexes
-	FOR EACH ROW EXECUTE FUNCTION ragd_shared.index_deleted();
+CREATE TRIGGER renewed AFTER INSERT OR DELETE ON indexes
+	FOR EACH ROW EXECUTE FUNCTION ragd_shared.index_renewed();

@@ -267,6 +267,11 @@ def test_batches(client: OpenAI) -> None:
     (broken,) = [f for f in listed if f.status == "failed"]
     assert broken.last_error is not None and broken.last_error.message
     assert client.vector_stores.file_batches.cancel(made.id, vector_store_id=store.id).status == "completed"
+    # So does one that is uploaded and waited for.
+    alone = client.vector_stores.files.upload_and_poll(vector_store_id=store.id, file=("a.png", b"\x89PNG\r\n\x1a\n"))
+    assert alone.status == "failed" and alone.last_error is not None and alone.last_error.code == "invalid_file"
+    assert client.vector_stores.retrieve(store.id).file_counts.failed == 2
+    client.files.delete(alone.id)
     # A file that is deleted leaves the store.
     kept, gone = [f.id for f in listed if f.status == "completed"][:2]
     client.files.delete(gone)

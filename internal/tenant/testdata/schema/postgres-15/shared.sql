@@ -239,13 +239,15 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION ragd_shared.index_deleted() RETURNS trigger
+CREATE FUNCTION ragd_shared.index_renewed() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+	name text := CASE TG_OP WHEN 'DELETE' THEN OLD.index_name ELSE NEW.index_name END;
 BEGIN
-	DELETE FROM ragd_shared.vector_stores AS s WHERE s.index_name = OLD.index_name;
-	DELETE FROM ragd_shared.vector_store_files AS f WHERE f.index_name = OLD.index_name;
-	DELETE FROM ragd_shared.file_batches AS b WHERE b.index_name = OLD.index_name;
+	DELETE FROM ragd_shared.vector_stores AS s WHERE s.index_name = name;
+	DELETE FROM ragd_shared.vector_store_files AS f WHERE f.index_name = name;
+	DELETE FROM ragd_shared.file_batches AS b WHERE b.index_name = name;
 	RETURN NULL;
 END
 $$;
@@ -627,7 +629,9 @@ CREATE TABLE ragd_shared.vector_store_files (
     file_id text NOT NULL COLLATE pg_catalog."C",
     index_name text NOT NULL COLLATE pg_catalog."C",
     file_name text NOT NULL,
-    chunking jsonb NOT NULL
+    chunking jsonb NOT NULL,
+    refused jsonb,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE ragd_shared.vector_stores (
@@ -767,6 +771,8 @@ CREATE INDEX evaluations_newest ON ragd_shared.evaluations USING btree (tenant_i
 
 CREATE INDEX evaluations_of_set ON ragd_shared.evaluations USING btree (tenant_id, set_name);
 
+CREATE INDEX file_batches_in_order ON ragd_shared.file_batches USING btree (tenant_id, created_at, batch_id);
+
 CREATE INDEX file_batches_of_index ON ragd_shared.file_batches USING btree (tenant_id, index_name);
 
 CREATE INDEX files_in_order ON ragd_shared.files USING btree (tenant_id, created_at, file_id);
@@ -778,6 +784,8 @@ CREATE INDEX hook_deliveries_newest ON ragd_shared.hook_deliveries USING btree (
 CREATE INDEX hook_deliveries_of_event ON ragd_shared.hook_deliveries USING btree (tenant_id, xid, number);
 
 CREATE INDEX vector_store_files_of_index ON ragd_shared.vector_store_files USING btree (tenant_id, index_name);
+
+CREATE INDEX vector_store_files_refused ON ragd_shared.vector_store_files USING btree (tenant_id, index_name, created_at, file_id) WHERE (refused IS NOT NULL);
 
 CREATE INDEX workflow_runs_created ON ragd_shared.workflow_runs USING btree (tenant_id, created_at DESC, run_id DESC);
 

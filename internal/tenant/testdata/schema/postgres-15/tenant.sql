@@ -153,13 +153,13 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON tenant.indexes FOR EA
 
 CREATE TRIGGER deleted AFTER DELETE ON tenant.documents REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_deleted();
 
-CREATE TRIGGER deleted AFTER DELETE ON tenant.indexes FOR EACH ROW EXECUTE FUNCTION ragd_shared.index_deleted();
-
 CREATE TRIGGER inserted AFTER INSERT ON tenant.documents REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_inserted();
 
 CREATE TRIGGER inserted AFTER INSERT ON tenant.jobs REFERENCING NEW TABLE AS after FOR EACH STATEMENT WHEN (ragd_shared.event_wanted('job'::text)) EXECUTE FUNCTION ragd_shared.jobs_inserted();
 
 CREATE TRIGGER recorded AFTER DELETE ON tenant.documents REFERENCING OLD TABLE AS before FOR EACH STATEMENT WHEN (ragd_shared.event_wanted('document'::text)) EXECUTE FUNCTION ragd_shared.deleted_recorded();
+
+CREATE TRIGGER renewed AFTER INSERT OR DELETE ON tenant.indexes FOR EACH ROW EXECUTE FUNCTION ragd_shared.index_renewed();
 
 CREATE TRIGGER updated AFTER UPDATE ON tenant.documents REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.documents_updated();
 
