@@ -12,7 +12,7 @@ export function filterOf(filters: MetadataFilters | undefined): RagdFilter | und
 
 /** condition returns one metadata filter. Keys are those of the metadata, not paths. */
 function condition({ key, value, operator }: MetadataFilter): RagdFilter {
-  const field = key.replace(/\\/g, "\\\\").replace(/\./g, "\\.").replace(/^\$/, "\\$");
+  const field = key.replace(/\./g, "\\.").replace(/^\\*\$/, "\\$&");
   if (operator === "is_empty") return { $or: [{ [field]: null }, { [field]: "" }, { [field]: { $size: 0 } }] };
   if (value === undefined || value === null) throw invalid(`filters.${key}`, `the operator ${operator} needs a value`);
   switch (operator) {

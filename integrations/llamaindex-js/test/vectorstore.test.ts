@@ -12,7 +12,7 @@ Settings.embedModel = embedModel;
 const boats = [
   { name: "Alk", price: 10, kind: "sail", tags: ["new", "sale"], built: "2001-05-01" },
   { name: "Brage", price: 25, kind: "sail", tags: ["classic"], "made.in": "NO" },
-  { name: "Corvus", price: 50, kind: "motor", tags: ["fast", "sale"], $code: "x" },
+  { name: "Corvus", price: 50, kind: "motor", tags: ["fast", "sale"], $code: "x", "d\\e": "y" },
   { name: "Dolly", price: 100, kind: "motor", tags: [], note: "Leaks 100% a_bit" },
 ];
 
@@ -118,6 +118,7 @@ describe("filters", () => {
     [[{ key: "tags", operator: "is_empty" }], "D"],
     [[{ key: "made.in", operator: "==", value: "NO" }], "B"],
     [[{ key: "$code", operator: "==", value: "x" }], "C"],
+    [[{ key: "d\\e", operator: "==", value: "y" }], "C"],
   ];
   for (const [filters, expected] of cases) {
     it(`select by ${JSON.stringify(filters)}`, async () => assert.equal(await names({ filters }), expected));
