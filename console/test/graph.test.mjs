@@ -70,10 +70,11 @@ test("the settings of a walk stand in the address and are followed", async (t) =
   await page.getByLabel("Filter").fill("{");
   await page.getByText("This is not JSON").waitFor();
   await page.getByLabel("Filter").fill('{"$uri": {"$ne": "director.md"}}');
-  await page.getByRole("button", { name: "Walk" }).click();
+  await Promise.all([page.waitForResponse(/GraphRag/), page.getByRole("button", { name: "Walk" }).click()]);
   await page.waitForURL(/filter=/);
   await page.getByRole("status", { name: "Walking" }).waitFor({ state: "hidden" });
   await drawn(page);
+  await sources.first().waitFor();
   assert.deepEqual((await sources.getByRole("button").allTextContents()).map((name) => name.split(" · ")[0]), ["Dark River"]); // the way is barred
   await accessible(page);
 });
