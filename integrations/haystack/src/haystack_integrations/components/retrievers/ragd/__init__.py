@@ -1,0 +1,5 @@
+"""Haystack's retrievers on ragd."""
+
+from .retrievers import RagdEmbeddingRetriever, RagdHybridRetriever, RagdKeywordRetriever, RagdRetriever
+
+__all__ = ["RagdEmbeddingRetriever", "RagdHybridRetriever", "RagdKeywordRetriever", "RagdRetriever"]

@@ -1,0 +1,5 @@
+"""Haystack's document store on ragd."""
+
+from .store import RagdDocumentStore
+
+__all__ = ["RagdDocumentStore"]
