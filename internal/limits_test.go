@@ -47,6 +47,8 @@ var documentedLimits = []struct {
 	{"limits", "results of a search", "openai.maxResults openai.maxQuestions"},
 	{"limits", "text of a file in one answer", "openai.maxReadBytes/bytes"},
 	{"limits", "time of a request, but", "openai.maxTime"},
+	{"limits", "memory of answers that are being received", "openai.segmentBytes/bytes"},
+	{"limits", "time in which the caller must receive", "openai.pieceBytes/bytes openai.maxWrite"},
 	{"limits", "servers of a tenant", "server.maxServers"},
 	{"limits", "`instructions`", "server.maxInstructionsBytes/bytes"},
 	{"limits", "`icons`", "server.maxIcons server.maxIconURLBytes server.maxIconBytes/bytes"},

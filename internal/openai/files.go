@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/ingest"
@@ -309,6 +310,10 @@ func (h *Handler) downloadFile(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, err)
 		return
 	}
+	if err := admission.Grow(r.Context(), min(f.ByteSize, segmentBytes)); err != nil {
+		fail(w, r, err)
+		return
+	}
 	// A page of any name and type is never shown as one of this service.
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -323,8 +328,8 @@ func (h *Handler) downloadFile(w http.ResponseWriter, r *http.Request) {
 		if content == nil {
 			return
 		}
-		if _, err := w.Write(content); err != nil {
-			return // the caller has disconnected
+		if err := write(w, content); err != nil {
+			return // the caller has disconnected, or no longer receives
 		}
 	}
 }

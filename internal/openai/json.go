@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
@@ -90,15 +92,48 @@ func answer(w http.ResponseWriter, r *http.Request, value any, err error) {
 	send(w, r, http.StatusOK, value)
 }
 
+// send answers with a value as JSON. An answer takes memory of the tenant for as long as the caller
+// receives it.
 func send(w http.ResponseWriter, r *http.Request, status int, value any) {
 	encoded, err := json.Marshal(value)
 	if err != nil {
 		httpserver.Fail(r.Context(), err)
 		status, encoded = http.StatusInternalServerError, []byte(`{"error":{"message":"internal error","type":"server_error","param":null,"code":null}}`)
 	}
+	if status == http.StatusOK {
+		if err := admission.Grow(r.Context(), int64(len(encoded))); err != nil {
+			fail(w, r, err)
+			return
+		}
+	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(encoded)))
 	w.WriteHeader(status)
-	_, _ = w.Write(encoded) // fails only if the caller has disconnected
+	_ = write(w, encoded) // fails only if the caller has disconnected, or no longer receives
+}
+
+const (
+	// pieceBytes of an answer must be received within maxWrite.
+	pieceBytes = 64 << 10
+	maxWrite   = 30 * time.Second
+)
+
+// write sends content, and gives up if the caller no longer receives it.
+func write(w http.ResponseWriter, content []byte) error {
+	conn := http.NewResponseController(w)
+	for len(content) > 0 {
+		n := min(len(content), pieceBytes)
+		_ = conn.SetWriteDeadline(time.Now().Add(maxWrite)) // not all connections have one, as in tests
+		if _, err := w.Write(content[:n]); err != nil {
+			return err
+		}
+		content = content[n:]
+	}
+	if err := conn.Flush(); err != nil {
+		return err
+	}
+	_ = conn.SetWriteDeadline(time.Time{}) // it would end the next answer
+	return nil
 }
 
 func shorten(text string) string { return textlimit.Shorten(text, 200) }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
@@ -672,6 +673,9 @@ func (h *Handler) readStoreFile(ctx context.Context, r *http.Request) (*filePage
 			return nil, unknownFile(id, err)
 		case text.Size > maxReadBytes:
 			return nil, fault.New(fault.Precondition, "the text has %d bytes, but this answer at most %d: read it in parts with ReadDocument", text.Size, maxReadBytes)
+		}
+		if err := admission.Grow(ctx, int64(len(text.Text))); err != nil {
+			return nil, err
 		}
 		out.Data = append(out.Data, textContent{"text", text.Text})
 		if part.End = text.Range.End; part.End >= text.Size {

@@ -284,3 +284,19 @@ func TestOldBatchesGo(t *testing.T) {
 		t.Errorf("%d batches of the other tenant are left, %v", left, err)
 	}
 }
+
+// What is answered takes memory of the tenant until it is received.
+func TestAnAnswerTakesMemoryOfItsTenant(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{MaxRequestMemory: 8 << 20})
+	client := s.Tenant(t, "acme")
+	acme := of(s, client)
+	store, at := acme.newStore(t)
+	for size, status := range map[int]int{100_000: http.StatusOK, 5 << 20: http.StatusTooManyRequests} {
+		id := acme.upload(t, "a.txt", strings.Repeat("The tide turns.\n", size/16))
+		acme.want(t, http.StatusOK, http.MethodPost, at+"/files", map[string]any{"file_id": id})
+		client.AwaitAll(t, strings.TrimPrefix(store, "vs_"))
+		acme.want(t, status, http.MethodGet, at+"/files/"+id+"/content", nil)
+		acme.want(t, http.StatusOK, http.MethodGet, "/v1/files/"+id+"/content", nil)
+	}
+}
