@@ -41,6 +41,7 @@ type client struct {
 	hooks     ragdv1connect.HookServiceClient
 	workflows ragdv1connect.WorkflowServiceClient
 	agents    ragdv1connect.AgentServiceClient
+	usage     ragdv1connect.UsageServiceClient
 }
 
 // clientFlags adds the flags of client commands to cmd and its subcommands.
@@ -97,6 +98,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		hooks:     ragdv1connect.NewHookServiceClient(caller, server, options),
 		workflows: ragdv1connect.NewWorkflowServiceClient(caller, server, options),
 		agents:    ragdv1connect.NewAgentServiceClient(caller, server, options),
+		usage:     ragdv1connect.NewUsageServiceClient(caller, server, options),
 	}
 }
 

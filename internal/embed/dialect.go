@@ -18,9 +18,9 @@ type dialect struct {
 	shortens bool
 	// request returns the path and the body of a request.
 	request func(job job) (path string, body any)
-	// decode returns the n vectors of an answer in the order of the texts. Errors:
-	// *endpoint.BadAnswerError.
-	decode func(answer json.RawMessage, n int) ([][]float32, error)
+	// decode returns the n vectors of an answer in the order of the texts, and the tokens that
+	// it says they had, 0 if it does not. Errors: *endpoint.BadAnswerError.
+	decode func(answer json.RawMessage, n int) (vectors [][]float32, tokens int, err error)
 }
 
 var dialects = map[endpoint.Kind]dialect{
@@ -127,15 +127,16 @@ func askGemini(j job) (string, any) {
 
 // decodeList decodes {"data": [{"index", "embedding"}]}, in any order, with decimal or
 // base64 vectors.
-func decodeList(raw json.RawMessage, n int) ([][]float32, error) {
+func decodeList(raw json.RawMessage, n int) ([][]float32, int, error) {
 	var answer struct {
 		Data []struct {
 			Index     *int            `json:"index"`
 			Embedding json.RawMessage `json:"embedding"`
 		} `json:"data"`
+		Usage json.RawMessage `json:"usage"`
 	}
 	if json.Unmarshal(raw, &answer) != nil || len(answer.Data) != n {
-		return nil, endpoint.BadAnswer("%d vectors for %d texts", len(answer.Data), n)
+		return nil, 0, endpoint.BadAnswer("%d vectors for %d texts", len(answer.Data), n)
 	}
 	vectors := make([][]float32, n)
 	for at, item := range answer.Data {
@@ -143,44 +144,48 @@ func decodeList(raw json.RawMessage, n int) ([][]float32, error) {
 			at = *item.Index
 		}
 		if at < 0 || at >= n || vectors[at] != nil {
-			return nil, endpoint.BadAnswer("index %d twice or out of range for %d texts", at, n)
+			return nil, 0, endpoint.BadAnswer("index %d twice or out of range for %d texts", at, n)
 		}
 		vector, err := decodeVector(item.Embedding)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		vectors[at] = vector
 	}
-	return vectors, nil
+	return vectors, tokensIn(answer.Usage), nil
 }
 
 // decodeCohere decodes {"embeddings": {"float": [[...]]}}.
-func decodeCohere(raw json.RawMessage, n int) ([][]float32, error) {
+func decodeCohere(raw json.RawMessage, n int) ([][]float32, int, error) {
 	var answer struct {
 		Embeddings struct {
 			Float [][]float32 `json:"float"`
 		} `json:"embeddings"`
+		Meta json.RawMessage `json:"meta"`
 	}
-	return inOrder(json.Unmarshal(raw, &answer), answer.Embeddings.Float, n)
+	err := json.Unmarshal(raw, &answer)
+	return inOrder(err, answer.Embeddings.Float, n, tokensIn(answer.Meta))
 }
 
 // decodeField decodes {"embeddings": [[...]]}.
-func decodeField(raw json.RawMessage, n int) ([][]float32, error) {
+func decodeField(raw json.RawMessage, n int) ([][]float32, int, error) {
 	var answer struct {
-		Embeddings [][]float32 `json:"embeddings"`
+		Embeddings [][]float32     `json:"embeddings"`
+		Tokens     json.RawMessage `json:"prompt_eval_count"`
 	}
-	return inOrder(json.Unmarshal(raw, &answer), answer.Embeddings, n)
+	err := json.Unmarshal(raw, &answer)
+	return inOrder(err, answer.Embeddings, n, tokensIn(answer.Tokens))
 }
 
 // decodeBare decodes [[...]].
-func decodeBare(raw json.RawMessage, n int) ([][]float32, error) {
+func decodeBare(raw json.RawMessage, n int) ([][]float32, int, error) {
 	var answer [][]float32
-	return inOrder(json.Unmarshal(raw, &answer), answer, n)
+	return inOrder(json.Unmarshal(raw, &answer), answer, n, 0)
 }
 
 // decodeGemini decodes {"embeddings": [{"values": [...]}]}. It scales the vectors to unit
 // length, which those of a smaller dimension do not have.
-func decodeGemini(raw json.RawMessage, n int) ([][]float32, error) {
+func decodeGemini(raw json.RawMessage, n int) ([][]float32, int, error) {
 	var answer struct {
 		Embeddings []struct {
 			Values []float32 `json:"values"`
@@ -192,23 +197,47 @@ func decodeGemini(raw json.RawMessage, n int) ([][]float32, error) {
 		vectors[i] = e.Values
 		normalize(e.Values)
 	}
-	return inOrder(err, vectors, n)
+	return inOrder(err, vectors, n, 0)
 }
 
-// inOrder returns the vectors if decoding succeeded and there are n, none of them empty.
-func inOrder(err error, vectors [][]float32, n int) ([][]float32, error) {
+// inOrder returns the vectors and the tokens if decoding succeeded and there are n, none of them empty.
+func inOrder(err error, vectors [][]float32, n, tokens int) ([][]float32, int, error) {
 	if err != nil {
-		return nil, endpoint.BadAnswer("an answer without vectors of numbers")
+		return nil, 0, endpoint.BadAnswer("an answer without vectors of numbers")
 	}
 	if len(vectors) != n {
-		return nil, endpoint.BadAnswer("%d vectors for %d texts", len(vectors), n)
+		return nil, 0, endpoint.BadAnswer("%d vectors for %d texts", len(vectors), n)
 	}
 	for _, vector := range vectors {
 		if len(vector) == 0 {
-			return nil, endpoint.BadAnswer("an empty vector")
+			return nil, 0, endpoint.BadAnswer("an empty vector")
 		}
 	}
-	return vectors, nil
+	return vectors, tokens, nil
+}
+
+// tokensIn returns the number of tokens in what an endpoint says of a request: a number,
+// {"total_tokens"} or {"billed_units": {"input_tokens"}}. It returns 0 for anything else, so that
+// vectors are not lost for it.
+func tokensIn(raw json.RawMessage) int {
+	var said float64
+	if json.Unmarshal(raw, &said) == nil {
+		return int(min(max(said, 0), maxReportedTokens))
+	}
+	var named struct {
+		Total  json.RawMessage `json:"total_tokens"`
+		Billed json.RawMessage `json:"billed_units"`
+		Input  json.RawMessage `json:"input_tokens"`
+	}
+	if json.Unmarshal(raw, &named) != nil {
+		return 0
+	}
+	for _, inner := range []json.RawMessage{named.Total, named.Billed, named.Input} {
+		if len(inner) > 0 {
+			return tokensIn(inner)
+		}
+	}
+	return 0
 }
 
 // decodeVector decodes an array of numbers, or little-endian float32 in base64.

@@ -17,6 +17,7 @@ package embed
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 )
 
 // backend embeds with the models of one endpoint. There is at least one text, none is
@@ -32,6 +33,7 @@ type job struct {
 	dimension int    // requested from the endpoint; 0 for the model's default
 	texts     []string
 	purpose   purpose
+	tokens    *atomic.Int64 // gets those that the endpoint counted, or an estimate
 }
 
 // purpose is the use of the vectors. Some models embed questions and documents

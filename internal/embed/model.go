@@ -3,7 +3,9 @@ package embed
 import (
 	"context"
 	"math"
+	"sync/atomic"
 
+	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
 )
 
@@ -26,6 +28,7 @@ type Model struct {
 	here    bool   // the model runs in this process
 	scope   string // of cached vectors: changes with the endpoint's address
 	backend backend
+	meter   endpoint.Meter // nil for the builtin model, which is not counted
 }
 
 // maxDimension is the most values that pgvector can store in a vector.
@@ -108,7 +111,18 @@ func (m *Model) embed(ctx context.Context, tenant string, texts []string, p purp
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	vectors, err := m.backend.embed(ctx, job{tenant: tenant, model: m.id, dimension: m.ask, texts: prefixed, purpose: p})
+	j := job{tenant: tenant, model: m.id, dimension: m.ask, texts: prefixed, purpose: p, tokens: new(atomic.Int64)}
+	if m.meter != nil {
+		if err := m.meter.Admit(ctx, tenant); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if used := int(j.tokens.Load()); used > 0 {
+				m.meter.Count(ctx, tenant, endpoint.Embed, m.Name, used, 0)
+			}
+		}()
+	}
+	vectors, err := m.backend.embed(ctx, j)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,8 @@ type Config struct {
 	Endpoints *endpoint.Directory
 	// Local has the models that are named local/model. Default: none.
 	Local Local
+	// Meter counts the tokens of all models but the builtin one. Default: nothing is counted.
+	Meter endpoint.Meter
 	// Processor is used by the builtin model. Default: no limit.
 	Processor *limit.Processor
 	// QueryCacheBytes bounds the cached vectors of recent questions, in bytes. 0 means
@@ -38,13 +40,17 @@ type Registry struct {
 	local     Local
 	builtin   backend
 	questions *questionCache
+	meter     endpoint.Meter
 }
 
 // NewRegistry returns a registry of builtin, the local models and those at endpoints.
 func NewRegistry(config Config) *Registry {
 	r := &Registry{
 		endpoints: config.Endpoints, local: config.Local,
-		builtin: newBuiltin(config.Processor), questions: newQuestionCache(config.QueryCacheBytes),
+		builtin: newBuiltin(config.Processor), questions: newQuestionCache(config.QueryCacheBytes), meter: config.Meter,
+	}
+	if r.meter == nil {
+		r.meter = endpoint.Unmetered{}
 	}
 	if r.endpoints == nil {
 		r.endpoints = new(endpoint.Directory)
@@ -84,7 +90,7 @@ func (r *Registry) find(ctx context.Context, q endpoint.Query) (*Model, error) {
 			published := wellKnown(id)
 			known.documentPrefix, known.questionPrefix = published.documentPrefix, published.questionPrefix
 		}
-		return &Model{Name: q.Name, Dimension: known.dimension, MaxTokens: known.maxTokens, id: id, known: known, scope: "local", backend: inProcess{r.local}}, nil
+		return &Model{Name: q.Name, Dimension: known.dimension, MaxTokens: known.maxTokens, id: id, known: known, scope: "local", backend: inProcess{r.local}, meter: r.meter}, nil
 	}
 	q.Field, q.Use = field, endpoint.Embed
 	target, err := r.endpoints.Resolve(ctx, q)
@@ -94,7 +100,7 @@ func (r *Registry) find(ctx context.Context, q endpoint.Query) (*Model, error) {
 	known := knownAt(target)
 	return &Model{
 		Name: q.Name, Dimension: known.dimension, MaxTokens: known.maxTokens, id: target.Model, known: known,
-		scope: target.Config.BaseURL, backend: remote{target.Endpoint, dialects[target.Kind]},
+		scope: target.Config.BaseURL, backend: remote{target.Endpoint, dialects[target.Kind]}, meter: r.meter,
 	}, nil
 }
 
@@ -102,5 +108,9 @@ func (r *Registry) find(ctx context.Context, q endpoint.Query) (*Model, error) {
 type inProcess struct{ models Local }
 
 func (p inProcess) embed(ctx context.Context, j job) ([][]float32, error) {
-	return p.models.Embed(ctx, j.tenant, j.model, j.texts, j.purpose == question)
+	vectors, err := p.models.Embed(ctx, j.tenant, j.model, j.texts, j.purpose == question)
+	if err == nil {
+		j.tokens.Add(estimateAll(j.texts))
+	}
+	return vectors, err
 }

@@ -105,8 +105,33 @@ func (r remote) request(ctx context.Context, job job, at span) (vectors [][]floa
 		if err := client.PostJSON(ctx, path, body, &raw); err != nil {
 			return err
 		}
-		vectors, err = r.dialect.decode(raw, len(job.texts))
+		var tokens int
+		vectors, tokens, err = r.dialect.decode(raw, len(job.texts))
+		if err == nil {
+			job.used(tokens)
+		}
 		return err
 	})
 	return vectors, err
+}
+
+// maxReportedTokens is more than any request has.
+const maxReportedTokens = 100_000_000
+
+// used counts the tokens that the endpoint says a request had. It may be anybody's, and may say
+// nothing or nonsense: then they are estimated.
+func (j job) used(reported int) {
+	if reported <= 0 || reported > maxReportedTokens {
+		j.tokens.Add(estimateAll(j.texts))
+		return
+	}
+	j.tokens.Add(int64(reported))
+}
+
+// estimateAll returns about how many tokens texts have.
+func estimateAll(texts []string) (tokens int64) {
+	for _, text := range texts {
+		tokens += int64(endpoint.EstimateTokens(len(text)))
+	}
+	return tokens
 }

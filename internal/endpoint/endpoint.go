@@ -121,6 +121,28 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// Meter counts the calls of models and their tokens, and says who may make more. It is safe for
+// concurrent use.
+type Meter interface {
+	// Admit returns an error if a tenant may use no more tokens.
+	Admit(ctx context.Context, tenant string) error
+	// Count counts a call of a tenant. model is endpoint/model.
+	Count(ctx context.Context, tenant string, use Use, model string, input, output int)
+}
+
+// EstimateTokens returns about how many tokens a text of so many bytes has, for endpoints that do
+// not say it: one for four bytes.
+func EstimateTokens(bytes int) int { return (bytes + 3) / 4 }
+
+// Unmetered is a Meter that counts nothing and allows everything.
+type Unmetered struct{}
+
+// Admit implements Meter.
+func (Unmetered) Admit(context.Context, string) error { return nil }
+
+// Count implements Meter.
+func (Unmetered) Count(context.Context, string, Use, string, int, int) {}
+
 // Client calls one endpoint. Safe for concurrent use.
 type Client struct {
 	name   string

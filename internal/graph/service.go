@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/usage"
 )
 
 // cacheBytes bounds the memory for cached edges of all tenants.
@@ -26,6 +27,13 @@ type Service struct {
 	processor *limit.Processor
 	edges     *cache.Cache[edgeKey, []chunkEdge]
 	bounds    bounds
+	meter     *usage.Meter
+}
+
+// WithMeter makes the Service count searches of the graph. Call it before the first.
+func (s *Service) WithMeter(m *usage.Meter) *Service {
+	s.meter = m
+	return s
 }
 
 // New returns a Service that searches for seeds with queries and enqueues the
@@ -69,6 +77,8 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	}
 	var response Response
 	err = s.indexes.Use(ctx, r.Tenant, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
+		ctx := usage.InIndex(ctx, i.Name)
+		s.meter.Add(ctx, string(r.Tenant), usage.Walk, usage.Counts{Calls: 1})
 		if response, err = s.answer(ctx, r.Tenant, i, tables, req); err != nil || !req.Highlight {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/usage"
 )
 
 // taskDocument is what a worker needs of a stored document.
@@ -141,7 +142,10 @@ func swap(ctx context.Context, q *job.Queue, h *tenant.Handle, tasks []*task) er
 		if err := makeReady(ctx, tx, current); err != nil {
 			return err
 		}
-		return index.MaintainIfDue(ctx, q, tx, tasks[0].IndexID)
+		if err := index.MaintainIfDue(ctx, q, tx, tasks[0].IndexID); err != nil {
+			return err
+		}
+		return usage.Ingested(ctx, tx, tasks[0].into.Name, countsOf(current))
 	})
 	if err != nil {
 		return err
@@ -152,6 +156,16 @@ func swap(ctx context.Context, q *job.Queue, h *tenant.Handle, tasks []*task) er
 		}
 	}
 	return nil
+}
+
+// countsOf returns what the tasks store.
+func countsOf(tasks []*task) usage.Counts {
+	counts := usage.Counts{Documents: int64(len(tasks))}
+	for _, t := range tasks {
+		counts.Chunks += int64(len(t.chunks))
+		counts.Bytes += t.Bytes
+	}
+	return counts
 }
 
 // lockCurrent locks the rows of the tasks' documents, in the order of their ids, and

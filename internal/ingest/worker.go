@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/usage"
 )
 
 // Worker reads, chunks, embeds and stores documents. Safe for concurrent use.
@@ -111,6 +112,9 @@ func (b *batch) run(ctx context.Context) {
 	b.step("read", func(open []*task) error { return b.begin(ctx, open) })
 	if !b.quick() {
 		b.step("show", func(open []*task) error { return show(ctx, b.handle, open) })
+	}
+	if open := b.open(); len(open) > 0 {
+		ctx = usage.InIndex(ctx, open[0].into.Name)
 	}
 	b.step("split", func(open []*task) error { return b.split(ctx, open) })
 	b.step("extract", func(open []*task) error { return b.extract(ctx, open) })
@@ -388,5 +392,5 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // last reports whether this is the last attempt.
 func (t *task) last() bool {
-	return t.Attempt >= job.MaxAttempts || fault.Permanent(t.err)
+	return t.Attempt >= job.MaxAttempts || fault.Permanent(t.err) || errors.Is(t.err, usage.ErrQuota)
 }

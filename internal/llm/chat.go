@@ -101,6 +101,10 @@ func (c *Client) Chat(ctx context.Context, chat Chat) (Reply, error) {
 	if err != nil {
 		return reply, err
 	}
+	if err := c.meter.Admit(ctx, chat.Tenant); err != nil {
+		return reply, err
+	}
+	defer func() { c.count(ctx, chat.Tenant, chat.Model, reply.Usage, chat.bytes(), len(reply.Text)) }()
 	key := turnKey{chat.Tenant, target.Config.BaseURL, target.Model, len(chat.Tools) > 0}
 	known, _ := c.formats.Load(key)
 	from, _ := known.(format)
@@ -119,6 +123,14 @@ func (c *Client) Chat(ctx context.Context, chat Chat) (Reply, error) {
 		break
 	}
 	return reply, err
+}
+
+// bytes returns the bytes of the texts of the turn.
+func (chat Chat) bytes() (n int) {
+	for _, m := range chat.Messages {
+		n += len(m.Text)
+	}
+	return n
 }
 
 // turnKey identifies a model at an address, with or without tools: some servers accept a schema

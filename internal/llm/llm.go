@@ -21,11 +21,14 @@ import (
 type Config struct {
 	// Endpoints finds the endpoints of models. Default: none.
 	Endpoints *endpoint.Directory
+	// Meter counts the tokens of all calls. Default: nothing is counted.
+	Meter endpoint.Meter
 }
 
 // Client asks language models. Safe for concurrent use.
 type Client struct {
 	endpoints *endpoint.Directory
+	meter     endpoint.Meter
 	modes     sync.Map // modeKey -> the mode that it accepted
 	formats   sync.Map // turnKey -> the format that it accepted in a conversation
 }
@@ -100,7 +103,22 @@ func usageOf(input, output int) Usage {
 
 // New returns a Client.
 func New(config Config) *Client {
-	return &Client{endpoints: cmp.Or(config.Endpoints, new(endpoint.Directory))}
+	if config.Meter == nil {
+		config.Meter = endpoint.Unmetered{}
+	}
+	return &Client{endpoints: cmp.Or(config.Endpoints, new(endpoint.Directory)), meter: config.Meter}
+}
+
+// count counts what was used of a tenant's model. input and output are the bytes of the texts, by
+// which the tokens are estimated if the endpoint says none.
+func (c *Client) count(ctx context.Context, tenant, model string, u Usage, input, output int) {
+	switch {
+	case u.Calls == 0, u.InputTokens+u.OutputTokens == 0 && output == 0: // no answer arrived
+		return
+	case u.InputTokens+u.OutputTokens == 0:
+		u.InputTokens, u.OutputTokens = endpoint.EstimateTokens(input), endpoint.EstimateTokens(output)
+	}
+	c.meter.Count(ctx, tenant, endpoint.Chat, model, u.InputTokens, u.OutputTokens)
 }
 
 // Check checks the name of a tenant's model without a call. Errors: those of
@@ -149,6 +167,10 @@ func (c *Client) Ask(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return answer, err
 	}
+	if err := c.meter.Admit(ctx, q.Tenant); err != nil {
+		return answer, err
+	}
+	defer func() { c.count(ctx, q.Tenant, q.Model, answer.Usage, len(q.System)+len(q.User), len(answer.Text)) }()
 	key := modeKey{target.Config.BaseURL, target.Model}
 	if known, ok := c.modes.Load(key); ok && q.Schema != nil {
 		err := ask(ctx, target, q, known.(mode), &answer) // the mode is accepted: a refusal blames the content

@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/usage"
 )
 
 // Service answers queries. Safe for concurrent use.
@@ -21,6 +22,7 @@ type Service struct {
 	processor    *limit.Processor
 	estimates    *estimator
 	lists        *lists
+	meter        *usage.Meter
 }
 
 // New returns a Service. defaultModel is the model of Embed when none is named. Long
@@ -29,6 +31,12 @@ func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Rerank
 	return &Service{
 		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, processor: processor, estimates: newEstimator(), lists: newLists(),
 	}
+}
+
+// WithMeter makes the Service count searches. Call it before the first.
+func (s *Service) WithMeter(m *usage.Meter) *Service {
+	s.meter = m
+	return s
 }
 
 // Query returns the chunks that answer the request best, none if nothing matches.
@@ -83,6 +91,8 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	watch := StartStopwatch(ctx, "query")
 	var found answer
 	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
+		ctx := usage.InIndex(ctx, i.Name)
+		s.meter.Add(ctx, string(id), usage.Query, usage.Counts{Calls: 1})
 		if found, err = s.retrieve(ctx, id, i, tables, p, watch); err != nil || !req.Highlight {
 			return err
 		}

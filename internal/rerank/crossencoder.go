@@ -43,14 +43,51 @@ func (r *Reranker) crossEncoder(ctx context.Context, tenant, name string) (score
 		return nil, fault.Field("model", "is needed for the kind %s, such as cohere/rerank-v3.5", CrossEncoder)
 	}
 	if model, ok := strings.CutPrefix(name, "local/"); ok && r.config.Local != nil {
-		return localScorer{r.config.Local, model}, r.config.Local.Check(model)
+		return r.metered(tenant, name, localScorer{r.config.Local, model}), r.config.Local.Check(model)
 	}
 	target, err := r.config.Endpoints.Resolve(ctx, endpoint.Query{Tenant: tenant, Field: "model", Name: name, Use: endpoint.Rerank})
 	if err != nil {
 		return nil, err
 	}
-	return crossEncoderScorer{target, shapes[target.Kind]}, nil
+	return r.metered(tenant, name, crossEncoderScorer{target, shapes[target.Kind]}), nil
 }
+
+// meteredScorer counts the tokens of a scorer.
+type meteredScorer struct {
+	scorer
+	meter         endpoint.Meter
+	tenant, model string
+}
+
+func (r *Reranker) metered(tenant, model string, s scorer) scorer {
+	if r.config.Meter == nil {
+		return s
+	}
+	return meteredScorer{s, r.config.Meter, tenant, model}
+}
+
+func (s meteredScorer) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
+	if err := s.meter.Admit(ctx, s.tenant); err != nil {
+		return failAll(len(t.texts), err), llm.Usage{}
+	}
+	verdicts, used := s.scorer.score(ctx, t)
+	tokens := used.InputTokens + used.OutputTokens
+	if tokens <= 0 || tokens > maxReportedTokens {
+		tokens = 0
+		for i, v := range verdicts {
+			if v.err == nil {
+				tokens += endpoint.EstimateTokens(len(t.query) + len(t.texts[i]))
+			}
+		}
+	}
+	if tokens > 0 {
+		s.meter.Count(ctx, s.tenant, endpoint.Rerank, s.model, tokens, 0)
+	}
+	return verdicts, used
+}
+
+// maxReportedTokens is more than any request has.
+const maxReportedTokens = 100_000_000
 
 // localScorer scores with a model in this process.
 type localScorer struct {

@@ -46,6 +46,9 @@ type Config struct {
 	Endpoints *endpoint.Directory
 	// Local has the cross-encoders that are named local/model. Default: none.
 	Local Local
+	// Meter counts the tokens of cross-encoders; LLM counts those of language models. Default:
+	// nothing is counted.
+	Meter endpoint.Meter
 	// Processor is used by the lexical scorer. Default: no limit.
 	Processor *limit.Processor
 	// Timeout bounds the scoring of one request. Candidates that are not scored by

@@ -36,6 +36,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/toolset"
+	"github.com/ragdhq/ragd/internal/usage"
 	"github.com/ragdhq/ragd/internal/vector"
 	"github.com/ragdhq/ragd/internal/workflow"
 )
@@ -73,6 +74,7 @@ type Handlers struct {
 	Hooks        *hook.Service
 	Workflows    *workflow.Service
 	Agents       *agent.Service
+	Usage        *usage.Meter
 	// Remote checks tools that call other services.
 	Remote RemoteKinds
 
@@ -97,7 +99,7 @@ func ServiceNames() []string {
 		ragdv1connect.ChunkServiceName, ragdv1connect.QueryServiceName, ragdv1connect.VectorServiceName,
 		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
 		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName, ragdv1connect.ContextServiceName,
-		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName, ragdv1connect.AgentServiceName,
+		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName, ragdv1connect.AgentServiceName, ragdv1connect.UsageServiceName,
 	}
 }
 
@@ -148,6 +150,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewHookServiceHandler(h, options))
 	add(ragdv1connect.NewWorkflowServiceHandler(h, options))
 	add(ragdv1connect.NewAgentServiceHandler(h, options))
+	add(ragdv1connect.NewUsageServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

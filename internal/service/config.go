@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/usage"
 )
 
 // Config configures a Service. The zero Config runs on this machine alone: with an
@@ -147,12 +148,18 @@ type Config struct {
 	Tokens tenant.Tokens
 	// Traces configures the export of traces. Default: no traces.
 	Traces TraceConfig
+	// UsageRetention is how long rows of usage are kept, at least 32 days. Default:
+	// DefaultUsageRetention.
+	UsageRetention time.Duration
 	// Version is the version of ragd in traces and for MCP clients. Default: dev.
 	Version string
 	// Workers is the number of batches of documents that are ingested at once. Each uses
 	// at most one connection to the database. Default: 4 for each CPU.
 	Workers int
 }
+
+// DefaultUsageRetention is how long rows of usage are kept by default.
+const DefaultUsageRetention = usage.DefaultRetention
 
 // Providers holds the operator's endpoints, which are named as in endpoint.Providers. One
 // with a zero Config does not exist. OpenAI is any service with that API. An endpoint

@@ -56,6 +56,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/toolset"
+	"github.com/ragdhq/ragd/internal/usage"
 	"github.com/ragdhq/ragd/internal/vector"
 	"github.com/ragdhq/ragd/internal/workflow"
 )
@@ -87,6 +88,7 @@ type Service struct {
 	gate     *admission.Gate
 	mcp      *mcphttp.Handler
 	calls    *journal.Recorder // of tools
+	usage    *usage.Meter
 }
 
 // New opens the listener and the database, migrates the control schema and connects the
@@ -171,16 +173,20 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.remote = rpc.RemoteKinds{HTTP: httptool.New(client), MCP: mcptool.New(client)}
 	owned := s.endpoints(db, endpoint.NewDirectory(nil, operators...), guard, keys)
 	endpoints := endpoint.NewDirectory(owned.Find, operators...)
+	s.usage, err = usage.NewMeter(usage.Config{Control: s.database.requests, Logger: s.log, Retention: s.config.UsageRetention})
+	if err != nil {
+		return err
+	}
 	local := localmodel.New(localmodel.Config{Dir: s.config.ModelsDir, Threads: s.config.LocalModelThreads, Logger: s.log})
 	s.local = local
-	models := embed.NewRegistry(embed.Config{Endpoints: endpoints, Local: local, Processor: processor})
+	models := embed.NewRegistry(embed.Config{Endpoints: endpoints, Local: local, Meter: s.usage, Processor: processor})
 	if _, err := models.Model(ctx, "", s.config.EmbeddingModel); err != nil {
 		return fault.Rename("embeddingModel", "embedding-model", err)
 	}
-	languageModels := llm.New(llm.Config{Endpoints: endpoints})
+	languageModels := llm.New(llm.Config{Endpoints: endpoints, Meter: s.usage})
 	extractor := extract.New(languageModels)
 	reranker := rerank.New(rerank.Config{
-		LLM: languageModels, Endpoints: endpoints, Local: local, Processor: processor,
+		LLM: languageModels, Endpoints: endpoints, Local: local, Meter: s.usage, Processor: processor,
 	})
 	owned.WithTry(try(models, languageModels, reranker))
 	work := tenant.NewDB(s.database.work, 0).WithStorage(s.storage)
@@ -202,8 +208,8 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Extractor: extractor, DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes, RecordNoQuestions: s.config.RecordNoQuestions,
 	})
 	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
-	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor)
-	graphs := graph.New(db, indexes, queries, s.queue, processor)
+	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor).WithMeter(s.usage)
+	graphs := graph.New(db, indexes, queries, s.queue, processor).WithMeter(s.usage)
 	agents, err := agent.New(agent.Config{
 		DB: db, Models: languageModels, Logger: s.log, Tools: func() *toolset.Set { return s.Handlers.Toolset },
 	})
@@ -246,7 +252,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Reseal:    reseal.New(reseal.Config{DB: db, Control: s.database.requests, Keys: keys, Tenants: s.Tenants.List}),
 		Ingest:    documents,
 		Jobs:      job.New(db, runners),
-		Vectors:   vector.New(indexes, s.queue),
+		Vectors:   vector.New(indexes, s.queue).WithMeter(s.usage),
 		Queries:   queries,
 		Graphs:    graphs,
 		Tools:     tool.New(db, indexes),
@@ -262,6 +268,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Evaluations: evaluations,
 		Journal:     journal.New(journal.Config{DB: db, Control: s.database.work, Events: s.Events, Logger: s.log, Keep: keep}),
 		Hooks:       hooks,
+		Usage:       s.usage,
 		Workflows:   workflows,
 
 		PublicURL:       s.config.MCP.PublicURL,
@@ -357,6 +364,7 @@ func (s *Service) Run(ctx context.Context) error {
 		group.Go(func() error { return s.Handlers.Hooks.Run(groupCtx) })
 	}
 	group.Go(func() error { return s.calls.Run(groupCtx) })
+	group.Go(func() error { return s.usage.Run(groupCtx) })
 	group.Go(func() error { s.migrateBehind(groupCtx); return nil })
 	group.Go(func() error { s.Handlers.Indexes.RecordQuestions(groupCtx, s.log); return nil })
 	group.Go(func() error { return s.Events.Run(groupCtx) })
@@ -366,6 +374,9 @@ func (s *Service) Run(ctx context.Context) error {
 		})
 	})
 	err := group.Wait()
+	if failed := s.usage.Flush(context.WithoutCancel(ctx)); failed != nil { // what the last requests used
+		s.log.WarnContext(ctx, "the usage of the last seconds is lost", "err", failed)
+	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // ctx ended during the start
 	}

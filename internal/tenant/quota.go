@@ -19,6 +19,7 @@ const (
 	MaxIndexes         = "maxIndexes"         // indexes
 	RequestsPerSecond  = "requestsPerSecond"  // requests a second on one instance
 	ConcurrentRequests = "concurrentRequests" // requests at once on one instance
+	MaxTokensPerMonth  = "maxTokensPerMonth"  // tokens of models in a calendar month of UTC
 )
 
 // Quotas are the limits on requests that a tenant's settings have, 0 for the standard ones.
@@ -27,13 +28,21 @@ type Quotas struct {
 	ConcurrentRequests int
 }
 
-// maxQuota is the largest number that settings may have as a quota.
-const maxQuota = 1_000_000
+// The largest numbers that settings may have as quotas.
+const (
+	maxQuota      = 1_000_000
+	maxTokenQuota = 1_000_000_000_000
+)
+
+// maxQuotas are the quotas with their largest numbers.
+var maxQuotas = map[string]int64{
+	MaxIndexes: maxQuota, RequestsPerSecond: maxQuota, ConcurrentRequests: maxQuota, MaxTokensPerMonth: maxTokenQuota,
+}
 
 // checkKnown validates the quotas in a tenant's settings. A key that is nearly one of theirs is
 // taken for a mistake. Errors: Invalid.
 func checkKnown(settings map[string]any) error {
-	known := []string{MaxIndexes, RequestsPerSecond, ConcurrentRequests}
+	known := slices.Sorted(maps.Keys(maxQuotas))
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		if !slices.Contains(known, key) {
 			if near := nearest.Name(key, known); near != "" {
@@ -41,8 +50,8 @@ func checkKnown(settings map[string]any) error {
 			}
 			continue
 		}
-		if value := settings[key]; quotaOf(value) == 0 {
-			return fault.Field("settings."+key, "must be a whole number from 1 to %d, got %v", maxQuota, value)
+		if value := settings[key]; quotaOf(settings, key) == 0 {
+			return fault.Field("settings."+key, "must be a whole number from 1 to %d, got %v", maxQuotas[key], value)
 		}
 	}
 	return nil
@@ -51,17 +60,17 @@ func checkKnown(settings map[string]any) error {
 // quotasOf returns the quotas in the settings of a tenant.
 func quotasOf(settings map[string]any) Quotas {
 	return Quotas{
-		RequestsPerSecond: quotaOf(settings[RequestsPerSecond]), ConcurrentRequests: quotaOf(settings[ConcurrentRequests]),
+		RequestsPerSecond: int(quotaOf(settings, RequestsPerSecond)), ConcurrentRequests: int(quotaOf(settings, ConcurrentRequests)),
 	}
 }
 
-// quotaOf returns a value of settings as a quota, 0 if it is none.
-func quotaOf(value any) int {
-	number, ok := value.(float64)
-	if !ok || number != math.Trunc(number) || number < 1 || number > maxQuota {
+// quotaOf returns the quota that settings have under a key, 0 if there is none.
+func quotaOf(settings map[string]any, key string) int64 {
+	number, ok := settings[key].(float64)
+	if !ok || number != math.Trunc(number) || number < 1 || number > float64(maxQuotas[key]) {
 		return 0
 	}
-	return int(number)
+	return int64(number)
 }
 
 // Quota returns the quota that the settings of the transaction's tenant have under a key,

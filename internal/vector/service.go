@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/metadata"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/usage"
 )
 
 // Service writes vectors. Calls that start after a write has returned read it. Safe
@@ -18,11 +19,18 @@ import (
 type Service struct {
 	indexes *index.Service
 	queue   *job.Queue
+	meter   *usage.Meter
 }
 
 // New returns a Service that queues the maintenance of indexes.
 func New(indexes *index.Service, queue *job.Queue) *Service {
 	return &Service{indexes: indexes, queue: queue}
+}
+
+// WithMeter makes the Service count vectors that are stored. Call it before the first.
+func (s *Service) WithMeter(m *usage.Meter) *Service {
+	s.meter = m
+	return s
 }
 
 // target is the index of a write and the entries of it that the request may change.
@@ -71,7 +79,7 @@ func (s *Service) Upsert(ctx context.Context, indexName string, entries []Entry,
 		if err := t.handle.Admit(ctx, int64(len(rows))*rowBytes(t.index)); err != nil {
 			return err
 		}
-		return t.handle.Tx(ctx, func(tx *tenant.Tx) error {
+		err = t.handle.Tx(ctx, func(tx *tenant.Tx) error {
 			if replaced.FilterGiven {
 				if _, err := remove(ctx, tx, t, replaced); err != nil {
 					return err
@@ -82,6 +90,12 @@ func (s *Service) Upsert(ctx context.Context, indexName string, entries []Entry,
 			}
 			return index.MaintainIfDue(ctx, s.queue, tx, t.index.ID)
 		})
+		if err == nil {
+			s.meter.Add(usage.InIndex(ctx, t.index.Name), string(t.handle.Tenant()), usage.Upsert, usage.Counts{
+				Calls: 1, Chunks: int64(len(rows)), Bytes: int64(len(rows)) * 4 * int64(t.index.Dimension),
+			})
+		}
+		return err
 	})
 	return ids, err
 }

@@ -62,6 +62,7 @@ type Client struct {
 	Servers   ragdv1connect.ServerServiceClient
 	Tenants   ragdv1connect.TenantServiceClient
 	Tools     ragdv1connect.ToolServiceClient
+	Usage     ragdv1connect.UsageServiceClient
 	Vectors   ragdv1connect.VectorServiceClient
 	Workflows ragdv1connect.WorkflowServiceClient
 
@@ -99,6 +100,7 @@ func New(o Options) (*Client, error) {
 		Servers:   ragdv1connect.NewServerServiceClient(caller, base, with),
 		Tenants:   ragdv1connect.NewTenantServiceClient(caller, base, with),
 		Tools:     ragdv1connect.NewToolServiceClient(caller, base, with),
+		Usage:     ragdv1connect.NewUsageServiceClient(caller, base, with),
 		Vectors:   ragdv1connect.NewVectorServiceClient(caller, base, with),
 		Workflows: ragdv1connect.NewWorkflowServiceClient(caller, base, with),
 		retry:     o.Retry,

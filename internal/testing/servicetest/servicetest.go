@@ -106,6 +106,7 @@ type Client struct {
 	ragdv1connect.HookServiceClient
 	ragdv1connect.WorkflowServiceClient
 	ragdv1connect.AgentServiceClient
+	ragdv1connect.UsageServiceClient
 }
 
 // Client returns a client with the secret, which may be empty. headers are alternating
@@ -138,6 +139,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		HookServiceClient:     ragdv1connect.NewHookServiceClient(http.DefaultClient, s.URL, options),
 		WorkflowServiceClient: ragdv1connect.NewWorkflowServiceClient(http.DefaultClient, s.URL, options),
 		AgentServiceClient:    ragdv1connect.NewAgentServiceClient(http.DefaultClient, s.URL, options),
+		UsageServiceClient:    ragdv1connect.NewUsageServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
 

@@ -93,6 +93,22 @@ CREATE TABLE ragd.tenants (
     CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'ready'::text, 'deleting'::text])))
 );
 
+CREATE TABLE ragd.usage (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    hour timestamp with time zone NOT NULL,
+    index_name text NOT NULL COLLATE pg_catalog."C",
+    stage text NOT NULL COLLATE pg_catalog."C",
+    model text NOT NULL COLLATE pg_catalog."C",
+    calls bigint DEFAULT 0 NOT NULL,
+    documents bigint DEFAULT 0 NOT NULL,
+    chunks bigint DEFAULT 0 NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL,
+    input_tokens bigint DEFAULT 0 NOT NULL,
+    output_tokens bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT usage_stage_check CHECK ((stage = ANY (ARRAY['ingest'::text, 'upsert'::text, 'query'::text, 'walk'::text, 'embedding'::text, 'rerank'::text, 'chat'::text])))
+)
+WITH (fillfactor='80');
+
 ALTER TABLE ONLY ragd.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (api_key_id);
 
@@ -123,6 +139,9 @@ ALTER TABLE ONLY ragd.signing_keys
 ALTER TABLE ONLY ragd.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id);
 
+ALTER TABLE ONLY ragd.usage
+    ADD CONSTRAINT usage_pkey PRIMARY KEY (tenant_id, hour, index_name, stage, model);
+
 CREATE INDEX api_keys_tenant ON ragd.api_keys USING btree (tenant_id, created_at DESC, api_key_id DESC);
 
 CREATE INDEX backlog_claimed ON ragd.backlog USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
@@ -135,6 +154,8 @@ CREATE INDEX console_sessions_owner ON ragd.console_sessions USING btree (owner,
 
 CREATE INDEX event_tenants_swept ON ragd.event_tenants USING btree (swept_at);
 
+CREATE INDEX usage_hour ON ragd.usage USING btree (hour);
+
 ALTER TABLE ONLY ragd.api_keys
     ADD CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -143,3 +164,6 @@ ALTER TABLE ONLY ragd.event_tenants
 
 ALTER TABLE ONLY ragd.issuers
     ADD CONSTRAINT issuers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd.usage
+    ADD CONSTRAINT usage_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;

@@ -2864,7 +2864,7 @@ class Tenant(TypedDict, total=False):
     # Free-form settings of the operator; at most 16 KiB of JSON. Some keys are quotas of the
     # tenant, whole numbers from 1 to 1,000,000 in place of the service's standard ones:
     # maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
-    # concurrentRequests (besides streams).
+    # concurrentRequests (besides streams). maxTokensPerMonth is one too, of up to 10^12.
     settings: dict[str, Any]
     createTime: str
     updateTime: str
@@ -3437,6 +3437,60 @@ class ToolProgress(TypedDict, total=False):
     # 0 if it is not known.
     total: float
     message: str
+
+
+class ListUsageRequest(TypedDict, total=False):
+    """The message ListUsageRequest."""
+    # The begin, cut to the hour. Default: 30 days before the end.
+    startTime: str
+    # The end, which is excluded. Default: the end of the present hour.
+    endTime: str
+    # hour, day or month, by UTC. Default: day.
+    interval: str
+    # What has rows of its own: some of index, stage and model; total adds all up. Default: index
+    # and stage.
+    groupBy: list[str]
+    # Only this index. Default: all.
+    indexName: str
+    # Only this stage. Default: all.
+    stage: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListUsageResponse(TypedDict, total=False):
+    """The message ListUsageResponse."""
+    rows: list[Usage]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class Usage(TypedDict, total=False):
+    """Usage is what a tenant used in an interval. What the request does not group by is empty."""
+    # The begin of the interval.
+    startTime: str
+    tenantId: str
+    # Empty for what was used outside of an index. Indexes may be deleted by now.
+    indexName: str
+    # ingest, upsert (ready-made vectors), query, walk (searches of the graph), or a call of a
+    # model: embedding, rerank, chat.
+    stage: str
+    # The model as endpoint/model, for calls of models.
+    model: str
+    # Requests of upsert, query and walk; calls of models.
+    calls: float
+    # Documents that became searchable, each version once.
+    documents: float
+    # Chunks of these documents, or ready-made vectors.
+    chunks: float
+    # Bytes of the uploaded documents, or of the values of vectors.
+    bytes: float
+    # Tokens that models read and wrote, as their endpoints say; where they say nothing, one for
+    # four bytes. The model builtin/hash-512 has none.
+    inputTokens: float
+    outputTokens: float
 
 
 class Entry(TypedDict, total=False):
@@ -5682,6 +5736,42 @@ class AsyncToolService:
         return cast("AsyncIterator[CallToolEvent]", answer)
 
 
+class UsageService:
+    """UsageService says how much tenants used. Calls need the scope admin, and a credential without a
+    mandatory filter and without bounds. An operator sees the tenant that Ragd-Tenant names, or
+    without it all of them.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list_usage(self, request: ListUsageRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListUsageResponse:
+        """ListUsage returns what was used in a time, by hours, days or months, in the order of time,
+        tenant, index, stage and model. Counts arrive within some seconds, those of ingested
+        documents at once.
+        """
+        answer = self._transport.unary("ragd.v1.UsageService/ListUsage", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListUsageResponse", answer)
+
+
+class AsyncUsageService:
+    """UsageService says how much tenants used. Calls need the scope admin, and a credential without a
+    mandatory filter and without bounds. An operator sees the tenant that Ragd-Tenant names, or
+    without it all of them.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def list_usage(self, request: ListUsageRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListUsageResponse:
+        """ListUsage returns what was used in a time, by hours, days or months, in the order of time,
+        tenant, index, stage and model. Counts arrive within some seconds, those of ingested
+        documents at once.
+        """
+        answer = await self._transport.unary("ragd.v1.UsageService/ListUsage", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListUsageResponse", answer)
+
+
 class VectorService:
     """VectorService stores and finds ready-made vectors. A write is visible to all later
     calls.
@@ -5965,6 +6055,7 @@ __all__ = [
     "AsyncServerService",
     "AsyncTenantService",
     "AsyncToolService",
+    "AsyncUsageService",
     "AsyncVectorService",
     "AsyncWorkflowService",
     "Audiences",
@@ -6167,6 +6258,8 @@ __all__ = [
     "ListToolsResponse",
     "ListTopicsRequest",
     "ListTopicsResponse",
+    "ListUsageRequest",
+    "ListUsageResponse",
     "ListWorkflowsRequest",
     "ListWorkflowsResponse",
     "Measure",
@@ -6284,6 +6377,8 @@ __all__ = [
     "UploadResult",
     "UpsertRequest",
     "UpsertResponse",
+    "Usage",
+    "UsageService",
     "VectorQueryRequest",
     "VectorQueryResponse",
     "VectorService",

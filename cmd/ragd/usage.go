@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+func (p *program) usageCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "usage",
+		Short: "Show how much tenants used",
+		Long: `Show the documents, searches and tokens of models that the tenant used, by time,
+index and stage. It needs a key with the scope admin. With the operator key it
+shows the tenant that --tenant names, or without it all tenants.
+
+Times are dates, such as 2026-11-01, or RFC 3339, such as 2026-11-01T08:00:00Z.`,
+		Example: `  ragd usage
+  ragd usage --interval month --group-by total --csv > usage.csv
+  ragd usage --from 2026-11-01 --to 2026-12-01 --group-by stage,model`,
+		Args: arguments(),
+	}
+	flags := cmd.Flags()
+	req := &ragdv1.ListUsageRequest{}
+	from := flags.String("from", "", "`TIME` of the begin (default 30 days before the end)")
+	to := flags.String("to", "", "`TIME` of the end, which is excluded (default now)")
+	flags.StringVar(&req.Interval, "interval", "day", "hour, day or month, by UTC")
+	flags.StringSliceVar(&req.GroupBy, "group-by", []string{"index", "stage"}, "what has rows of its own: some of index, stage and model, or total")
+	flags.StringVar(&req.IndexName, "index", "", "only this index (default all)")
+	flags.StringVar(&req.Stage, "stage", "", "only ingest, upsert, query, walk, embedding, rerank or chat (default all)")
+	asCSV := flags.Bool("csv", false, "print comma-separated values")
+	limit := limitFlag(flags)
+	cmd.RunE = p.call(credentials.forUsage, func(ctx context.Context, c *client, _ []string) (err error) {
+		if req.StartTime, err = timeFlag("from", *from); err != nil {
+			return err
+		}
+		if req.EndTime, err = timeFlag("to", *to); err != nil {
+			return err
+		}
+		rows := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Usage, string, error) {
+			req.PageSize, req.PageToken = size, token
+			page, err := c.usage.ListUsage(ctx, req)
+			return page.GetRows(), page.GetNextPageToken(), err
+		})
+		if *asCSV {
+			return writeUsage(p.out.Stdout, rows)
+		}
+		return output.List(p.out, "rows", rows, "START TENANT INDEX STAGE MODEL CALLS DOCUMENTS CHUNKS BYTES IN OUT", func(u *ragdv1.Usage) []any {
+			return []any{
+				output.Stamp(u.GetStartTime()), u.GetTenantId(), u.GetIndexName(), u.GetStage(), u.GetModel(), number(u.GetCalls()), number(u.GetDocuments()),
+				number(u.GetChunks()), number(u.GetBytes()), number(u.GetInputTokens()), number(u.GetOutputTokens()),
+			}
+		})
+	})
+	return p.clientFlags(cmd)
+}
+
+// forUsage returns access to the usage of a tenant: with an API key and no --tenant as the
+// tenant's admin, else as the operator, for all tenants if --tenant names none.
+func (c credentials) forUsage() access {
+	operator := c.operatorKey()
+	if operator.key == "" || c.settings.Tenant == "" && c.settings.APIKey != "" {
+		return c.apiKey()
+	}
+	operator.tenant, operator.header = c.settings.Tenant, c.settings.Tenant
+	return operator
+}
+
+// timeFlag parses a time or a date, in UTC. It returns nil for an empty text.
+func timeFlag(name, text string) (*timestamppb.Timestamp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return timestamppb.New(t), nil
+		}
+	}
+	return nil, usageError{fmt.Errorf("--%s %q is no time: give a date, such as 2026-11-01, or RFC 3339, such as 2026-11-01T08:00:00Z", name, text)}
+}
+
+// writeUsage writes rows as comma-separated values, as they arrive.
+func writeUsage(w io.Writer, rows iter.Seq2[*ragdv1.Usage, error]) error {
+	out := csv.NewWriter(w)
+	err := out.Write([]string{"start", "tenant", "index", "stage", "model", "calls", "documents", "chunks", "bytes", "input_tokens", "output_tokens"})
+	if err != nil {
+		return err
+	}
+	for u, err := range rows {
+		if err != nil {
+			out.Flush()
+			return err
+		}
+		err = out.Write([]string{
+			u.GetStartTime().AsTime().Format(time.RFC3339), u.GetTenantId(), u.GetIndexName(), u.GetStage(), u.GetModel(), number(u.GetCalls()), number(u.GetDocuments()),
+			number(u.GetChunks()), number(u.GetBytes()), number(u.GetInputTokens()), number(u.GetOutputTokens()),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// number formats a count without an exponent.
+func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
