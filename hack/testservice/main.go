@@ -121,7 +121,7 @@ func as(secret string) connect.ClientOption {
 var named = regexp.MustCompile(`\bindex ([A-Za-z_][A-Za-z0-9_-]*)`)
 
 // turn searches with vector_query for the question, in the index that it names, and then cites the
-// first passage that was found.
+// first passage that was found, unless there is no such index.
 func turn(chat modelserver.Chat) modelserver.Turn {
 	question := ""
 	for _, m := range chat.Messages {
@@ -142,6 +142,9 @@ func turn(chat modelserver.Chat) modelserver.Turn {
 			return modelserver.Turn{Calls: []modelserver.Call{{Name: tool, Arguments: string(text)}}}
 		}
 		return modelserver.Turn{Text: "I do not know."}
+	}
+	if strings.Contains(chat.Messages[len(chat.Messages)-1].Content, "not found") {
+		return modelserver.Turn{Text: "I do not know."} // there is no such index
 	}
 	return modelserver.Turn{Text: "The documents answer this [1]."}
 }
