@@ -9,6 +9,7 @@ from pathlib import Path
 import ragd
 
 README = Path(__file__).parent.parent / "README.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "python.md"
 
 
 def test_the_examples_of_the_readme_run(tmp_path: Path) -> None:
@@ -17,6 +18,16 @@ def test_the_examples_of_the_readme_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "The gate opens two hours before high water." in done.stdout
     assert "gate.md ready" in done.stdout and "The documents answer this" in done.stdout
+
+
+def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
+    page = PAGE.read_text()
+    code = "\n".join(re.findall(r"<!-- not run: needs the package ragd -->\n```python\n(.*?)```", page, re.DOTALL))
+    code = code.replace('"pilot"', repr(os.environ["RAGD_TEST_AGENT"]))
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=os.environ, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "tides.md: # Tides" in done.stdout and "berths.md ready" in done.stdout
+    assert re.search(r"The documents answer this \[1\]\.\n\[1\] \w+\.md, bytes \d+ to \d+\n", done.stdout), done.stdout
 
 
 def test_the_first_five_minutes(client: ragd.Ragd, index: ragd.RagdIndex, tmp_path: Path) -> None:
