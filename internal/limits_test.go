@@ -58,6 +58,8 @@ var documentedLimits = []struct {
 	{"limits", "use of a changed definition", "server.cacheTTL"},
 	{"limits", "`displayName`", "tenant.maxDisplayNameBytes"},
 	{"limits", "`settings` | 16 KiB of JSON; `maxIndexes`", "tenant.maxSettingsBytes/bytes tenant.maxQuota"},
+	{"limits", "`maxDocuments` in the", "tenant.maxTokenQuota"},
+	{"limits", "`maxDocumentBytes` in the", "tenant.maxByteQuota"},
 	{"limits", "`maxTokensPerMonth` in the", "tenant.maxTokenQuota"},
 	{"limits", "rows of usage", "usage.DefaultRetention usage.minRetention"},
 	{"limits", "time until usage is in the rows", "usage.FlushInterval"},

@@ -89,6 +89,11 @@ func (s *Service) admit(ctx context.Context, id tenant.ID, docs []newDocument, u
 // storeChanged stores documents that admit considers new or changed. It returns their
 // outcomes by name.
 func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
+	stored := make(map[name]storedUpload, len(docs))
+	docs, err := withinQuota(ctx, tx, into, docs, stored)
+	if err != nil || len(docs) == 0 {
+		return stored, err
+	}
 	written, err := upsertDocuments(ctx, tx, into.ID, docs, visible)
 	if err != nil {
 		return nil, err
@@ -96,7 +101,6 @@ func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID,
 	if err := replaceJobs(ctx, tx, into.Name, written...); err != nil {
 		return nil, err
 	}
-	stored := make(map[name]storedUpload, len(docs))
 	var waiting []backlog.Document
 	for _, d := range written {
 		stored[d.name()] = storedUpload{document: d, job: d.queuedJob(into.Name)}

@@ -94,6 +94,7 @@ func (in *intake) accept(ctx context.Context, u Upload) (newDocument, error) {
 	if err != nil {
 		return newDocument{}, err
 	}
+	d.quotas = in.request.Quotas
 	return d, in.request.Principal.CheckWrite("metadata", d.Metadata)
 }
 
@@ -131,6 +132,7 @@ type newDocument struct {
 	chunking chunk.Settings
 	extract  *extract.Settings
 	content  []byte
+	quotas   tenant.Quotas // of the request's tenant
 }
 
 func (u Upload) document(into index.Index) (newDocument, error) {

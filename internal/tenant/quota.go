@@ -19,24 +19,29 @@ const (
 	MaxIndexes         = "maxIndexes"         // indexes
 	RequestsPerSecond  = "requestsPerSecond"  // requests a second on one instance
 	ConcurrentRequests = "concurrentRequests" // requests at once on one instance
+	MaxDocuments       = "maxDocuments"       // stored documents, of all indexes and states
+	MaxDocumentBytes   = "maxDocumentBytes"   // bytes of these, as they were uploaded
 	MaxTokensPerMonth  = "maxTokensPerMonth"  // tokens of models in a calendar month of UTC
 )
 
-// Quotas are the limits on requests that a tenant's settings have, 0 for the standard ones.
+// Quotas are the limits on requests and uploads that a tenant's settings have, 0 for the standard ones.
 type Quotas struct {
 	RequestsPerSecond  int
 	ConcurrentRequests int
+	Documents, Bytes   int64 // that may be stored
 }
 
 // The largest numbers that settings may have as quotas.
 const (
 	maxQuota      = 1_000_000
-	maxTokenQuota = 1_000_000_000_000
+	maxTokenQuota = 1_000_000_000_000 // also of documents
+	maxByteQuota  = 1_000_000_000_000_000
 )
 
 // maxQuotas are the quotas with their largest numbers.
 var maxQuotas = map[string]int64{
 	MaxIndexes: maxQuota, RequestsPerSecond: maxQuota, ConcurrentRequests: maxQuota, MaxTokensPerMonth: maxTokenQuota,
+	MaxDocuments: maxTokenQuota, MaxDocumentBytes: maxByteQuota,
 }
 
 // checkKnown validates the quotas in a tenant's settings. A key that is nearly one of theirs is
@@ -61,6 +66,7 @@ func checkKnown(settings map[string]any) error {
 func quotasOf(settings map[string]any) Quotas {
 	return Quotas{
 		RequestsPerSecond: int(quotaOf(settings, RequestsPerSecond)), ConcurrentRequests: int(quotaOf(settings, ConcurrentRequests)),
+		Documents: quotaOf(settings, MaxDocuments), Bytes: quotaOf(settings, MaxDocumentBytes),
 	}
 }
 

@@ -12,6 +12,6 @@ DROP FUNCTION jobs_inserted();
 DROP FUNCTION documents_deleted();
 DROP FUNCTION documents_updated();
 DROP FUNCTION documents_inserted();
-DROP FUNCTION count_documents(name, bigint, bigint, bigint, bigint, bigint, bigint, uuid[]);
+DROP FUNCTION count_documents(name, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, uuid[]);
 DROP FUNCTION announce();
 DROP FUNCTION current_tenant();

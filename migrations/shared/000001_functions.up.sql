@@ -34,19 +34,21 @@ $$;
 
 -- count_documents adds to the counts of an index and announces documents, unless they are
 -- null. It does nothing for an index that is being deleted with its documents.
-CREATE FUNCTION count_documents(schema name, index_id bigint, chunks bigint, written bigint, ready bigint, pending bigint, failed bigint, announced uuid[])
+CREATE FUNCTION count_documents(schema name, index_id bigint, chunks bigint, written bigint, ready bigint, pending bigint, failed bigint, documents bigint, bytes bigint, announced uuid[])
 	RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-	IF (chunks, written, ready, pending, failed) <> (0, 0, 0, 0, 0) THEN
+	IF (chunks, written, ready, pending, failed, documents, bytes) <> (0, 0, 0, 0, 0, 0, 0) THEN
 		EXECUTE format('
-			INSERT INTO %1$I.index_counts AS c (index_id, slot, chunks, written, ready, pending, failed)
-			SELECT i.index_id, pg_backend_pid() %% 16, $2, $3, $4, $5, $6 FROM %1$I.indexes AS i WHERE i.index_id = $1
+			INSERT INTO %1$I.index_counts AS c (index_id, slot, chunks, written, ready, pending, failed, documents, bytes)
+			SELECT i.index_id, pg_backend_pid() %% 16, $2, $3, $4, $5, $6, $7, $8 FROM %1$I.indexes AS i WHERE i.index_id = $1
 			ON CONFLICT (index_id, slot) DO UPDATE SET
 				chunks  = c.chunks + excluded.chunks,
 				written = c.written + excluded.written,
 				ready   = c.ready + excluded.ready,
 				pending = c.pending + excluded.pending,
-				failed  = c.failed + excluded.failed', schema) USING index_id, chunks, written, ready, pending, failed;
+				failed  = c.failed + excluded.failed,
+				documents = c.documents + excluded.documents,
+				bytes   = c.bytes + excluded.bytes', schema) USING index_id, chunks, written, ready, pending, failed, documents, bytes;
 	END IF;
 	IF announced IS NOT NULL THEN
 		EXECUTE format('
@@ -65,23 +67,23 @@ $$;
 
 CREATE FUNCTION documents_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM ragd_shared.count_documents(TG_TABLE_SCHEMA, n.index_id, 0, 0, 0, n.documents, 0, NULL)
-	FROM (SELECT a.index_id, count(*) AS documents FROM after AS a GROUP BY a.index_id ORDER BY a.index_id) AS n;
+	PERFORM ragd_shared.count_documents(TG_TABLE_SCHEMA, n.index_id, 0, 0, 0, n.documents, 0, n.documents, n.bytes, NULL)
+	FROM (SELECT a.index_id, count(*) AS documents, sum(a.byte_size)::bigint AS bytes FROM after AS a GROUP BY a.index_id ORDER BY a.index_id) AS n;
 	RETURN NULL;
 END
 $$;
 
 CREATE FUNCTION documents_updated() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM ragd_shared.count_documents(TG_TABLE_SCHEMA, n.index_id, n.chunks, n.written, n.ready, n.pending, n.failed, n.ended) FROM (
-		SELECT a.index_id, sum(a.chunk_count - b.chunk_count) AS chunks,
+	PERFORM ragd_shared.count_documents(TG_TABLE_SCHEMA, n.index_id, n.chunks, n.written, n.ready, n.pending, n.failed, 0, n.bytes, n.ended) FROM (
+		SELECT a.index_id, sum(a.chunk_count - b.chunk_count) AS chunks, sum(a.byte_size - b.byte_size)::bigint AS bytes,
 			coalesce(sum(a.chunk_count) FILTER (WHERE a.status = 'ready' AND b.status <> 'ready'), 0) AS written,
 			sum((a.status = 'ready')::int - (b.status = 'ready')::int) AS ready,
 			sum((a.status IN ('pending', 'processing'))::int - (b.status IN ('pending', 'processing'))::int) AS pending,
 			sum((a.status IN ('failed', 'needs_ocr'))::int - (b.status IN ('failed', 'needs_ocr'))::int) AS failed,
 			array_agg(a.document_id) FILTER (WHERE a.status IN ('ready', 'failed', 'needs_ocr') AND a.status <> b.status) AS ended
 		FROM after AS a JOIN before AS b USING (document_id)
-		WHERE (a.status, a.chunk_count) <> (b.status, b.chunk_count)
+		WHERE (a.status, a.chunk_count, a.byte_size) <> (b.status, b.chunk_count, b.byte_size)
 		GROUP BY a.index_id ORDER BY a.index_id) AS n;
 	RETURN NULL;
 END
@@ -89,8 +91,8 @@ $$;
 
 CREATE FUNCTION documents_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM ragd_shared.count_documents(TG_TABLE_SCHEMA, n.index_id, n.chunks, 0, n.ready, n.pending, n.failed, n.deleted) FROM (
-		SELECT b.index_id, -sum(b.chunk_count) AS chunks, -count(*) FILTER (WHERE b.status = 'ready') AS ready,
+	PERFORM ragd_shared.count_documents(TG_TABLE_SCHEMA, n.index_id, n.chunks, 0, n.ready, n.pending, n.failed, n.documents, n.bytes, n.deleted) FROM (
+		SELECT b.index_id, -sum(b.chunk_count) AS chunks, -count(*) AS documents, -sum(b.byte_size)::bigint AS bytes, -count(*) FILTER (WHERE b.status = 'ready') AS ready,
 			-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
 			-count(*) FILTER (WHERE b.status IN ('failed', 'needs_ocr')) AS failed, array_agg(b.document_id) AS deleted
 		FROM before AS b GROUP BY b.index_id ORDER BY b.index_id) AS n;

@@ -62,6 +62,8 @@ CREATE TABLE index_counts (
 	ready         bigint NOT NULL DEFAULT 0, -- documents
 	pending       bigint NOT NULL DEFAULT 0, -- documents, also those in processing
 	failed        bigint NOT NULL DEFAULT 0, -- documents
+	documents     bigint NOT NULL DEFAULT 0, -- of any status
+	bytes         bigint NOT NULL DEFAULT 0, -- that were uploaded of them
 	graph_version bigint NOT NULL DEFAULT 0, -- grows with every change of the edges; above 0 the index has an edge table
 	names         bigint NOT NULL DEFAULT 0, -- edges, as are the following
 	mentions      bigint NOT NULL DEFAULT 0,

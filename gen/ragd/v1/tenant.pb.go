@@ -33,7 +33,8 @@ type Tenant struct {
 	// Free-form settings of the operator; at most 16 KiB of JSON. Some keys are quotas of the
 	// tenant, whole numbers from 1 to 1,000,000 in place of the service's standard ones:
 	// maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
-	// concurrentRequests (besides streams). maxTokensPerMonth is one too, of up to 10^12.
+	// concurrentRequests (besides streams). maxTokensPerMonth, maxDocuments and
+	// maxDocumentBytes are too, of up to 10^12 and 10^15.
 	Settings      *structpb.Struct       `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`

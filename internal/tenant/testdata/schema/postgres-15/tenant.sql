@@ -43,6 +43,8 @@ CREATE TABLE tenant.index_counts (
     ready bigint DEFAULT 0 NOT NULL,
     pending bigint DEFAULT 0 NOT NULL,
     failed bigint DEFAULT 0 NOT NULL,
+    documents bigint DEFAULT 0 NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL,
     graph_version bigint DEFAULT 0 NOT NULL,
     names bigint DEFAULT 0 NOT NULL,
     mentions bigint DEFAULT 0 NOT NULL,

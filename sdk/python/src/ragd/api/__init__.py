@@ -2864,7 +2864,8 @@ class Tenant(TypedDict, total=False):
     # Free-form settings of the operator; at most 16 KiB of JSON. Some keys are quotas of the
     # tenant, whole numbers from 1 to 1,000,000 in place of the service's standard ones:
     # maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
-    # concurrentRequests (besides streams). maxTokensPerMonth is one too, of up to 10^12.
+    # concurrentRequests (besides streams). maxTokensPerMonth, maxDocuments and
+    # maxDocumentBytes are too, of up to 10^12 and 10^15.
     settings: dict[str, Any]
     createTime: str
     updateTime: str
