@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 	"internal/chunk/tokenizer":        {"internal/chunk/textspan"},
 	"internal/console":                {"internal/cache", "internal/fault", "internal/httpserver", "internal/notices", "internal/postgres", "internal/tenant"},
 	"internal/contextkey":             {"internal/cache", "internal/fault", "internal/nearest", "internal/pagination", "internal/schema", "internal/tenant", "internal/textlimit"},
+	"internal/doctor":                 {"internal/postgres", "internal/storage"},
 	"internal/embed":                  {"internal/cache", "internal/endpoint", "internal/fault", "internal/lexical", "internal/limit"},
 	"internal/endpoint":               {"internal/fault", "internal/limit", "internal/outbound", "internal/textlimit"},
 	"internal/endpoint/own":           {"internal/cache", "internal/endpoint", "internal/fault", "internal/nearest", "internal/outbound", "internal/pagination", "internal/seal", "internal/tenant", "internal/textlimit"},

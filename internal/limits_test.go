@@ -33,6 +33,7 @@ var documentedLimits = []struct {
 	{"limits", "waiting calls of a tenant", "toolset.maxWaiting"},
 	{"limits", "concurrent messages of an SSE session", "mcp/mcphttp.maxSSEBacklog"},
 	{"limits", "chunks of one read of a resource", "mcp.maxChunksRead"},
+	{"limits", "endpoints of tenants that", "doctor.MaxEndpoints"},
 	{"limits", "subscriptions of a tenant", "mcp.maxSubscriptions"},
 	{"limits", "free space of the embedded", "storage.leastFree/bytes"},
 	{"limits", "data of a tenant", "storage.countTTL"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/doctor"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
 )
@@ -23,13 +24,6 @@ import (
 type check struct {
 	name string
 	run  func(context.Context) (string, error)
-}
-
-// finding is the outcome of a check.
-type finding struct {
-	Check  string `json:"check"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
 }
 
 // checkPostgres returns the PostgreSQL installation that an embedded database would use.
@@ -45,14 +39,23 @@ func checkPostgres(context.Context) (string, error) {
 	return detail, nil
 }
 
+const doctorName = "doctor"
+
 func (p *program) doctorCommand() *cobra.Command {
 	var fix bool
 	cmd := p.clientFlags(&cobra.Command{
-		Use:   "doctor",
-		Short: "Check the service, the keys and this machine",
+		Use:   doctorName,
+		Short: "Check the service, its database, the keys and this machine",
 		Long: `Check that the service answers and is ready, that the keys are valid, and what
-this machine needs to run the service itself. Each check says what it found, or
-what is wrong. It exits with 0 only if nothing is.
+this machine needs to run the service itself. On the machine of the service, or
+with RAGD_DATABASE_URL, check the database too: versions with known bugs,
+settings, indexes, bloat, long transactions, replication slots, clocks; and the
+disk, the files with secrets, the endpoints of models and their certificates.
+Each check is ok, warn or FAILED, and says what to do. It changes nothing in the
+database and shows no secrets.
+
+The exit code is 0 if all is well, 1 if there are warnings, 2 if a check failed,
+and 3 if doctor itself could not run.
 
 With --fix it first installs PostgreSQL and pgvector with the package manager of
 this machine (apt, dnf or brew) if they are missing, and builds a newer pgvector
@@ -61,57 +64,72 @@ if the installed one has a bug that damages indexes. That needs root or sudo.`,
   ragd doctor --fix
   ragd doctor --server https://ragd.example.com --json`,
 		Args: arguments(),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
-			if fix {
-				if err := p.install(ctx, p.out.Stderr); err != nil {
-					return err
-				}
-			}
-			checks := append([]check{
-				{"version", func(context.Context) (string, error) { return readBuild().String(), nil }},
-				{"service", func(ctx context.Context) (string, error) { return c.healthy(ctx, "/healthz") }},
-				{"ready", func(ctx context.Context) (string, error) { return c.healthy(ctx, "/readyz") }},
-				{"tenant access", p.checkTenant},
-				{"operator key", p.checkOperator},
-			}, p.localChecks...)
-			return p.runChecks(ctx, checks)
-		}),
 	})
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+		if fix {
+			if err := p.install(ctx, p.out.Stderr); err != nil {
+				return err
+			}
+		}
+		return p.diagnose(ctx, c)
+	})
+	p.settings.registerDoctor(cmd, p.getenv)
 	cmd.Flags().BoolVar(&fix, "fix", false, "install PostgreSQL and pgvector if they are missing")
 	return cmd
 }
 
-// runChecks runs the checks in order and prints the findings. A failed check is an error.
-func (p *program) runChecks(ctx context.Context, checks []check) error {
-	const limit = 10 * time.Second // per check
-	var findings []finding
-	failed := 0
-	for _, check := range checks {
-		ctx, cancel := context.WithTimeout(ctx, limit)
-		detail, err := check.run(ctx)
-		cancel()
-		if err != nil {
-			failed++
-			detail = p.describe(err)
-		}
-		findings = append(findings, finding{check.name, err == nil, output.OneLine(detail)})
+// diagnose runs all checks and prints the findings. A finding that is not OK is a doctorError.
+func (p *program) diagnose(ctx context.Context, c *client) error {
+	checks := append([]check{
+		{"version", func(context.Context) (string, error) { return readBuild().String(), nil }},
+		{"service", func(ctx context.Context) (string, error) { return c.healthy(ctx, "/healthz") }},
+		{"ready", func(ctx context.Context) (string, error) { return c.healthy(ctx, "/readyz") }},
+		{"tenant access", p.checkTenant},
+		{"operator key", p.checkOperator},
+	}, p.localChecks...)
+	findings := p.runChecks(ctx, checks)
+	findings = append(findings, p.checkDatabase(ctx)...)
+	findings = append(findings, p.checkMachine(ctx)...)
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	if err := p.printFindings(findings); err != nil {
 		return err
 	}
-	if failed > 0 {
-		return fmt.Errorf("%d of %d checks failed", failed, len(checks))
-	}
-	return nil
+	return verdict(findings)
 }
 
-func (p *program) printFindings(findings []finding) error {
+// runChecks runs the checks in order.
+func (p *program) runChecks(ctx context.Context, checks []check) (findings []doctor.Finding) {
+	const limit = 10 * time.Second // per check
+	for _, check := range checks {
+		found := doctor.Finding{Check: check.name, Status: doctor.OK}
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		var err error
+		found.Detail, err = check.run(ctx)
+		cancel()
+		if err != nil {
+			found.Status, found.Detail = doctor.Fail, p.describe(err)
+		}
+		findings = append(findings, found)
+	}
+	return findings
+}
+
+func (p *program) printFindings(findings []doctor.Finding) error {
+	for i, f := range findings {
+		findings[i].Detail, findings[i].Action = output.OneLine(f.Detail), output.OneLine(f.Action)
+	}
 	if p.out.JSON {
 		return p.out.Value(map[string]any{"checks": findings})
 	}
 	w := output.NewTable(p.out.Stdout)
 	for _, f := range findings {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", map[bool]string{true: "ok", false: "FAILED"}[f.OK], f.Check, f.Detail)
+		text := f.Detail
+		if f.Action != "" {
+			text += ": " + f.Action
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", map[doctor.Status]string{doctor.OK: "ok", doctor.Warn: "warn", doctor.Fail: "FAILED"}[f.Status], f.Check, text)
 	}
 	return w.Flush()
 }

@@ -29,10 +29,23 @@ func exclusive(flags *pflag.FlagSet, names ...string) error {
 	return usagef("--%s and --%s exclude each other", given[0], given[1])
 }
 
-// report prints an error as one line on stderr and returns the exit code.
+// report prints an error as one line on stderr and returns the exit code. Doctor's own exit
+// codes tell what it found, so that every other error of it has a further one.
 func (p *program) report(cmd *cobra.Command, err error) int {
+	code := p.printError(cmd, err)
+	if own := (doctorError{}); cmd.Name() == doctorName && code != exitInterrupted && !errors.As(err, &own) {
+		return exitNotDiagnosed
+	}
+	return code
+}
+
+func (p *program) printError(cmd *cobra.Command, err error) int {
 	var usage usageError
+	var own doctorError
 	switch {
+	case errors.As(err, &own):
+		fmt.Fprintf(p.out.Stderr, "ragd: %s\n", output.OneLine(p.describe(own.error)))
+		return own.code
 	case errors.As(err, &usage) || !p.parsed:
 		fmt.Fprintf(p.out.Stderr, "%s: %s (see `%s --help`)\n", cmd.CommandPath(), output.OneLine(err.Error()), cmd.CommandPath())
 		return exitUsage

@@ -25,7 +25,7 @@ environment or the file. On the machine on which "ragd serve" runs nothing has
 to be set: it leaves its address and keys in client.conf in the same folder.
 
 Commands exit with 0, with 1 if something failed, with 2 if the command line is
-wrong, and with 130 if they were interrupted. With --json they print one JSON
+wrong, and with 130 if they were interrupted; doctor has codes of its own. With --json they print one JSON
 object, and lists print one object a line.`,
 		p.serveCommand(), p.migrateCommand(), p.databaseCommand(), p.mcpCommand(),
 		p.tenantCommands(), p.keyCommands(), p.indexCommands(), p.documentCommands(), p.jobCommands(), p.eventCommands(), p.hookCommands(), p.toolCommands(), p.serverCommands(), p.promptCommands(), p.agentCommands(), p.workflowCommands(), p.endpointCommands(), p.secretCommands(), p.contextCommands(), p.modelCommands(),

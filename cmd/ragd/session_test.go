@@ -44,7 +44,7 @@ type session struct {
 // NAME=value.
 func newSession(t *testing.T, environment ...string) *session {
 	t.Helper()
-	s := &session{tap: newTap(t, startService(t, environment)), env: map[string]string{"XDG_CONFIG_HOME": t.TempDir()}}
+	s := &session{tap: newTap(t, startService(t, environment)), env: map[string]string{"XDG_CONFIG_HOME": t.TempDir(), "XDG_DATA_HOME": t.TempDir()}}
 	s.env["RAGD_SERVER"], s.env["RAGD_OPERATOR_KEY"] = s.url, operatorSecret
 	s.want(t, step{args: args("tenant create acme"), stdout: anything})
 	code, stdout, stderr := s.run(args("key create --tenant acme --scopes admin")...)
@@ -60,7 +60,7 @@ func newSession(t *testing.T, environment ...string) *session {
 // newOfflineSession returns a session with a client.conf but without a service.
 func newOfflineSession(t *testing.T) *session {
 	t.Helper()
-	s := &session{tap: newTap(t, ""), env: map[string]string{"XDG_CONFIG_HOME": t.TempDir()}}
+	s := &session{tap: newTap(t, ""), env: map[string]string{"XDG_CONFIG_HOME": t.TempDir(), "XDG_DATA_HOME": t.TempDir()}}
 	s.configure(t, "tenant-secret")
 	return s
 }

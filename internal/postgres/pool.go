@@ -58,7 +58,7 @@ func (c Config) withDefaults() Config {
 		ConnIdleTime:    cmp.Or(c.ConnIdleTime, 5*time.Minute),
 		ConnLifetime:    cmp.Or(c.ConnLifetime, 30*time.Minute),
 		Logger:          cmp.Or(c.Logger, slog.Default()),
-		MaxConns:        cmp.Or(c.MaxConns, max(10, 4*runtime.GOMAXPROCS(0))),
+		MaxConns:        cmp.Or(c.MaxConns, DefaultMaxConns()),
 		MaxIndexes:      cmp.Or(c.MaxIndexes, 750),
 		Setting:         cmp.Or(c.Setting, "database-url"),
 		StatementCache:  cmp.Or(c.StatementCache, 512),
@@ -111,6 +111,27 @@ func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 		return nil, Fault(err)
 	}
 	return pool, nil
+}
+
+// DefaultMaxConns returns the default of Config.MaxConns on this machine.
+func DefaultMaxConns() int { return max(10, 4*runtime.GOMAXPROCS(0)) }
+
+// Connect opens one connection to the database of cfg.URL, to look at it: unlike Open it
+// takes any version of the server, and creates nothing. Errors: as of Open for a malformed
+// URL and a server that does not answer.
+func Connect(ctx context.Context, cfg Config) (*pgx.Conn, error) {
+	cfg = cfg.withDefaults()
+	pc, err := parseURL(cfg.URL, cfg.Setting)
+	if err != nil {
+		return nil, err
+	}
+	pc.ConnConfig.RuntimeParams["application_name"] = cfg.ApplicationName
+	pc.ConnConfig.ConnectTimeout = cmp.Or(pc.ConnConfig.ConnectTimeout, connectTimeout)
+	conn, err := pgx.ConnectConfig(ctx, pc.ConnConfig)
+	if err != nil {
+		return nil, connectFault(ctx, pc.ConnConfig, cfg.Setting, err)
+	}
+	return conn, nil
 }
 
 // prepareServer checks the server, creates the vector extension if it is missing, and

@@ -43,6 +43,17 @@ func StartEmbedded(ctx context.Context, dataDir string, log *slog.Logger) (*embe
 	return embedded.Start(ctx, embedded.Config{DataDir: filepath.Join(dataDir, "postgres"), Logger: log})
 }
 
+// RunningEmbedded returns the address of the embedded database of a data directory, if it
+// runs (see embedded.Running).
+func RunningEmbedded(dataDir string) (adminURL string, exists bool, err error) {
+	return embedded.Running(filepath.Join(dataDir, "postgres"))
+}
+
+// Connections returns how many connections to the database an instance may open.
+func Connections(config Config) int {
+	return postgres.DefaultMaxConns() + config.withDefaults().Workers + queueConns + adminConns
+}
+
 // openDatabase connects to the configured server, or starts the embedded one. The caller
 // must close the result, also after an error.
 func openDatabase(ctx context.Context, config Config, tracer pgx.QueryTracer) (d database, err error) {

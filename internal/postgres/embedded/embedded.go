@@ -79,6 +79,28 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// Running returns the address for the superuser of the server that a ragd runs on a data
+// directory, without starting one. exists tells whether the directory has a cluster; the
+// address is "" if no server runs on it. Errors: as of Start for binaries and the directory.
+func Running(dataDir string) (adminURL string, exists bool, err error) {
+	dir, err := filepath.Abs(filepath.Join(dataDir, "cluster"))
+	if err != nil {
+		return "", false, err
+	}
+	major, err := clusterMajor(dir)
+	if err != nil || major == 0 {
+		return "", false, err
+	}
+	c, err := openCluster(dir)
+	if err != nil {
+		return "", true, err
+	}
+	if pid, _ := readPidFile(dir); pid == 0 || !isOurs(pid, dir) {
+		return "", true, nil
+	}
+	return (&Server{cluster: c}).AdminURL(), true, nil
+}
+
 // notWritable returns the error for a data directory in which a file or folder cannot be
 // created. err is an error of package os, of which only the reason is shown.
 func notWritable(dir string, err error) error {
