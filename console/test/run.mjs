@@ -48,7 +48,7 @@ const wanted = process.argv.slice(2);
 const all = (await readdir(here)).filter((name) => name.endsWith(".test.mjs"));
 const files = wanted.length > 0 ? wanted.map((name) => (name.endsWith(".mjs") ? name : `${name}.test.mjs`)) : all;
 const script = files.length === 1 && !files[0].endsWith(".test.mjs");
-const args = script ? files : ["--test", "--test-reporter=spec", "--test-concurrency=2", "--test-timeout=180000", ...files];
+const args = script ? files : ["--test", "--test-reporter=spec", "--test-concurrency=2", "--test-timeout=600000", ...files];
 const tests = spawn(process.execPath, args, {
   cwd: here,
   env: { ...process.env, RAGD_TEST_URL: url, RAGD_TEST_OPERATOR_KEY: operatorKey, RAGD_TEST_DIR: dir, RAGD_TEST_MODEL: model.url },
