@@ -171,7 +171,7 @@ func httpMistakes() []mistake {
 			cause: "Methods that change something are called by POST.", remedy: "Send POST."},
 		{name: "a misspelt method", call: post("QueryService/VectorQury", "{}"), says: []string{"did you mean /ragd.v1.QueryService/VectorQuery?"},
 			cause: "There is no such method.", remedy: "Use the suggested path; see [API](../reference/api.md)."},
-		{name: "another path", call: &badRequest{method: "POST", path: "/v1/search", header: map[string]string{"Content-Type": jsonType}, body: "{}"}, says: []string{"calls go by POST to addresses such as"},
+		{name: "another path", call: &badRequest{method: "POST", path: "/api/search", header: map[string]string{"Content-Type": jsonType}, body: "{}"}, says: []string{"calls go by POST to addresses such as"},
 			cause: "The API is not at this path.", remedy: "See [API](../reference/api.md) for the paths."},
 		{name: "a stream by curl", call: post("DocumentService/WatchJob", `{"jobId":"x"}`), says: []string{"WatchJob is a stream", "GetJob"},
 			cause: "Streams need a client that writes their framing.", remedy: "Use the plain call in the message, or a generated client."},

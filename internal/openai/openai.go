@@ -213,5 +213,5 @@ func unknownPath(mux *http.ServeMux, r *http.Request) error {
 			return fault.New(fault.NotFound, "%s %s does not exist, but %s does", r.Method, shorten(r.URL.Path), method)
 		}
 	}
-	return fault.New(fault.NotFound, "%s %s does not exist here: served are /v1/embeddings, /v1/models, /v1/files, /v1/vector_stores and /v1/rerank; there is no chat, see docs/how-to/openai.md", r.Method, shorten(r.URL.Path))
+	return fault.New(fault.NotFound, "%s %s does not exist here: served are /v1/embeddings, /v1/models, /v1/files, /v1/vector_stores and /v1/rerank; there is no chat, see docs/how-to/openai.md; calls of ragd itself go to addresses such as /ragd.v1.QueryService/VectorQuery, MCP to /mcp", r.Method, shorten(r.URL.Path))
 }

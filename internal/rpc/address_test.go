@@ -31,7 +31,7 @@ func TestRequestsToTheWrongAddressSayWhatToSend(t *testing.T) {
 		{"a misspelt method", "POST", "/ragd.v1.QueryService/VectorQury", "application/json", "{}", 404, "there is nothing at /ragd.v1.QueryService/VectorQury; did you mean /ragd.v1.QueryService/VectorQuery?"},
 		{"a method of another service", "POST", "/ragd.v1.JobService/WatchJob", "application/json", "{}", 404, "did you mean /ragd.v1.DocumentService/WatchJob?"},
 		{"a method that there is not", "POST", "/ragd.v1.QueryService/Anything", "application/json", "{}", 404, "there is nothing at /ragd.v1.QueryService/Anything: calls go by POST"},
-		{"another style", "POST", "/v1/query", "application/json", "{}", 404, "there is nothing at /v1/query: calls go by POST to addresses such as /ragd.v1.QueryService/VectorQuery, MCP to /mcp"},
+		{"another style", "POST", "/api/query", "application/json", "{}", 404, "there is nothing at /api/query: calls go by POST to addresses such as /ragd.v1.QueryService/VectorQuery, MCP to /mcp"},
 		{"a page that there is not", "GET", "/nothing", "", "", 404, "there is nothing at /nothing: calls go by POST"},
 		{"POST to a health check", "POST", "/healthz", "application/json", "{}", 405, "/healthz is not called by POST: send GET"},
 		{"a stream without framing", "POST", watch, "application/json", "{}", 415, "WatchJob is a stream: call it with a client of Connect, gRPC or gRPC-Web"},
