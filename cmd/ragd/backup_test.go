@@ -347,3 +347,120 @@ func (h *home) serveUnready() {
 	}
 	h.t.Fatalf("the service does not answer: %s", log.String())
 }
+
+// A service makes backups by itself and archives its log. After it was killed, the newest
+// backup and the state of a moment between two writes are restored.
+func TestTheServiceBacksUpItsDatabase(t *testing.T) {
+	t.Parallel()
+	needsDatabase(t)
+	h := shortHome(t)
+	folder, data := h.dir+"/backups", h.dir+"/data/ragd"
+	h.env = append(h.env, "RAGD_BACKUP_FOLDER="+folder, "RAGD_BACKUP_WAL=true", "RAGD_BACKUP_KEEP=2")
+	service := h.serve()
+	keys := h.fillTenants()
+	before := h.answers(keys)
+	between := time.Now().UTC().Format(time.RFC3339Nano)
+	h.ragd("index", "create", "second", "--tenant", "acme")
+	first := awaitBackup(t, folder)
+	out := h.ragd("backup", folder, "--json") // waits until the log of the backup is archived
+	if !strings.Contains(out, `"path": "`+folder+"/") {
+		t.Errorf("ragd backup prints %s", out)
+	}
+	h.ragd("index", "create", "third", "--tenant", "acme")
+	stop(t, service, syscall.SIGKILL)
+
+	restored := func(t *testing.T, args ...string) *home {
+		h := shortHome(t)
+		target := h.dir + "/data/ragd"
+		out, err := h.command(t.Context(), append([]string{"restore", "--data-dir", target}, args...)...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "is restored from "+folder) || !strings.Contains(string(out), "put the "+target+"/master.key of the old data directory there") {
+			t.Fatalf("ragd restore: %v: %s", err, out)
+		}
+		h.shell("cp " + data + "/master.key " + target)
+		h.serve()
+		return h
+	}
+	t.Run("the newest backup", func(t *testing.T) {
+		t.Parallel()
+		h := restored(t, folder)
+		if out := h.ragd("index", "list", "--tenant", "acme"); !strings.Contains(out, "second") || strings.Contains(out, "third") {
+			t.Errorf("the restored indexes are %s, want all until the backup", out)
+		}
+	})
+	t.Run("a moment between two writes", func(t *testing.T) {
+		t.Parallel()
+		h := restored(t, folder, "--to", between)
+		if out := h.ragd("index", "list", "--tenant", "acme"); strings.Contains(out, "second") {
+			t.Errorf("the restored indexes are %s, want those of %s", out, between)
+		}
+		h.checkRestored(keys, before)
+	})
+	t.Run("a cut backup", func(t *testing.T) {
+		t.Parallel()
+		h := shortHome(t)
+		h.shell("cp -a " + first + " cut && : > cut/cluster/global/pg_control")
+		out, err := h.command(t.Context(), "restore", h.dir+"/cut", "--data-dir", h.dir+"/data/ragd").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "the backup is damaged") || !strings.Contains(string(out), "global/pg_control") {
+			t.Errorf("ragd restore of a cut backup: %v: %s", err, out)
+		}
+	})
+	t.Run("over a database", func(t *testing.T) {
+		t.Parallel()
+		out, err := h.command(t.Context(), "restore", folder).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "has a database, which is not overwritten") {
+			t.Errorf("ragd restore over a database: %v: %s", err, out)
+		}
+	})
+}
+
+// awaitBackup waits for the first backup of a folder and returns its path.
+func awaitBackup(t *testing.T, folder string) string {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if all, err := embedded.Backups(folder); err == nil && len(all) > 0 {
+			return all[0].Path
+		}
+	}
+	t.Fatal("the service made no backup within a minute")
+	return ""
+}
+
+func TestAStoppedDatabaseIsBackedUp(t *testing.T) {
+	t.Parallel()
+	needsDatabase(t)
+	h := shortHome(t)
+	service := h.serve()
+	h.ragd("index", "create", "kept")
+	stop(t, service, syscall.SIGTERM)
+	h.ragd("backup", h.dir+"/backups")
+	h.shell("mv data/ragd old && ragd restore backups && cp old/master.key data/ragd")
+	h.serve()
+	if out := h.ragd("index", "list"); !strings.Contains(out, "kept") {
+		t.Errorf("the restored indexes are %s", out)
+	}
+}
+
+func TestBackupsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	for _, tc := range []struct {
+		env  string
+		args []string
+		want string
+	}{
+		{"", []string{"backup", h.dir + "/backups"}, "there is no database in " + h.dir + "/data/ragd"},
+		{"", []string{"backup"}, "FOLDER is missing"},
+		{"RAGD_DATABASE_URL=postgres://db/ragd", []string{"backup", h.dir}, "database-url is set: back up an external database with the tools of PostgreSQL"},
+		{"", []string{"restore", h.dir + "/nothing"}, h.dir + "/nothing has no whole backup"},
+		{"", []string{"restore", h.dir, "--to", "yesterday"}, "to must be a time such as"},
+		{"RAGD_BACKUP_INTERVAL=5s", []string{"serve"}, "backup-interval: must be at least 1m0s, not 5s"},
+		{"RAGD_BACKUP_KEEP=-1", []string{"serve"}, "RAGD_BACKUP_KEEP: want a whole number, 0 or more"},
+		{"RAGD_BACKUP_WAL=true", []string{"serve"}, "backup-wal: needs backup-folder"},
+	} {
+		cmd := h.command(t.Context(), tc.args...)
+		cmd.Env = append(cmd.Env, tc.env)
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), tc.want) {
+			t.Errorf("%s ragd %s: %v: %s, want that %s", tc.env, strings.Join(tc.args, " "), err, out, tc.want)
+		}
+	}
+}

@@ -25,7 +25,8 @@ PGDATABASE, as a superuser, so that psql, pg_dump and pg_restore need no address
 A data directory that does not exist is created, with an empty database.
 
 While "ragd serve" runs, its database needs no such help: see the page about
-backups for the address of its socket.`,
+backups for the address of its socket. With backup-wal, give the settings of
+"ragd serve" here too, so that the archived log has no gap.`,
 		Example: `  ragd database psql
   ragd database pg_dump --format=custom --schema=ragd --schema=ragd_shared --schema='tenant_*' --file=ragd.dump
   ragd database --data-dir /srv/copy pg_restore --no-owner --no-privileges --dbname=ragd ragd.dump`,
@@ -51,7 +52,9 @@ func (p *program) onDatabase(ctx context.Context, log *slog.Logger, args []strin
 	if p.settings.Service.DatabaseURL != "" {
 		return usagef("database-url is set: the database is not an embedded one, and needs no help to run")
 	}
-	server, err := service.StartEmbedded(ctx, p.settings.Service.DataDir, log)
+	cfg := p.settings.Service
+	cfg.Logger = log
+	server, err := service.StartEmbedded(ctx, cfg)
 	if err != nil {
 		return err
 	}

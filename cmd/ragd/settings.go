@@ -73,6 +73,11 @@ func (s *settings) registerClient(flags *pflag.FlagSet) {
 func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) string) {
 	c := &s.Service
 	flags.StringVar(&c.DataDir, "data-dir", defaultDataDir(getenv), "folder of the embedded database")
+	flags.StringVar(&c.Backup.Folder, "backup-folder", "", "folder to which the embedded database is backed up at intervals (default: no backups are made)")
+	flags.DurationVar(&c.Backup.Interval, "backup-interval", service.DefaultBackupInterval, "time from one backup to the next, at least 1m")
+	flags.IntVar(&c.Backup.Keep, "backup-keep", 7, "how many of the newest backups are kept; 0 for all")
+	flags.BoolVar(&c.Backup.Archive, "backup-wal", false, "copy the write-ahead log to backup-folder too, so that any moment since the oldest backup can be restored")
+	config.MarkSettings(flags, "backup-folder", "backup-interval", "backup-keep", "backup-wal")
 	flags.StringVar(&c.EmbeddingModel, "embedding-model", "builtin/hash-512", "model of indexes that name none, as endpoint/model")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.Workers, "ingest-workers", 4*runtime.NumCPU(), "batches of documents processed at once")

@@ -17,7 +17,8 @@ func (s settings) unused(given func(string) bool) []unused {
 		}
 	}
 	external := s.Service.DatabaseURL != ""
-	check(external, "it concerns the embedded database, but database-url is set", "min-free-bytes", "first-tenant")
+	check(external, "it concerns the embedded database, but database-url is set", "min-free-bytes", "first-tenant", "backup-folder", "backup-interval", "backup-keep", "backup-wal")
+	check(!external && s.Service.Backup.Folder == "", "backup-folder is not set", "backup-interval", "backup-keep")
 	check(external && s.Service.ModelsDir != "", "it concerns the embedded database and the default of models-dir, but database-url and models-dir are set", "data-dir")
 	check(!external && s.OperatorKey != "", "with operator-key no first tenant is made", "first-tenant")
 	check(s.Service.Traces.URL == "", "traces-url is not set", "traces-share")

@@ -38,6 +38,8 @@ type Config struct {
 	// service may be called, besides those of this machine and of MCP.PublicURL (see
 	// httpserver.GuardConfig).
 	AllowedHosts, AllowedOrigins []string
+	// Backup says where an embedded database is backed up. Default: nowhere.
+	Backup BackupConfig
 	// DatabaseAdminURL is the address of the database for a role that may create schemas
 	// and roles. It migrates the control schema and creates and deletes tenants; all
 	// other statements use DatabaseURL, whose role needs no right but to log in. Default:
@@ -228,6 +230,7 @@ func (p Providers) withDefaults(embeddingModel string) Providers {
 // withDefaults returns c with the documented defaults.
 func (c Config) withDefaults() Config {
 	c.DataDir = cmp.Or(c.DataDir, "ragd-data")
+	c.Backup.Interval = cmp.Or(c.Backup.Interval, DefaultBackupInterval)
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, httpserver.DrainTimeout)
 	c.EmbeddingModel = cmp.Or(c.EmbeddingModel, "builtin/hash-512")
 	c.Listen = cmp.Or(c.Listen, "127.0.0.1:8484")

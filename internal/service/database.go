@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 
 	"github.com/jackc/pgx/v5"
@@ -38,15 +37,19 @@ type database struct {
 	external bool          // the pools belong to the caller
 }
 
-// StartEmbedded starts the embedded database of a data directory (see embedded.Start).
-func StartEmbedded(ctx context.Context, dataDir string, log *slog.Logger) (*embedded.Server, error) {
-	return embedded.Start(ctx, embedded.Config{DataDir: filepath.Join(dataDir, "postgres"), Logger: log})
+// embeddedDir returns the folder of the embedded server in a data directory.
+func embeddedDir(dataDir string) string { return filepath.Join(dataDir, "postgres") }
+
+// StartEmbedded starts the embedded database of the configuration's data directory (see
+// embedded.Start).
+func StartEmbedded(ctx context.Context, config Config) (*embedded.Server, error) {
+	return embedded.Start(ctx, embedded.Config{DataDir: embeddedDir(config.DataDir), Archive: config.Backup.archive(), Logger: config.Logger})
 }
 
 // RunningEmbedded returns the address of the embedded database of a data directory, if it
 // runs (see embedded.Running).
 func RunningEmbedded(dataDir string) (adminURL string, exists bool, err error) {
-	return embedded.Running(filepath.Join(dataDir, "postgres"))
+	return embedded.Running(embeddedDir(dataDir))
 }
 
 // Connections returns how many connections to the database an instance may open.
@@ -65,7 +68,7 @@ func openDatabase(ctx context.Context, config Config, tracer pgx.QueryTracer) (d
 	case url == "" && adminURL != "":
 		return d, fault.Field("database-admin-url", "needs database-url, with the role for everything else")
 	case url == "":
-		if d.embedded, err = StartEmbedded(ctx, config.DataDir, config.Logger); err != nil {
+		if d.embedded, err = StartEmbedded(ctx, config); err != nil {
 			return d, err
 		}
 		url, adminURL = d.embedded.URL(), d.embedded.AdminURL()

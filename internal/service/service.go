@@ -100,6 +100,9 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 		MaxMemory: config.MaxRequestMemory, RequestsPerSecond: config.TenantRequestRate, ConcurrentRequests: config.TenantConcurrentRequests,
 	})}
 	s.log = slog.New(s.repeats)
+	if err := config.Backup.check(); err != nil {
+		return nil, err
+	}
 	background := config
 	background.Logger = s.log
 	defer func() {
@@ -365,6 +368,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	group.Go(func() error { return s.calls.Run(groupCtx) })
 	group.Go(func() error { return s.usage.Run(groupCtx) })
+	group.Go(func() error { return s.runBackups(groupCtx) })
 	group.Go(func() error { s.migrateBehind(groupCtx); return nil })
 	group.Go(func() error { s.Handlers.Indexes.RecordQuestions(groupCtx, s.log); return nil })
 	group.Go(func() error { return s.Events.Run(groupCtx) })

@@ -104,12 +104,14 @@ func (c *cluster) uid() int {
 	return os.Geteuid()
 }
 
+// newSuffix follows the name of a cluster that is not complete yet.
+const newSuffix = ".new-"
+
 // init creates the cluster if there is none. It runs initdb in a directory of its own and
 // then renames that, so that an interrupted initdb leaves nothing that looks like a cluster,
 // and one that a killed ragd left behind, and that still runs, does no harm.
 func (c *cluster) init(ctx context.Context, log *slog.Logger) error {
-	const pattern = ".new-*"
-	interrupted, _ := filepath.Glob(c.dir + pattern) // the only error is a bad pattern
+	interrupted, _ := filepath.Glob(escapePattern(c.dir) + newSuffix + "*") // the only error is a bad pattern
 	for _, dir := range interrupted {
 		_ = os.RemoveAll(dir) // fails while its initdb runs; the next start tries it again
 	}
@@ -120,7 +122,7 @@ func (c *cluster) init(ctx context.Context, log *slog.Logger) error {
 		return nil
 	}
 	log.InfoContext(ctx, "creating a PostgreSQL cluster", "dir", c.dir, "version", c.install.Version)
-	fresh := strings.TrimSuffix(c.dir+pattern, "*") + rand.Text()[:8]
+	fresh := c.dir + newSuffix + rand.Text()[:8]
 	if err := c.initIn(ctx, fresh); err != nil {
 		_ = os.RemoveAll(fresh)
 		return err

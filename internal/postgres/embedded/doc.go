@@ -36,6 +36,13 @@
 // the kernel sends the server a signal. On other systems, or if the server is slow to
 // stop, the next Start finds it by its pid file and stops it.
 //
+// # Backups
+//
+// TakeBackup copies the cluster of a running server with pg_basebackup and verifies the copy.
+// With Config.Archive the server copies its write-ahead log beside the backups. Restore puts
+// a backup into a new data directory: it copies, verifies, recovers to the wanted moment on a
+// timeline of its own, and only then gives the cluster its name.
+//
 // # Root
 //
 // PostgreSQL refuses to run as root. If ragd runs as root, the server runs as the owner of

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -36,6 +37,10 @@ type Config struct {
 	// Settings are PostgreSQL settings that are added to those that ragd derives from
 	// the machine, and override them.
 	Settings map[string]string
+	// Archive is a folder of backups (see TakeBackup) to which the server copies its
+	// write-ahead log within a minute, so that Restore can restore any moment since the
+	// oldest backup. Default: none.
+	Archive string
 
 	lingerWait time.Duration // lingerWait by default; tests shorten it
 }
@@ -72,7 +77,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{lock: lock, log: cmp.Or(cfg.Logger, slog.Default()), done: make(chan struct{}), lingerWait: cmp.Or(cfg.lingerWait, lingerWait)}
-	if err := s.start(ctx, dir, cfg.Settings); err != nil {
+	if err := s.start(ctx, dir, cfg); err != nil {
 		_ = unlockDir(lock)
 		return nil, err
 	}
@@ -112,7 +117,7 @@ func notWritable(dir string, err error) error {
 		"the data directory %s cannot be written (%v): let the user %d who runs ragd write there, or use another --data-dir", dir, reason, os.Geteuid())
 }
 
-func (s *Server) start(ctx context.Context, dir string, settings map[string]string) error {
+func (s *Server) start(ctx context.Context, dir string, cfg Config) error {
 	c, err := openCluster(filepath.Join(dir, "cluster"))
 	if err != nil {
 		return err
@@ -123,6 +128,15 @@ func (s *Server) start(ctx context.Context, dir string, settings map[string]stri
 	}
 	if err := c.init(ctx, s.log); err != nil {
 		return err
+	}
+	settings := maps.Clone(cfg.Settings)
+	if cfg.Archive != "" {
+		archive, err := c.archiveSettings(ctx, cfg.Archive)
+		if err != nil {
+			return err
+		}
+		maps.Copy(archive, settings)
+		settings = archive
 	}
 	if err := c.configure(settings); err != nil {
 		return err

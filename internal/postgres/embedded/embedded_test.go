@@ -175,7 +175,7 @@ func TestStartStopStart(t *testing.T) {
 	s := start(t, dir)
 	makeNote(t, s.AdminURL())
 	for setting, want := range map[string]string{
-		"listen_addresses": "", "jit": "off", "server_encoding": "UTF8", "data_checksums": "on", "wal_level": "minimal", "fsync": "on",
+		"listen_addresses": "", "jit": "off", "server_encoding": "UTF8", "data_checksums": "on", "wal_level": "replica", "fsync": "on",
 	} {
 		if got := mustQuery(t, s.AdminURL(), `SELECT current_setting('`+setting+`')`); got != want {
 			t.Errorf("%s = %q, want %q", setting, got, want)

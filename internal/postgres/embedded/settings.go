@@ -42,7 +42,7 @@ func (c *cluster) configure(extra map[string]string) error {
 	var text strings.Builder
 	text.WriteString("# Written by ragd at each start; see docs/how-to/postgres.md.\n")
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		fmt.Fprintf(&text, "%s = '%s'\n", name, strings.ReplaceAll(settings[name], "'", "''"))
+		fmt.Fprintf(&text, "%s = '%s'\n", name, strings.NewReplacer("'", "''", `\`, `\\`).Replace(settings[name]))
 	}
 	path := filepath.Join(c.dir, confName)
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
@@ -107,10 +107,9 @@ func machineSettings(memory int64, cpus int) map[string]string {
 		// Compiling would take longer than queries of a few milliseconds.
 		"jit":              "off",
 		"random_page_cost": "1.1",
-		// A private server has no replicas: COPY into a new table and index builds
-		// need not write to the log, only sync their files.
-		"wal_level":       "minimal",
-		"max_wal_senders": "0",
+		// For TakeBackup, which copies the cluster and, on a connection of its own, the log.
+		"wal_level":       "replica",
+		"max_wal_senders": "4",
 		"max_wal_size":    "2GB",
 		"wal_compression": "on",
 		"timezone":        "UTC",
