@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -106,16 +107,48 @@ func Yield(ctx context.Context) error {
 const stepsPerYield = 1 << 16
 
 // Steps calls Yield every few thousand steps of a computation, so that a loop can check
-// its context at almost no cost. A step is about as much work as reading a byte. A nil
-// Steps never ends the computation. It must be used by one goroutine only.
+// its context at almost no cost, and bounds their number. A step is about as much work as
+// reading a byte: some nanoseconds. A nil Steps never ends the computation. It must be used by
+// one goroutine only.
 type Steps struct {
-	ctx  context.Context // of the one computation that the value lives for
-	left int
-	err  error
+	ctx     context.Context // of the one computation that the value lives for
+	granted int             // at the last yield
+	left    int             // of these
+	budgets []*budget
+	err     error
 }
 
-// NewSteps returns Steps that end with the context.
-func NewSteps(ctx context.Context) *Steps { return &Steps{ctx: ctx} }
+// budget is how many steps computations may still take.
+type budget struct {
+	left   atomic.Int64
+	beyond error
+}
+
+type budgetKey struct{}
+
+// WithSteps returns a context in which all computations together may take n steps. Those that
+// are then under way end with the error beyond.
+func WithSteps(ctx context.Context, n int64, beyond error) context.Context {
+	b := &budget{beyond: beyond}
+	b.left.Store(n)
+	return context.WithValue(ctx, budgetKey{}, b)
+}
+
+// NewSteps returns Steps that end with the context, and after the steps that WithSteps allows.
+func NewSteps(ctx context.Context) *Steps {
+	s := &Steps{ctx: ctx}
+	if b, ok := ctx.Value(budgetKey{}).(*budget); ok {
+		s.budgets = append(s.budgets, b)
+	}
+	return s
+}
+
+// AtMost ends the computation with the error beyond after about n more steps.
+func (s *Steps) AtMost(n int64, beyond error) {
+	b := &budget{beyond: beyond}
+	b.left.Store(n)
+	s.budgets = append(s.budgets, b)
+}
 
 // Next counts n steps. It returns false once the computation must end; Err returns why.
 func (s *Steps) Next(n int) bool {
@@ -129,12 +162,18 @@ func (s *Steps) Next(n int) bool {
 }
 
 func (s *Steps) yield() bool {
+	taken := int64(s.granted - s.left)
+	s.granted, s.left = 0, 0
+	for _, b := range s.budgets {
+		if b.left.Add(-taken) < 0 && s.err == nil {
+			s.err = b.beyond
+		}
+	}
 	if s.err == nil {
 		s.err = Yield(s.ctx)
-		s.left = stepsPerYield
 	}
-	if s.err != nil {
-		s.left = 0
+	if s.err == nil {
+		s.granted, s.left = stepsPerYield, stepsPerYield
 	}
 	return s.err == nil
 }
