@@ -65,19 +65,41 @@ func TestSplitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// However many expressions there are, together they read a bounded number of characters.
-func TestExpressionsShareABudget(t *testing.T) {
+// Whatever the options are, a split takes a bounded number of steps for each byte of the text, and
+// the error names the option that makes it take more.
+func TestTheWorkOfASplitIsBounded(t *testing.T) {
 	t.Parallel()
-	text := strings.Repeat("a", 100_000)
-	ctx := &patience{Context: t.Context(), left: 1 << 30}
-	_, err := Split(ctx, text, Options{
-		Strategy: Recursive, MaxSize: 10, IsSeparatorRegex: true,
-		Separators: []string{"(a+)+b", "a{1,50}$", "(a|aa)+c", "a[^b]*?d"},
-	})
-	if fault.KindOf(err) != fault.Invalid && err != nil {
-		t.Fatal(err)
-	}
-	if most := budgetFor(text, 4) * matchSteps / (1 << 16); ctx.asked > 2*most {
-		t.Errorf("the work took %d slices, want about %d at most", ctx.asked, most)
+	letters, prose := strings.Repeat("a", 1<<18), strings.Repeat("Some words of a sentence that ends. ", 1<<18/36)
+	for name, tc := range map[string]struct {
+		text  string
+		opts  Options
+		field string // "" if the split succeeds
+	}{
+		"usual":               {prose, Options{Strategy: Recursive, MaxSize: 1000, Overlap: 200}, ""},
+		"usual tokens":        {prose, Options{Strategy: Token, MaxSize: 200, Overlap: 100, EncodingName: "cl100k_base"}, ""},
+		"usual expressions":   {prose, Options{Strategy: Recursive, MaxSize: 100, IsSeparatorRegex: true, Separators: []string{`\n\s*\n`, `[.!?]\s+`, ""}}, ""},
+		"large windows":       {prose, Options{Strategy: Token, MaxSize: 10_000, Overlap: 9_700, EncodingName: "cl100k_base"}, "overlap"},
+		"many windows":        {letters, Options{Strategy: Token, MaxSize: 310, Overlap: 300, EncodingName: "cl100k_base"}, "overlap"},
+		"counted sections":    {prose, Options{Strategy: SemanticMarkdown, MaxSize: 310, Overlap: 300, JoinThreshold: 500, EncodingName: "cl100k_base"}, "overlap"},
+		"many states":         {letters, Options{Strategy: Recursive, MaxSize: 100, IsSeparatorRegex: true, Separators: []string{"(a|aa){1,400}$", ""}}, "separators"},
+		"one long look":       {letters, Options{Strategy: Character, MaxSize: 100, IsSeparatorRegex: true, Separator: "a{1,500}$"}, "separators"},
+		"many looks":          {letters, Options{Strategy: Recursive, MaxSize: 10, IsSeparatorRegex: true, Separators: []string{"a*b|a", ""}}, "separators"},
+		"several expressions": {letters, Options{Strategy: Recursive, MaxSize: 10, IsSeparatorRegex: true, Separators: []string{"(a+)+b", "a{1,50}$", "(a|aa)+c", "a[^b]*?d", ""}}, "separators"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := &patience{Context: t.Context(), left: 1 << 30}
+			_, err := Split(ctx, tc.text, tc.opts)
+			if most := stepsFor(len(tc.text), &tc.opts)/(1<<16) + 2; int64(ctx.asked) > most {
+				t.Errorf("the work took %d slices, want at most %d", ctx.asked, most)
+			}
+			var refused *fault.Error
+			switch {
+			case tc.field == "" && err != nil:
+				t.Error(err)
+			case tc.field != "" && (!errors.As(err, &refused) || refused.Kind != fault.Invalid || refused.Violations[0].Field != tc.field):
+				t.Errorf("error %v, want one that names %s", err, tc.field)
+			}
+		})
 	}
 }

@@ -6,7 +6,7 @@ import "github.com/ragdhq/ragd/internal/limit"
 // A piece that is too long is cut into overlapping windows. The windows are cut at code
 // points, as in the reference data; the other strategies cut at grapheme clusters.
 func splitCharacter(steps *limit.Steps, text string, o *Options) ([]Chunk, error) {
-	seps, err := newSeparators(steps, text, []string{o.Separator}, o.IsSeparatorRegex)
+	seps, err := newSeparators(steps, []string{o.Separator}, o.IsSeparatorRegex)
 	if err != nil {
 		return nil, err
 	}

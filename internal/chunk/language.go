@@ -83,7 +83,7 @@ func literals(list ...string) []separator {
 // ruleLine returns a separator that matches a line of at least n characters c and
 // nothing else, from the line feed before it to the one after it.
 func ruleLine(c byte, n int) separator {
-	return pattern{prefix: "\n" + strings.Repeat(string(c), n), match: func(text string, at, to int) int {
+	return matcher{prefix: "\n" + strings.Repeat(string(c), n), match: func(text string, at, to int) int {
 		i := at + 1
 		for i < to && text[i] == c {
 			i++

@@ -6,14 +6,14 @@ import "strings"
 // borders of environments, and then any command with a brace group.
 var latexSeparators = []separator{
 	sectioning("part"), sectioning("chapter"), sectioning("section"), sectioning("subsection"), sectioning("subsubsection"),
-	braced("begin"), braced("end"), pattern{prefix: `\`, match: anyCommand},
+	braced("begin"), braced("end"), matcher{prefix: `\`, match: anyCommand},
 }
 
 // sectioning returns a separator that matches a command, starred or not, up to its
 // opening brace.
 func sectioning(command string) separator {
 	prefix := `\` + command
-	return pattern{prefix: prefix, match: func(text string, at, to int) int {
+	return matcher{prefix: prefix, match: func(text string, at, to int) int {
 		i := at + len(prefix)
 		if i < to && text[i] == '*' {
 			i++
@@ -29,7 +29,7 @@ func sectioning(command string) separator {
 // must end on the same line.
 func braced(command string) separator {
 	prefix := `\` + command + `{`
-	return pattern{prefix: prefix, match: func(text string, at, to int) int {
+	return matcher{prefix: prefix, match: func(text string, at, to int) int {
 		return braceEnd(text, at+len(prefix), to)
 	}}
 }

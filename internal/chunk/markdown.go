@@ -45,7 +45,7 @@ func markdownSeparators(text string) []separator {
 }
 
 // heading matches the start of an ATX heading, with the line feed before it.
-var heading = pattern{prefix: "\n#", match: headingMarker}
+var heading = matcher{prefix: "\n#", match: headingMarker}
 
 // endOf matches the line feed after each of the spans, which are in order.
 type endOf []textspan.Span

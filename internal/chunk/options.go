@@ -2,15 +2,16 @@ package chunk
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/chunk/htmlsplit"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/pattern"
 )
 
 // Defaults of options.
@@ -296,11 +297,12 @@ func (c *checker) checkTogether(o *Options) {
 		c.refuse("language", "no preset for %q; choose one of %s", o.Language, strings.Join(Languages(), ", "))
 	}
 	if o.IsSeparatorRegex {
+		states := maxStates
 		for i, s := range c.given.Separators {
-			c.checkRegex(fmt.Sprintf("separators[%d]", i), s)
+			c.checkRegex(fmt.Sprintf("separators[%d]", i), s, &states)
 		}
 		if c.given.Separator != nil {
-			c.checkRegex("separator", o.Separator)
+			c.checkRegex("separator", o.Separator, &states)
 		}
 	}
 	if o.Strategy == HTML && len(o.Headers) == 0 && len(o.Sections) == 0 {
@@ -320,15 +322,21 @@ func (c *checker) checkTogether(o *Options) {
 	}
 }
 
-func (c *checker) checkRegex(field, source string) {
-	re, err := regexp.Compile(source)
+// checkRegex checks a regular expression, which may have so many states; it takes them.
+func (c *checker) checkRegex(field, source string, states *int) {
+	if source == "" { // cut anywhere, in regular expressions as in literals
+		return
+	}
+	re, err := pattern.Compile(source, *states)
 	switch {
-	case source == "": // cut anywhere, in regular expressions as in literals
+	case errors.Is(err, pattern.ErrTooLarge):
+		c.refuse(field, "the regular expressions are too large: repetitions such as {1,1000} count with what they stand for, and all together may have %d states", maxStates)
 	case err != nil:
 		c.refuse(field, "not a regular expression in RE2 syntax (no look-around, no back references): %v", err)
 	case re.MatchString(""):
 		c.refuse(field, "the regular expression %q matches the empty text and so everywhere; use + in place of *", source)
 	}
+	*states -= re.States
 }
 
 func (c *checker) checkSelectors(name string, headers []HeaderKey) {

@@ -104,3 +104,19 @@ func sorted(list []string) []string {
 	slices.Sort(list)
 	return list
 }
+
+func TestExpressionsMayHaveOnlySoManyStates(t *testing.T) {
+	t.Parallel()
+	large := []any{"(aa|bb|cc|dd){500}", "(aa|bb|cc|dd){500}"}
+	_, err := parseOptions(map[string]any{"separators": large, "isSeparatorRegex": true})
+	var refused *fault.Error
+	if !errors.As(err, &refused) || refused.Violations[0].Field != "separators[1]" {
+		t.Errorf("error %v, want one that names separators[1]", err)
+	}
+	if _, err := parseOptions(map[string]any{"separators": large[:1], "isSeparatorRegex": true}); err != nil {
+		t.Error(err)
+	}
+	if _, err := parseOptions(map[string]any{"separators": large}); err != nil {
+		t.Errorf("plain separators: %v", err)
+	}
+}

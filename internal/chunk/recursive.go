@@ -47,7 +47,7 @@ func separatorsOf(steps *limit.Steps, text string, o *Options) ([]separator, Sep
 		}
 		return append(presets[language], generalSeparators()...), position, nil
 	case o.Separators != nil:
-		seps, err := newSeparators(steps, text, o.Separators, o.IsSeparatorRegex)
+		seps, err := newSeparators(steps, o.Separators, o.IsSeparatorRegex)
 		return seps, o.SeparatorPosition, err
 	}
 	return generalSeparators(), o.SeparatorPosition, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/pattern"
 )
 
 // separator finds the positions at which a text may be cut.
@@ -34,15 +35,15 @@ func (l literal) find(text string, from, to int) (int, int) {
 	return from + i, from + i + len(l)
 }
 
-// pattern matches prefix and what match accepts; it is faster than a regular
+// matcher matches prefix and what match accepts; it is faster than a regular
 // expression. text[at:] starts with prefix; match returns the end of the
 // occurrence, or -1 if there is none at this position.
-type pattern struct {
+type matcher struct {
 	prefix string
 	match  func(text string, at, to int) int
 }
 
-func (p pattern) find(text string, from, to int) (int, int) {
+func (p matcher) find(text string, from, to int) (int, int) {
 	for {
 		i := strings.Index(text[from:to], p.prefix)
 		if i < 0 {
@@ -78,40 +79,22 @@ func (o outside) find(text string, from, to int) (int, int) {
 
 // expression is a caller's regular expression. One search takes linear time, but
 // repeated searches take quadratic time if the expression reads far ahead and
-// matches little. A budget that all expressions of a split share therefore bounds the number
-// of characters read, and a search ends with the steps of the split.
+// matches little. The steps of the split therefore count each character that is read, with the
+// states that it may have to be compared to.
 type expression struct {
-	re     *regexp.Regexp
-	steps  *limit.Steps
-	budget *int
-	err    error
+	re    pattern.Pattern
+	steps *limit.Steps
+	err   error
 }
 
-// budgetFor returns how many characters n expressions may read together to split a text.
-// Usual separators stay far below it: they read the text once to find whether they
-// occur, once to split, and a few characters more at every match.
-func budgetFor(text string, n int) int { return (14+2*n)*len(text) + 1<<16 }
-
-func newExpression(steps *limit.Steps, budget *int, source string) (*expression, error) {
-	re, err := regexp.Compile(source)
-	if err != nil {
-		return nil, fault.Field("separators", "%q is not a regular expression in RE2 syntax: %v", source, err)
-	}
-	return &expression{re: re, steps: steps, budget: budget}, nil
-}
+// maxStates bounds the states of all expressions of a split.
+const maxStates = pattern.MaxStates
 
 func (e *expression) find(text string, from, to int) (int, int) {
 	for from < to && e.err == nil {
-		r := meteredReader{text: text[from:to], steps: e.steps, budget: e.budget}
+		r := meteredReader{text: text[from:to], steps: e.steps, each: matchSteps + stateSteps*e.re.States}
 		loc := e.re.FindReaderIndex(&r)
-		if e.err = e.steps.Err(); e.err != nil {
-			break
-		}
-		if *e.budget < 0 {
-			e.err = fault.Field("separators", "the regular expression %q looks ahead too far on this text; make it match what it reads", e.re)
-			break
-		}
-		if loc == nil {
+		if e.err = e.steps.Err(); e.err != nil || loc == nil {
 			break
 		}
 		if loc[0] < loc[1] {
@@ -125,21 +108,23 @@ func (e *expression) find(text string, from, to int) (int, int) {
 	return -1, -1
 }
 
-// meteredReader reads a text rune by rune and decrements a budget for each. It
-// reports the end of the text when the budget is used up or the steps end.
+// meteredReader reads a text rune by rune and counts steps for each. It reports the end of
+// the text when the steps end.
 type meteredReader struct {
-	text   string
-	pos    int
-	steps  *limit.Steps
-	budget *int
+	text  string
+	pos   int
+	steps *limit.Steps
+	each  int
 }
 
-// matchSteps is what matching a character against an expression costs.
-const matchSteps = 16
+// What matching a character against an expression costs, and for each state of the expression.
+const (
+	matchSteps = 16
+	stateSteps = 2
+)
 
 func (r *meteredReader) ReadRune() (rune, int, error) {
-	*r.budget--
-	if r.pos >= len(r.text) || *r.budget < 0 || !r.steps.Next(matchSteps) {
+	if r.pos >= len(r.text) || !r.steps.Next(r.each) {
 		return 0, 0, errEndOfText
 	}
 	c, n := utf8.DecodeRuneInString(r.text[r.pos:])
@@ -150,8 +135,8 @@ func (r *meteredReader) ReadRune() (rune, int, error) {
 var errEndOfText = fmt.Errorf("end of text")
 
 // newSeparators compiles a caller's separators.
-func newSeparators(steps *limit.Steps, text string, sources []string, regex bool) ([]separator, error) {
-	out, budget := make([]separator, len(sources)), budgetFor(text, len(sources))
+func newSeparators(steps *limit.Steps, sources []string, regex bool) ([]separator, error) {
+	out, states := make([]separator, len(sources)), 0
 	for i, s := range sources {
 		switch {
 		case s == "":
@@ -159,11 +144,12 @@ func newSeparators(steps *limit.Steps, text string, sources []string, regex bool
 		case !regex || regexp.QuoteMeta(s) == s:
 			out[i] = literal(s)
 		default:
-			e, err := newExpression(steps, &budget, s)
+			re, err := pattern.Compile(s, maxStates-states)
 			if err != nil {
-				return nil, err
+				return nil, fault.Field("separators", "%q is not a regular expression in RE2 syntax: %v", s, err)
 			}
-			out[i] = e
+			states += re.States
+			out[i] = &expression{re: re, steps: steps}
 		}
 	}
 	return out, nil

@@ -26,9 +26,9 @@ const MaxChunks = 1_000_000
 //
 // Errors are fault.Invalid: for text that is not valid UTF-8 or not of the
 // strategy's format, for options that Settings.Options would reject, for more than
-// MaxChunks chunks, and for chunks that are together more than 32 times (json: 4
-// times) as long as a long text; and that of ctx, which is checked with limit.Yield every
-// few hundred microseconds.
+// MaxChunks chunks, for chunks that are together more than 32 times (json: 4
+// times) as long as a long text, and for more work than a text of this length may take; and that
+// of ctx, which is checked with limit.Yield every few hundred microseconds.
 func Split(ctx context.Context, text string, opts Options) ([]Chunk, error) {
 	if !utf8.ValidString(text) {
 		return nil, fault.Field("text", "is not valid UTF-8 (first bad byte at offset %d); convert it to UTF-8 first", firstInvalid(text))
@@ -37,11 +37,42 @@ func Split(ctx context.Context, text string, opts Options) ([]Chunk, error) {
 		return nil, nil
 	}
 	steps := limit.NewSteps(ctx)
+	steps.AtMost(stepsFor(len(text), &opts), tooMuchWork(&opts))
 	chunks, err := split(steps, text, &opts)
 	if ended := steps.Err(); ended != nil {
 		return nil, ended
 	}
 	return chunks, err
+}
+
+// A split may take so many steps for each byte of the text, and as many more with regular
+// expressions, which read it character by character, and some for short texts. Usual options take
+// about 10 for recursive, 35 for token, and 120 with two short regular expressions.
+const (
+	workPerByte  = 128
+	regexPerByte = 256
+	workSlack    = 16 << 20
+)
+
+// stepsFor returns how many steps the split of n bytes may take.
+func stepsFor(n int, o *Options) int64 {
+	each := workPerByte
+	if o.IsSeparatorRegex {
+		each += regexPerByte
+	}
+	return int64(n)*int64(each) + workSlack
+}
+
+// tooMuchWork returns the error for a split that takes more steps, which names the option that
+// makes it so.
+func tooMuchWork(o *Options) error {
+	switch {
+	case o.IsSeparatorRegex:
+		return fault.Field("separators", "the regular expressions take too much work on this text: repeat less in them, make them match what they read, or use plain separators")
+	case o.Overlap > 0:
+		return fault.Field("overlap", "the chunks repeat the text so often that they take too much work; choose an overlap well below maxSize")
+	}
+	return fault.Field("strategy", "takes too much work on this text; choose another one, or divide the text")
 }
 
 // split cuts a text by its strategy. It stops early when the steps end; what it returns

@@ -24,24 +24,49 @@ func splitToken(steps *limit.Steps, text string, o *Options) ([]Chunk, error) {
 	if o.StripWhitespace {
 		start, end = textspan.Trim(text, start, end)
 	}
-	w := tokenWindow{out: b, max: o.MaxSize, overlap: o.Overlap, bounds: []int{start}}
+	w := tokenWindow{out: b, max: o.MaxSize, overlap: o.Overlap, bounds: []int{start}, meter: tokenMeter{end: start}}
 	enc.Each(text, start, end, allowedSpecials(o), w.add)
 	w.finish()
 	for i := range b.chunks {
+		if !b.step(chunkSteps) {
+			break
+		}
 		b.chunks[i].TokenCount = countTokens(steps, enc, b.chunks[i].Text, allowedSpecials(o))
 	}
 	return b.chunks, b.err
 }
 
-// tokenSteps is what finding a token costs.
-const tokenSteps = 16
+// tokenMeter returns what finding tokens costs, in steps. In a long word each byte costs more:
+// all its pairs are candidates to be merged.
+type tokenMeter struct {
+	end  int // of the last token
+	word int // bytes of the current word, with the last token
+}
+
+const longWord = 64
+
+// to returns the cost of the token from the last one's end to the given one.
+func (m *tokenMeter) to(text string, end int) int {
+	size, each := end-m.end, 16
+	if size <= 0 {
+		return each
+	}
+	if c := text[m.end]; c == ' ' || c == '\n' {
+		m.word = 0
+	}
+	if m.word += size; m.word > longWord {
+		each = 40
+	}
+	m.end = end
+	return 16 + each*size
+}
 
 // countTokens returns the number of tokens of a text, less if the steps end.
 func countTokens(steps *limit.Steps, enc *tokenizer.Encoding, text string, specials []string) int {
-	n := 0
-	enc.Each(text, 0, len(text), specials, func(int) bool {
+	n, meter := 0, tokenMeter{}
+	enc.Each(text, 0, len(text), specials, func(end int) bool {
 		n++
-		return steps.Next(tokenSteps)
+		return steps.Next(meter.to(text, end))
 	})
 	return n
 }
@@ -53,6 +78,7 @@ type tokenWindow struct {
 	bounds       []int // bounds[head:] are the borders of the tokens in the source, one more than tokens
 	head         int
 	emitted      int // end of the last chunk
+	meter        tokenMeter
 }
 
 // add appends the token that ends at end. It returns false when no more are wanted.
@@ -61,7 +87,7 @@ func (w *tokenWindow) add(end int) bool {
 	if len(w.bounds)-1-w.head > w.max && w.out.err == nil {
 		w.cut()
 	}
-	return w.out.step(tokenSteps)
+	return w.out.step(w.meter.to(w.out.src.text, end))
 }
 
 // cut emits the first max tokens, or as many as end at a border, and begins the next chunk.

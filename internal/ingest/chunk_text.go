@@ -8,6 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/extract"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -18,7 +19,8 @@ const MaxChunkTextBytes = 10 << 20
 // ChunkText splits a text into chunks and stores nothing. Options that are not set have
 // the defaults of other common chunkers, which differ from those of an upload; with the
 // same sizes an upload makes the same chunks. A blank text has no chunks.
-// Errors: Invalid naming the option, those of limit.Processor.Run.
+// Errors: Invalid naming the option, also for more than maxChunkTextSteps, those of
+// limit.Processor.Run.
 func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType string, chunking chunk.Settings) (chunks []chunk.Chunk, err error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
@@ -27,14 +29,20 @@ func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType strin
 	if len(content) > MaxChunkTextBytes {
 		return nil, fault.Field("text", "is %d bytes, over the limit of %d: upload it instead", len(content), MaxChunkTextBytes)
 	}
-	if len(content) <= shortText {
-		return chunkText(ctx, r.Tenant, content, mediaType, chunking)
-	}
-	err = s.processor.Run(ctx, string(r.Tenant), func(ctx context.Context) error {
+	err = s.processor.Run(waitedFor(ctx), string(r.Tenant), func(ctx context.Context) error {
 		chunks, err = chunkText(ctx, r.Tenant, content, mediaType, chunking)
 		return err
 	})
 	return chunks, err
+}
+
+// maxChunkTextSteps bounds the work of splitting a text, in steps of some nanoseconds: the caller
+// waits. An upload has no such limit.
+const maxChunkTextSteps = 750_000_000
+
+// waitedFor returns the context for splitting a text whose caller waits.
+func waitedFor(ctx context.Context) context.Context {
+	return limit.WithSteps(ctx, maxChunkTextSteps, fault.Field("chunking", "takes too much work on this text for a call that waits for it: upload the text, divide it, or choose a smaller overlap or simpler separators"))
 }
 
 // maxChunkTextCalls bounds the calls of a language model for one text: the caller waits.
@@ -59,10 +67,6 @@ func (s *Service) Extract(ctx context.Context, settings *extract.Settings, known
 	cost := extraction(result)
 	return &cost, nil
 }
-
-// shortText is the size in bytes up to which a text is split without a slot of the
-// processor: about a millisecond of work.
-const shortText = 32 << 10
 
 // chunkText splits a text of a tenant into chunks.
 func chunkText(ctx context.Context, id tenant.ID, content []byte, mediaType string, chunking chunk.Settings) ([]chunk.Chunk, error) {

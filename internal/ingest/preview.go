@@ -13,7 +13,8 @@ import (
 // Preview returns the chunks that Upload would make of a document, with their metadata,
 // and stores nothing. Without an index name the defaults of the service apply instead of
 // an index's settings. Nothing is extracted, see Extract. Errors: those of Upload,
-// Invalid for a content or text over MaxChunkTextBytes, those of limit.Processor.Run.
+// Invalid for a content or text over MaxChunkTextBytes and for more work than maxChunkTextSteps,
+// those of limit.Processor.Run.
 func (s *Service) Preview(ctx context.Context, u Upload) ([]chunk.Chunk, error) {
 	r, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
@@ -36,7 +37,7 @@ func (s *Service) Preview(ctx context.Context, u Upload) ([]chunk.Chunk, error) 
 		return nil, err
 	}
 	t := &task{taskDocument: taskDocument{URI: d.URI, Title: d.Title, ContentType: d.ContentType, Metadata: d.Metadata, Chunking: d.chunking}, content: d.content}
-	parsed, chunks, err := t.file().split(ctx, r.Tenant, s.parse, s.processor)
+	parsed, chunks, err := t.file().split(waitedFor(ctx), r.Tenant, s.parse, s.processor)
 	if err != nil {
 		return nil, err
 	}

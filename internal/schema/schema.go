@@ -18,6 +18,7 @@ import (
 	"golang.org/x/text/message"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/pattern"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
@@ -95,7 +96,7 @@ func compile(field string, raw []byte) (*jsonschema.Schema, error) {
 		return nil, fault.Field(field, "must be a JSON Schema: an object such as {\"type\": \"object\", \"properties\": {...}}")
 	}
 	const name = "ragd:schema"
-	patterns := &patterns{known: map[string]pattern{}}
+	patterns := &patterns{known: map[string]pattern.Pattern{}}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
 	compiler.AssertFormat()
@@ -108,7 +109,7 @@ func compile(field string, raw []byte) (*jsonschema.Schema, error) {
 			return compiled, nil
 		}
 	}
-	if patterns.size > maxPatternSize {
+	if patterns.tooLarge {
 		return nil, fault.Field(field, "its patterns are too large: repetitions such as {1,1000} count with what they stand for, and all patterns may have %d states", maxPatternSize)
 	}
 	return nil, fault.Field(field, "is no valid JSON Schema: %s", compileReason(err))
