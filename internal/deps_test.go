@@ -69,7 +69,7 @@ var mayImport = map[string][]string{
 	"internal/graph/names":            {"internal/lexical"},
 	"internal/graph/walk":             {"internal/fault", "internal/limit"},
 	"internal/hook":                   {"internal/event", "internal/event/journal", "internal/fault", "internal/job", "internal/limit", "internal/nearest", "internal/outbound", "internal/pagination", "internal/remote", "internal/seal", "internal/tenant", "internal/textlimit", "internal/webhook"},
-	"internal/httpserver":             {"internal/fault"},
+	"internal/httpserver":             {"internal/fault", "internal/logrepeat", "internal/textlimit"},
 	"internal/httptool":               {"gen/ragd/v1", "internal/cache", "internal/fault", "internal/identity", "internal/outbound", "internal/remote", "internal/schema", "internal/secret", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolset", "internal/webhook"},
 	"internal/identity":               {"internal/fault", "internal/postgres", "internal/seal"},
 	"internal/index":                  {"internal/backlog", "internal/cache", "internal/chunk", "internal/embed", "internal/extract", "internal/fault", "internal/filter", "internal/job", "internal/nearest", "internal/pagination", "internal/postgres", "internal/tenant", "internal/textlimit"},

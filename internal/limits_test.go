@@ -27,6 +27,7 @@ var documentedLimits = []struct {
 	{"limits", "message to health checks", "rpc.maxOpenBytes/bytes rpc.maxOpenBodyBytes/bytes"},
 	{"limits", "time in which nothing of a request's body", "httpserver.MaxPause"},
 	{"limits", "time of a unary call", "rpc.unaryTimeout"},
+	{"limits", "lines of the log about", "logrepeat.maxOfCaller logrepeat.maxOfKind"},
 	{"limits", "request context", "tenant.maxOverridesBytes/bytes"},
 	{"limits", "page of a list", "pagination.MaxSize"},
 	{"limits", "waiting for a job within a call", "toolset.maxWait"},

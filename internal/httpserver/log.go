@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/logrepeat"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // line collects the attributes of a request for its line in the log.
@@ -22,6 +25,9 @@ type line struct {
 	id   string
 	host string // under which the service was called, with the port
 	tls  bool
+	// repeats decides whether the line of a request that was refused or failed is written.
+	repeats *logrepeat.Requests
+	client  string // its address
 
 	mu    sync.Mutex
 	attrs []any
@@ -32,16 +38,17 @@ type lineKey struct{}
 
 // Log returns middleware that sends the id of each request in X-Request-Id and writes a
 // line when the request has been answered: at debug level, at info if it was refused, at
-// error if it failed with an internal error.
-func Log(log *slog.Logger) func(http.Handler) http.Handler {
+// error if it failed with an internal error. Lines of the latter two kinds are summed up by repeats
+// if a caller has many; nil writes them all.
+func Log(log *slog.Logger, repeats *logrepeat.Requests) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			l := &line{id: idOf(r.Header), host: r.Host, tls: r.TLS != nil}
+			l := &line{id: idOf(r.Header), host: r.Host, tls: r.TLS != nil, repeats: repeats, client: clientAddress(r.RemoteAddr)}
 			w.Header().Set("X-Request-Id", l.id)
 			start, out := time.Now(), &writer{ResponseWriter: w}
 			// Deferred, because a handler that aborts its answer panics.
 			defer func() {
-				l.write(r.Context(), log, "request", time.Since(start), "method", r.Method, "path", r.URL.Path, "status", out.status)
+				l.write(r.Context(), log, "request", time.Since(start), r, "status", out.status)
 				l.describe(trace.SpanFromContext(r.Context()))
 			}()
 			next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), lineKey{}, l)))
@@ -49,8 +56,29 @@ func Log(log *slog.Logger) func(http.Handler) http.Handler {
 	}
 }
 
-// write writes the line to the log.
-func (l *line) write(ctx context.Context, log *slog.Logger, what string, took time.Duration, first ...any) {
+// maxPathBytes and maxRefusalBytes limit the texts of a caller in the line of a refused request.
+const (
+	maxPathBytes    = 256
+	maxRefusalBytes = 1 << 10
+)
+
+// clientAddress returns the address of a client without its port. Of one of IPv6 it is the network
+// of 64 bits, all of which a single client can use.
+func clientAddress(remote string) string {
+	parsed, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return ""
+	}
+	address := parsed.Addr().Unmap().WithZone("")
+	if address.Is6() {
+		return netip.PrefixFrom(address, 64).Masked().String()
+	}
+	return address.String()
+}
+
+// write writes the line to the log, unless the caller has too many. r is nil for work that is not
+// a request of its own.
+func (l *line) write(ctx context.Context, log *slog.Logger, what string, took time.Duration, r *http.Request, more ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	level, code := slog.LevelDebug, "ok"
@@ -63,13 +91,44 @@ func (l *line) write(ctx context.Context, log *slog.Logger, what string, took ti
 	if !log.Enabled(ctx, level) {
 		return
 	}
-	attrs := append(first, "code", code, "request_id", l.id, "duration_ms", float64(took.Microseconds())/1000)
+	failed := logrepeat.Request{Tenant: l.tenant(), Address: l.client, Code: code, Internal: level == slog.LevelError, Err: l.err}
+	if r != nil {
+		failed.Method, failed.Path = r.Method, r.URL.Path
+	}
+	if level == slog.LevelInfo {
+		failed.Path, failed.Err = textlimit.Shorten(failed.Path, maxPathBytes), shortened{l.err}
+	}
+	if l.err != nil && !l.repeats.Passes(failed) {
+		return
+	}
+	var attrs []any
+	if r != nil {
+		attrs = append(attrs, "method", failed.Method, "path", failed.Path)
+	}
+	attrs = append(append(attrs, more...), "code", code, "request_id", l.id, "duration_ms", float64(took.Microseconds())/1000)
 	attrs = append(attrs, l.attrs...)
 	if l.err != nil {
-		attrs = append(attrs, "err", l.err)
+		attrs = append(attrs, "err", failed.Err)
 	}
 	log.Log(ctx, level, what, attrs...)
 }
+
+// tenant returns the tenant of the request, "" if it is not known.
+func (l *line) tenant() string {
+	for i := 0; i+1 < len(l.attrs); i += 2 {
+		if l.attrs[i] == "tenant" {
+			return fmt.Sprint(l.attrs[i+1])
+		}
+	}
+	return ""
+}
+
+// shortened is the error of a refused request, which may contain texts of the caller.
+type shortened struct{ error }
+
+func (s shortened) Error() string { return textlimit.Shorten(s.error.Error(), maxRefusalBytes) }
+
+func (s shortened) Unwrap() error { return s.error }
 
 // describe copies the attributes of the line to the request's span, without the error's
 // text, which may contain texts of the caller.
@@ -118,8 +177,11 @@ func Fail(ctx context.Context, err error) {
 // not end with the request.
 func Detach(ctx context.Context, log *slog.Logger, what string) (context.Context, func()) {
 	l, start := &line{id: RequestID(ctx)}, time.Now()
+	if of, ok := ctx.Value(lineKey{}).(*line); ok {
+		l.repeats, l.client = of.repeats, of.client
+	}
 	ctx = context.WithValue(context.WithoutCancel(ctx), lineKey{}, l)
-	return ctx, func() { l.write(ctx, log, what, time.Since(start)) }
+	return ctx, func() { l.write(ctx, log, what, time.Since(start), nil) }
 }
 
 // WithRequestID returns a context with a new request id, for a request that did not arrive

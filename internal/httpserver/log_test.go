@@ -14,6 +14,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/logrepeat"
 )
 
 func TestOneLineARequest(t *testing.T) {
@@ -65,7 +66,7 @@ func TestOneLineARequest(t *testing.T) {
 			r.Header.Set("X-Request-Id", "from-caller")
 			func() {
 				defer func() { _ = recover() }()
-				httpserver.Log(log)(tc.handle).ServeHTTP(w, r)
+				httpserver.Log(log, nil)(tc.handle).ServeHTTP(w, r)
 			}()
 			var got map[string]any
 			if err := json.Unmarshal(out.Bytes(), &got); err != nil {
@@ -92,9 +93,59 @@ func TestOddRequestIDsAreReplaced(t *testing.T) {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header["X-Request-Id"] = []string{given}
-		httpserver.Log(slog.New(slog.DiscardHandler))(http.NotFoundHandler()).ServeHTTP(w, r)
+		httpserver.Log(slog.New(slog.DiscardHandler), nil)(http.NotFoundHandler()).ServeHTTP(w, r)
 		if id := w.Header().Get("X-Request-Id"); len(id) != 16 || id == given {
 			t.Errorf("%q became %q", given, id)
 		}
+	}
+}
+
+// A caller that is refused again and again does not fill the log, and the lines have bounded texts.
+func TestAFloodOfRefusalsIsSummedUp(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := slog.New(slog.NewJSONHandler(&out, nil))
+	repeats := logrepeat.NewRequests(log)
+	const requests = 1000
+	handler := httpserver.Log(log, repeats)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/bolt" {
+			httpserver.Add(r.Context(), "tenant", "bolt")
+		} else {
+			httpserver.Add(r.Context(), "tenant", "acme", "subject", "key")
+		}
+		httpserver.Fail(r.Context(), fault.New(fault.Invalid, "no such field %s", strings.Repeat("x", 100_000)))
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	for range requests {
+		r := httptest.NewRequest(http.MethodPost, "/"+strings.Repeat("y", 10_000), nil)
+		r.RemoteAddr = "[2001:db8::1:2]:4000"
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/bolt", nil))
+	repeats.Close()
+	type entry struct {
+		Msg, Tenant, Path, Err string
+		LeftOut                int `json:"left_out"`
+	}
+	written, leftOut, other := 0, 0, 0
+	for line := range strings.Lines(out.String()) {
+		var e entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case e.Tenant == "bolt":
+			other++
+		case e.Msg == "request":
+			written++
+		default:
+			leftOut += e.LeftOut
+		}
+		if len(line) > 2000 {
+			t.Errorf("a line of %d bytes", len(line))
+		}
+	}
+	if written > 20 || written+leftOut != requests || other != 1 {
+		t.Errorf("%d lines and %d left out of %d requests; %d lines of another tenant", written, leftOut, requests, other)
 	}
 }

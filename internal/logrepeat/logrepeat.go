@@ -1,6 +1,6 @@
-// Package logrepeat keeps a failure that repeats from flooding the log: it is a log handler
-// that writes a warning or an error once, then at intervals with a count, and once when it
-// no longer occurs.
+// Package logrepeat keeps failures that repeat from flooding the log. Its Handler writes a warning
+// or an error once, then at intervals with a count, and once when it no longer occurs; Requests
+// sums up the requests of a caller that are refused again and again.
 package logrepeat
 
 import (

@@ -72,6 +72,7 @@ type Service struct {
 	config   Config
 	log      *slog.Logger // of background work; without repetitions
 	repeats  *logrepeat.Handler
+	refusals *logrepeat.Requests
 	listener net.Listener
 	database database
 	storage  *storage.Guard
@@ -96,7 +97,7 @@ type Service struct {
 // until Run. On an error it releases what it opened.
 func New(ctx context.Context, config Config) (_ *Service, err error) {
 	config = config.withDefaults()
-	s := &Service{config: config, repeats: logrepeat.New(config.Logger.Handler(), failureClass), gate: admission.New(admission.Config{
+	s := &Service{config: config, repeats: logrepeat.New(config.Logger.Handler(), failureClass), refusals: logrepeat.NewRequests(config.Logger), gate: admission.New(admission.Config{
 		MaxMemory: config.MaxRequestMemory, RequestsPerSecond: config.TenantRequestRate, ConcurrentRequests: config.TenantConcurrentRequests,
 	})}
 	s.log = slog.New(s.repeats)
@@ -407,6 +408,7 @@ func (s *Service) Close() error {
 	}
 	err = errors.Join(err, s.tracing.close(ctx), s.database.close(ctx))
 	s.repeats.Close()
+	s.refusals.Close()
 	if s.listener != nil {
 		_ = s.listener.Close() // the HTTP server has closed it if it ran
 	}
