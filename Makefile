@@ -49,6 +49,18 @@ screenshots: deps build ## make the pictures of the console in docs/images
 test-containers: ## run the database tests in a container of PostgreSQL 17; needs a container engine
 	hack/test-containers.sh
 
+.PHONY: test-postgres17
+test-postgres17: ## run the database tests against PostgreSQL 17, which is unpacked from Debian's packages, or in a container
+	hack/test-postgres17.sh
+
+.PHONY: test-quality
+test-quality: deps ## compare the quality of searches with its floors on the labelled sets in the folder RAGD_DATASETS
+	hack/test-quality.sh
+
+.PHONY: vulncheck
+vulncheck: ## look for known vulnerabilities in the code that the binary calls
+	hack/vulncheck.sh
+
 .PHONY: test-mcp-conformance
 test-mcp-conformance: ## run MCP's official conformance suite, which npm installs into a cache
 	hack/mcp-conformance.sh
@@ -62,7 +74,18 @@ test-sdks: deps ## test the client libraries and adapters, whose tools come from
 	hack/test-sdks.sh
 
 .PHONY: check
-check: generated lint test ## run everything that CI runs: generated code, linters, tests
+check: generated lint checks test ## run everything that CI runs: generated code, linters, tests; ends with a list of what could not be run
+	@hack/may-skip.sh --list
+
+# Checks that need something which a machine may lack: registries, data, root.
+.PHONY: checks
+checks: deps
+	@rm -f .cache/not-run
+	hack/may-skip.sh "known vulnerabilities" hack/vulncheck.sh
+	hack/may-skip.sh "PostgreSQL 17" hack/test-postgres17.sh
+	hack/may-skip.sh "MCP's conformance suite" hack/mcp-conformance.sh
+	hack/may-skip.sh "third-party MCP clients" hack/mcp-clients.sh
+	hack/may-skip.sh "quality on labelled sets" hack/test-quality.sh
 
 .PHONY: lint
 lint: ## check formatting, vet, and lint Go code and the proto files

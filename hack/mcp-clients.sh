@@ -4,9 +4,12 @@
 # client; the SDKs also with a log-in at an authorization server. Then converts the tools
 # for models of OpenAI, Google and Anthropic with the AI SDK, Mastra, LangChain, OpenAI's
 # Agents SDK and Google's SDKs, and fails if that loses a part of their schemas. Node and
-# the libraries are installed from npm and PyPI into a separate directory.
+# the libraries are installed from npm and PyPI into a separate directory. Ends with 77 if they
+# cannot be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+. hack/node.sh
 
 packages=(
 	node@22 # some clients need it; the machine's may be older
@@ -40,15 +43,20 @@ wheels=(
 	pyjwt[crypto]==2.15.1
 	standardwebhooks==1.1.0
 )
+not_run() {
+	echo "the clients cannot be installed from $1" >&2
+	exit 77
+}
 dir=${XDG_CACHE_HOME:-$HOME/.cache}/ragd/mcp-clients
 wanted="${packages[*]} ${wheels[*]}"
 
 if [ "$(cat "$dir/installed" 2>/dev/null)" != "$wanted" ]; then
 	echo "installing $wanted into $dir"
 	mkdir -p "$dir"
-	npm install --prefix "$dir" --no-fund --no-audit --loglevel error "${packages[@]}" >&2
-	python3 -m venv "$dir/venv" # needs Python 3.11 or newer
-	"$dir/venv/bin/pip" install --quiet --disable-pip-version-check "${wheels[@]}" >&2
+	npm install --prefix "$dir" --no-fund --no-audit --loglevel error "${packages[@]}" >&2 || not_run npm
+	{ # needs Python 3.11 or newer
+		python3 -m venv "$dir/venv" && "$dir/venv/bin/pip" install --quiet --disable-pip-version-check "${wheels[@]}"
+	} >&2 || not_run PyPI
 	echo "$wanted" >"$dir/installed"
 fi
 cp internal/mcp/testdata/clients/*.{mjs,py} internal/mcp/testdata/conversions/convert.* "$dir/"

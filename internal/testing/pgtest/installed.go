@@ -19,6 +19,7 @@ var settings = map[string]string{
 	"full_page_writes":   "off",
 	"max_connections":    "200",
 	"max_wal_size":       "256MB",
+	"random_page_cost":   "1.1", // as docs/how-to/postgres.md says
 	"shared_buffers":     "128MB",
 	"synchronous_commit": "off",
 }
