@@ -23,9 +23,14 @@ const maxStack = 64 << 20
 const grace = time.Second
 
 // Serve runs in a child. It receives files from in and writes their documents to out
-// until in ends. A panic in read ends the process.
+// until in ends. A panic in read ends the process. It uses one processor, and yields to other
+// processes.
 func Serve(in io.Reader, out io.Writer, read func(context.Context, parse.Source) (parse.Document, error)) error {
 	debug.SetMaxStack(maxStack)
+	runtime.GOMAXPROCS(1)
+	if err := lowerPriority(); err != nil {
+		return err
+	}
 	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
 	for limited := false; ; {
 		var r request

@@ -59,7 +59,7 @@ type Pool struct {
 
 // New returns a Pool. Children are started when there are files to read.
 func New(config Config) *Pool {
-	config.Processes = cmp.Or(config.Processes, max(2, runtime.NumCPU()))
+	config.Processes = cmp.Or(config.Processes, max(2, runtime.GOMAXPROCS(0)))
 	config.PerTenant = cmp.Or(config.PerTenant, (config.Processes+1)/2)
 	config.Timeout = cmp.Or(config.Timeout, 2*time.Minute)
 	config.Memory = cmp.Or(config.Memory, 1<<30)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -48,10 +49,25 @@ func misbehave(ctx context.Context, src parse.Source) (parse.Document, error) {
 		}
 	case "environment":
 		return parse.Document{Text: fmt.Sprint(os.Environ())}, nil
+	case "priority":
+		return parse.Document{Text: fmt.Sprint(runtime.GOMAXPROCS(0), priorities())}, nil
 	case "unknown error":
 		return parse.Document{}, errors.New("a bug")
 	}
 	return parse.Parse(ctx, src)
+}
+
+// priorities returns the priorities of the threads of this process, as Linux shows them.
+func priorities() map[string]bool {
+	found := map[string]bool{}
+	files, _ := filepath.Glob("/proc/self/task/*/stat")
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		if fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])); len(fields) > 16 {
+			found[fields[16]] = true // the 19th field of the file
+		}
+	}
+	return found
 }
 
 func deeper(depth int) string {
@@ -76,6 +92,19 @@ func file(t testing.TB, name string) parse.Source {
 		t.Fatal(err)
 	}
 	return parse.Source{Content: content, FileName: filepath.Base(name)}
+}
+
+// A child uses one processor, behind the service and its database.
+func TestAChildYieldsToOtherProcesses(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("priorities are lowered on Linux")
+	}
+	p := newPool(t, Config{Processes: 1})
+	d, err := p.Parse(t.Context(), "acme", parse.Source{Content: []byte("%PDF-1.7\n"), FileName: "priority"})
+	if want := fmt.Sprint(1, map[string]bool{fmt.Sprint(niceness): true}); err != nil || d.Text != want {
+		t.Errorf("processors and priorities are %q, want %q; %v", d.Text, want, err)
+	}
 }
 
 func TestChildrenReadWhatParseReads(t *testing.T) {
