@@ -79,7 +79,7 @@ var mayImport = map[string][]string{
 	"internal/lexical":                {},
 	"internal/limit":                  {"internal/fault"},
 	"internal/llm":                    {"internal/endpoint", "internal/fault"},
-	"internal/localmodel":             {"internal/endpoint", "internal/fault", "internal/localmodel/kernel", "internal/localmodel/tokenize", "internal/localmodel/transformer"},
+	"internal/localmodel":             {"internal/endpoint", "internal/fault", "internal/limit", "internal/localmodel/kernel", "internal/localmodel/tokenize", "internal/localmodel/transformer"},
 	"internal/localmodel/hub":         {"internal/localmodel"},
 	"internal/localmodel/kernel":      {},
 	"internal/localmodel/safetensors": {},

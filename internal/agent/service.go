@@ -31,13 +31,16 @@ type Config struct {
 	DB     *tenant.DB
 	Models *llm.Client
 	Logger *slog.Logger
+	// Enter waits for a slot of the processor for a long evaluation of an expression. nil is no
+	// limit.
+	Enter expression.Enter
 	// Tools returns the tools that agents call.
 	Tools func() *toolset.Set
 }
 
 // New returns a Service.
 func New(config Config) (*Service, error) {
-	env, err := expression.New(variables...)
+	env, err := expression.New(config.Enter, variables...)
 	return &Service{Config: config, env: env}, err
 }
 

@@ -32,7 +32,10 @@ const (
 	MaxResultBytes = 1 << 20   // of a result as JSON, and of each text on the way to it
 	MaxValues      = 100_000   // of a list or object that an expression makes or compares, nested ones included
 	maxCost        = 5_000_000 // steps of an evaluation, as cel-go counts them
-	maxTime        = 2 * time.Second
+	// shortCost is how many of them an evaluation may take without a slot of the processor: some
+	// milliseconds.
+	shortCost = 50_000
+	maxTime   = 2 * time.Second
 	// maxMatch bounds the bytes of a text times those of the pattern that it is matched with.
 	maxMatch       = 4 << 20
 	maxReasonBytes = 300
@@ -44,10 +47,15 @@ const (
 type Environment struct {
 	env       *cel.Env
 	variables []string
+	enter     Enter
 }
 
-// New returns an environment with variables that may have any JSON value.
-func New(variables ...string) (*Environment, error) {
+// Enter waits for a slot of the processor for a long evaluation. leave gives it back.
+type Enter func(ctx context.Context) (leave func(), err error)
+
+// New returns an environment with variables that may have any JSON value. Long evaluations take a
+// slot; nil is no limit.
+func New(enter Enter, variables ...string) (*Environment, error) {
 	options := []cel.EnvOption{
 		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().AddExcludedFunctions(env.NewFunction("matches")))),
 		cel.OptionalTypes(),
@@ -61,13 +69,15 @@ func New(variables ...string) (*Environment, error) {
 		options = append(options, cel.Variable(name, cel.DynType))
 	}
 	e, err := cel.NewCustomEnv(append(options, functions()...)...)
-	return &Environment{e, variables}, err
+	return &Environment{e, variables, enter}, err
 }
 
 // Expression is a compiled expression. Safe for concurrent use.
 type Expression struct {
 	field   string
+	short   cel.Program // with the limit of short evaluations
 	program cel.Program
+	enter   Enter
 	used    map[string][]string // members of variables that the text selects
 	asked   map[string][]string // further members, which the text asks for with has or .?
 }
@@ -118,12 +128,14 @@ func (e *Environment) compile(field, text string, condition bool) (*Expression, 
 	if kind := checked.OutputType(); condition && !kind.IsExactType(cel.BoolType) && !kind.IsExactType(cel.DynType) {
 		return nil, fault.Field(field, "must be true or false, but is of type %s", kind)
 	}
-	program, err := e.env.Program(checked,
-		cel.CustomDecoratorV2(bound), cel.CostLimit(maxCost), cel.InterruptCheckFrequency(checkEvery))
-	if err != nil {
-		return nil, fault.Field(field, "is no valid expression: %s", textlimit.OneLine(err.Error(), maxReasonBytes))
+	x := &Expression{field: field, enter: e.enter}
+	for cost, program := range map[uint64]*cel.Program{shortCost: &x.short, maxCost: &x.program} {
+		var err error
+		if *program, err = e.env.Program(checked,
+			cel.CustomDecoratorV2(bound), cel.CostLimit(cost), cel.InterruptCheckFrequency(checkEvery)); err != nil {
+			return nil, fault.Field(field, "is no valid expression: %s", textlimit.OneLine(err.Error(), maxReasonBytes))
+		}
 	}
-	x := &Expression{field: field, program: program}
 	x.used, x.asked = members(checked, e.variables)
 	return x, nil
 }
@@ -217,7 +229,7 @@ func (x *Expression) Bool(ctx context.Context, values map[string]any) (bool, err
 // JSON returns the value as JSON with numbers as json.Number, as schema.Decode does. The values
 // of the variables are such values too, and variables without a value are missing. Errors: Invalid,
 // naming the field, for a name that does not exist, operands of the wrong type, a result that is not
-// JSON, and evaluations beyond the limits; those of the context.
+// JSON, and evaluations beyond the limits; those of the context and of Enter.
 func (x *Expression) JSON(ctx context.Context, values map[string]any) (any, error) {
 	out, err := x.eval(ctx, values)
 	if err != nil {
@@ -231,19 +243,26 @@ func (x *Expression) JSON(ctx context.Context, values map[string]any) (any, erro
 	return value, nil
 }
 
+// eval evaluates the expression, and once more in a slot if it turns out to be long: it has no side
+// effects.
 func (x *Expression) eval(ctx context.Context, values map[string]any) (ref.Val, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	out, err := evalIn(ctx, x.short, values)
+	if tooCostly(err) {
+		if x.enter != nil {
+			leave, entering := x.enter(ctx)
+			if entering != nil {
+				return nil, entering
+			}
+			defer leave()
+		}
+		out, err = evalIn(ctx, x.program, values)
 	}
-	limited, cancel := context.WithTimeout(ctx, maxTime)
-	defer cancel()
-	out, _, err := x.program.ContextEval(limited, values)
 	switch {
 	case err == nil:
 		return out, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case limited.Err() != nil && errors.Is(err, limited.Err()), strings.Contains(err.Error(), "actual cost limit exceeded"):
+	case errors.Is(err, context.DeadlineExceeded), tooCostly(err):
 		return nil, fault.Field(x.field, "takes too many steps: make the expression or its lists smaller")
 	}
 	text := textlimit.OneLine(err.Error(), maxReasonBytes)
@@ -254,4 +273,22 @@ func (x *Expression) eval(ctx context.Context, values map[string]any) (ref.Val, 
 		text += "; values of these types have no such operation: convert one, as in double(a) * 1.5 or string(a) + \"!\""
 	}
 	return nil, fault.Field(x.field, "cannot be evaluated: %s", text)
+}
+
+// evalIn evaluates a program within the time of an evaluation.
+func evalIn(ctx context.Context, program cel.Program, values map[string]any) (ref.Val, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	out, _, err := program.ContextEval(limited, values)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = limited.Err()
+	}
+	return out, err
+}
+
+func tooCostly(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "actual cost limit exceeded")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,7 @@ const values = `{
 
 func environment(t testing.TB) *Environment {
 	t.Helper()
-	e, err := New("input", "context")
+	e, err := New(nil, "input", "context")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,5 +284,46 @@ func BenchmarkEvaluateItems(b *testing.B) {
 		if _, err := x.JSON(b.Context(), variables); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A long evaluation takes a slot of the processor, a short one does not wait for it.
+func TestLongEvaluationsTakeASlot(t *testing.T) {
+	t.Parallel()
+	errFull := errors.New("no slot")
+	entered, left := 0, 0
+	var full error
+	e, err := New(func(context.Context) (func(), error) {
+		entered++
+		return func() { left++ }, full
+	}, "input")
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err := e.Compile("when", "input.n + 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long, err := e.Compile("when", "input.list.map(a, input.list.filter(b, a == b).size()).size()")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := make([]any, 300)
+	for i := range list {
+		list[i] = json.Number(strconv.Itoa(i))
+	}
+	values := map[string]any{"input": map[string]any{"n": json.Number("1"), "list": list}}
+	if got, err := short.JSON(t.Context(), values); err != nil || got != json.Number("2") || entered != 0 {
+		t.Errorf("short: %v, %v, %d slots", got, err, entered)
+	}
+	if got, err := long.JSON(t.Context(), values); err != nil || got != json.Number("300") || entered != 1 || left != 1 {
+		t.Errorf("long: %v, %v, %d slots, %d given back", got, err, entered, left)
+	}
+	full = errFull
+	if _, err := long.JSON(t.Context(), values); !errors.Is(err, errFull) {
+		t.Errorf("without a slot: %v", err)
+	}
+	if _, err := short.JSON(t.Context(), values); err != nil {
+		t.Errorf("short, without a slot: %v", err)
 	}
 }

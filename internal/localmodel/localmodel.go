@@ -29,6 +29,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/localmodel/kernel"
 	"github.com/ragdhq/ragd/internal/localmodel/tokenize"
 	"github.com/ragdhq/ragd/internal/localmodel/transformer"
@@ -41,6 +42,8 @@ type Config struct {
 	// Threads is the number of computations at a time. 0 means one less than GOMAXPROCS, at
 	// least one.
 	Threads int
+	// Processor is where each of them takes a slot. Default: no limit.
+	Processor *limit.Processor
 	// Idle is the time without use after which a model is unloaded. 0 means 30 minutes.
 	Idle time.Duration
 	// Engine computes. nil means the fastest.
@@ -94,7 +97,7 @@ func New(config Config) *Service {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{config: config, engine: kernel.Best(), work: newScheduler(config.Threads), models: map[string]*entry{}, described: map[string]described{}}
+	s := &Service{config: config, engine: kernel.Best(), work: newScheduler(config.Threads, config.Processor), models: map[string]*entry{}, described: map[string]described{}}
 	if config.Engine != nil {
 		s.engine = *config.Engine
 	}

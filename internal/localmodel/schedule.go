@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/localmodel/transformer"
 )
 
@@ -27,15 +28,18 @@ const batchTokens = 128
 // item is one sequence to compute.
 type item struct {
 	ctx      context.Context // of the request
+	tenant   string
 	model    *loaded
 	sequence transformer.Sequence
 	done     func(states *transformer.States, sequence int, err error) // called once
 }
 
 // scheduler computes items with a limited number of threads: by class, then the tenants in
-// turns, each of them in order.
+// turns, each of them in order. A batch takes a slot of the processor for the tenant of its first
+// item, and lets others compute between the layers of the model.
 type scheduler struct {
-	threads int
+	threads   int
+	processor *limit.Processor
 
 	mu      sync.Mutex
 	running int
@@ -53,8 +57,8 @@ type queue struct {
 	items  []*item
 }
 
-func newScheduler(threads int) *scheduler {
-	s := &scheduler{threads: threads}
+func newScheduler(threads int, processor *limit.Processor) *scheduler {
+	s := &scheduler{threads: threads, processor: processor}
 	for c := range s.waiting {
 		s.waiting[c].tenants = map[string]*queue{}
 	}
@@ -73,6 +77,9 @@ func (s *scheduler) submit(tenant string, c class, items []*item) {
 		t.order.PushBack(q)
 	}
 	q.items = append(q.items, items...)
+	for _, it := range items {
+		it.tenant = tenant
+	}
 	for range items {
 		if s.running == s.threads {
 			return
@@ -93,7 +100,11 @@ func (s *scheduler) work() {
 			return
 		}
 		s.mu.Unlock()
-		s.compute(batch, c)
+		// Without an end: items whose requests have ended are dropped soon enough.
+		_ = s.processor.Run(context.Background(), batch[0].tenant, func(ctx context.Context) error {
+			s.compute(ctx, batch, c)
+			return nil
+		})
 	}
 }
 
@@ -148,12 +159,12 @@ func (q *queue) drop() {
 // errAbandoned ends a computation that nobody waits for.
 var errAbandoned = errors.New("all requests of the batch have ended")
 
-func (s *scheduler) compute(batch []*item, c class) {
+func (s *scheduler) compute(ctx context.Context, batch []*item, c class) {
 	sequences := make([]transformer.Sequence, len(batch))
 	for i, it := range batch {
 		sequences[i] = it.sequence
 	}
-	pause := func() error { return s.pause(batch, c) }
+	pause := func() error { return s.pause(ctx, batch, c) }
 	err := batch[0].model.model.Run(sequences, pause, func(states *transformer.States) {
 		for i, it := range batch {
 			it.done(states, i, nil)
@@ -166,8 +177,9 @@ func (s *scheduler) compute(batch []*item, c class) {
 	}
 }
 
-// pause computes what is more urgent than a batch, and fails if nobody waits for the batch.
-func (s *scheduler) pause(batch []*item, c class) error {
+// pause computes what is more urgent than a batch, lets other computations run, and fails if nobody
+// waits for the batch.
+func (s *scheduler) pause(ctx context.Context, batch []*item, c class) error {
 	for {
 		s.mu.Lock()
 		urgent, of := s.next(c)
@@ -175,11 +187,11 @@ func (s *scheduler) pause(batch []*item, c class) error {
 		if urgent == nil {
 			break
 		}
-		s.compute(urgent, of)
+		s.compute(ctx, urgent, of)
 	}
 	for _, it := range batch {
 		if it.ctx.Err() == nil {
-			return nil
+			return limit.Yield(ctx)
 		}
 	}
 	return errAbandoned

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/localmodel/transformer"
 )
 
@@ -39,7 +40,7 @@ func sizes(batch []*item) []int {
 
 // idle returns a scheduler that computes nothing by itself.
 func idle() *scheduler {
-	s := newScheduler(1)
+	s := newScheduler(1, nil)
 	s.running = s.threads
 	return s
 }
@@ -119,7 +120,7 @@ func TestAQuestionIsComputedInTheMiddleOfAPassage(t *testing.T) {
 	}
 	s := idle()
 	s.submit("a", questions, []*item{add("question")})
-	s.compute([]*item{add("passage")}, passages) // has begun before the question is seen
+	s.compute(t.Context(), []*item{add("passage")}, passages) // has begun before the question is seen
 	if !slices.Equal(order, []string{"question", "passage"}) {
 		t.Errorf("the order is %v", order)
 	}
@@ -134,7 +135,7 @@ func TestAComputationThatNobodyWaitsForEnds(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	s := idle()
-	if err := s.pause(queued(ctx, nil, 1, 2), passages); !errors.Is(err, errAbandoned) {
+	if err := s.pause(t.Context(), queued(ctx, nil, 1, 2), passages); !errors.Is(err, errAbandoned) {
 		t.Errorf("the pause returned %v", err)
 	}
 }
@@ -220,5 +221,39 @@ func TestModelsAreUnloadedWhenNobodyUsesThem(t *testing.T) {
 			t.Fatal("the model stays loaded")
 		}
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// Batches take slots of the processor, which other computations of the service take too.
+func TestBatchesWaitForASlotOfTheProcessor(t *testing.T) {
+	t.Parallel()
+	processor := limit.NewProcessor(1)
+	models := New(Config{Dir: testModels, Threads: 2, Processor: processor})
+	leave, err := processor.Enter(t.Context(), "bolt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := models.Embed(ctx, "acme", "bert-mean", []string{"text"}, false)
+		ended <- err
+	}()
+	for { // until the batch is taken and waits
+		models.work.mu.Lock()
+		taken := models.work.running == 1 && models.work.waiting[passages].order.Len() == 0
+		models.work.mu.Unlock()
+		if taken {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("without a slot it ended with %v", err)
+	}
+	leave()
+	if _, err := models.Embed(t.Context(), "acme", "bert-mean", []string{"text"}, false); err != nil {
+		t.Errorf("with a slot: %v", err)
 	}
 }

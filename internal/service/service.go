@@ -181,7 +181,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	if err != nil {
 		return err
 	}
-	local := localmodel.New(localmodel.Config{Dir: s.config.ModelsDir, Threads: s.config.LocalModelThreads, Logger: s.log})
+	local := localmodel.New(localmodel.Config{Dir: s.config.ModelsDir, Threads: s.config.LocalModelThreads, Processor: processor, Logger: s.log})
 	s.local = local
 	models := embed.NewRegistry(embed.Config{Endpoints: endpoints, Local: local, Meter: s.usage, Processor: processor})
 	if _, err := models.Model(ctx, "", s.config.EmbeddingModel); err != nil {
@@ -214,8 +214,15 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
 	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor).WithMeter(s.usage)
 	graphs := graph.New(db, indexes, queries, s.queue, processor).WithMeter(s.usage)
+	enter := func(ctx context.Context) (func(), error) {
+		var id tenant.ID
+		if r, ok := tenant.FromContext(ctx); ok {
+			id = r.Tenant
+		}
+		return processor.Enter(ctx, string(id))
+	}
 	agents, err := agent.New(agent.Config{
-		DB: db, Models: languageModels, Logger: s.log, Tools: func() *toolset.Set { return s.Handlers.Toolset },
+		DB: db, Models: languageModels, Logger: s.log, Enter: enter, Tools: func() *toolset.Set { return s.Handlers.Toolset },
 	})
 	if err != nil {
 		return err
@@ -232,7 +239,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.calls = journal.NewRecorder(work, s.Events, s.log)
 	hooks := hook.New(hook.Config{DB: db, Work: work, Queue: s.queue, Events: s.Events, Guard: guard, Keys: keys, Secrets: secrets, Logger: s.log, Keep: keep.Age})
 	workflows, err := workflow.New(workflow.Config{
-		DB: db, Work: work, Queue: s.queue, Gate: s.gate, Auth: s.Tenants.Auth, HTTP: s.remote.HTTP, Logger: s.log,
+		DB: db, Work: work, Queue: s.queue, Gate: s.gate, Auth: s.Tenants.Auth, HTTP: s.remote.HTTP, Logger: s.log, Enter: enter,
 		Tools: func() *toolset.Set { return s.Handlers.Toolset },
 	})
 	if err != nil {

@@ -45,7 +45,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	env, err := expression.New(variables...)
+	env, err := expression.New(nil, variables...)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -43,6 +43,9 @@ type Config struct {
 	Auth   *tenant.Authenticator
 	HTTP   *httptool.Runner
 	Logger *slog.Logger
+	// Enter waits for a slot of the processor for a long evaluation of an expression. nil is no
+	// limit.
+	Enter expression.Enter
 	// Tools returns the tools that steps call.
 	Tools func() *toolset.Set
 }
@@ -56,7 +59,7 @@ const (
 
 // New returns a Service.
 func New(config Config) (*Service, error) {
-	env, err := expression.New(variables...)
+	env, err := expression.New(config.Enter, variables...)
 	return &Service{
 		Config: config, env: env,
 		plans: cache.New(cache.Config[[sha256.Size]byte, *plan]{Entries: maxPlans}),
