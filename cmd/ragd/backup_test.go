@@ -440,7 +440,7 @@ func TestAStoppedDatabaseIsBackedUp(t *testing.T) {
 	}
 }
 
-func TestBackupsThatAreRefused(t *testing.T) {
+func TestSettingsOfBackupsAndShutdownThatAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	for _, tc := range []struct {
@@ -455,6 +455,7 @@ func TestBackupsThatAreRefused(t *testing.T) {
 		{"", []string{"restore", h.dir, "--to", "yesterday"}, "to must be a time such as"},
 		{"RAGD_BACKUP_INTERVAL=5s", []string{"serve"}, "backup-interval: must be at least 1m0s, not 5s"},
 		{"RAGD_BACKUP_KEEP=-1", []string{"serve"}, "RAGD_BACKUP_KEEP: want a whole number, 0 or more"},
+		{"RAGD_DRAIN_DELAY=-1s", []string{"serve"}, "drain-delay: must not be negative, got -1s"},
 		{"RAGD_BACKUP_WAL=true", []string{"serve"}, "backup-wal: needs backup-folder"},
 	} {
 		cmd := h.command(t.Context(), tc.args...)

@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/internal/console"
 	"github.com/ragdhq/ragd/internal/event/journal"
+	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/parse/libreoffice"
@@ -112,6 +113,9 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 func (s *settings) registerServe(flags *pflag.FlagSet) {
 	c := &s.Service
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8484", "address to answer on")
+	flags.DurationVar(&c.DrainDelay, "drain-delay", 0, "how long connections are still accepted after SIGTERM, while /readyz already answers 503: longer than load balancers take to notice")
+	flags.DurationVar(&c.DrainTimeout, "drain-timeout", httpserver.DrainTimeout, "how long running requests may take to finish after that; after half of it they are ended with unavailable")
+	config.MarkSettings(flags, "drain-delay", "drain-timeout")
 	flags.StringVar(&s.FirstTenant, "first-tenant", "default", "tenant that the first start makes in a database of its own")
 	flags.StringVar(&c.MCP.PublicURL, "public-url", "", "address under which clients know the service (default: as each request names it)")
 	flags.StringSliceVar(&c.AllowedOrigins, "allowed-origins", nil, "web origins whose pages may call the service, besides this machine's")

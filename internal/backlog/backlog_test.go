@@ -92,6 +92,32 @@ func TestWorkOfDeadInstancesIsTakenOver(t *testing.T) {
 	}
 }
 
+// Documents that an instance could not process before it stopped are available at once, and count
+// no loss, as they did not kill it.
+func TestAStoppedInstanceHandsItsDocumentsBack(t *testing.T) {
+	t.Parallel()
+	pool, b, _ := setup(t)
+	for range 3 {
+		_, err := pool.Exec(t.Context(), `INSERT INTO ragd.backlog (tenant_id, document_id, index_id, version, job_id, bytes)
+			VALUES ('acme', gen_random_uuid(), 1, 1, gen_random_uuid(), 1)`)
+		must(t, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	must(t, b.Run(ctx, func(_ context.Context, batch []Claim) {
+		if len(batch) != 3 {
+			t.Errorf("%d documents are claimed", len(batch))
+		}
+		cancel() // it stops before they are processed
+	}))
+	var claimed, lost, attempts, instances int
+	must(t, pool.QueryRow(t.Context(), `
+		SELECT count(claimed_by), sum(lost), sum(attempt), (SELECT count(*) FROM ragd.instances) FROM ragd.backlog`).Scan(&claimed, &lost, &attempts, &instances))
+	if claimed+lost+attempts+instances != 0 {
+		t.Errorf("%d documents are claimed, with %d losses and %d attempts; %d instances are left", claimed, lost, attempts, instances)
+	}
+}
+
 func TestAStoppedInstanceRemovesItsHeartbeat(t *testing.T) {
 	t.Parallel()
 	pool, b, _ := setup(t)

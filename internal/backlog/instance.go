@@ -29,11 +29,14 @@ func (b *Backlog) beat(ctx context.Context) error {
 	return nil
 }
 
-// leave removes the heartbeat, so that other instances take over its work at once.
+// leave makes available what this instance has claimed and not processed, as if it had never
+// claimed it, and removes the heartbeat, so that other instances take over its jobs at once.
 func (b *Backlog) leave(ctx context.Context) error {
-	_, err := b.control.Exec(ctx, `DELETE FROM ragd.instances WHERE instance_id = $1`, b.instance)
+	_, err := b.control.Exec(ctx, `
+		WITH gone AS (DELETE FROM ragd.instances WHERE instance_id = $1)
+		UPDATE ragd.backlog AS b SET claimed_by = NULL, attempt = b.attempt - 1 WHERE b.claimed_by = $1`, b.instance)
 	if err != nil {
-		return fmt.Errorf("remove the heartbeat: %w", err)
+		return fmt.Errorf("hand back the claimed documents: %w", err)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/fault"
 )
 
 // DrainTimeout is the default time that running requests have to finish on shutdown.
@@ -23,26 +25,40 @@ const (
 
 // Config configures the shutdown of Serve.
 type Config struct {
-	// DrainTimeout is the time that running requests have to finish once ctx has ended.
-	// After half of it their contexts end too. Default: DrainTimeout.
+	// DrainDelay is the time for which connections are still accepted after ctx has ended,
+	// in which load balancers learn from the readiness check that they should send no
+	// more. Default: none.
+	DrainDelay time.Duration
+	// DrainTimeout is the time that running requests have to finish after that. After half
+	// of it their contexts end too, with ErrDraining as cause. Default: DrainTimeout.
 	DrainTimeout time.Duration
-	// EndStreams, if set, is called when ctx has ended, to end streams that would
-	// otherwise stay open.
+	// EndStreams, if set, is called when no more connections are accepted, to end streams
+	// that would otherwise stay open.
 	EndStreams func(context.Context) error
 }
 
+// ErrDraining is the cause with which the contexts of requests end on shutdown: the caller may try
+// again at once, at another instance.
+var ErrDraining = &fault.Error{
+	Kind: fault.Unavailable, Message: "this instance of the service is shutting down: try again", RetryAfter: retryAfterDrain,
+}
+
+// retryAfterDrain is how long a caller should wait before it comes back.
+const retryAfterDrain = time.Second
+
 // Serve answers requests on the listener until ctx ends, over HTTP/1.1 and unencrypted
-// HTTP/2. Then it accepts no more connections, lets running requests finish and returns;
-// requests that take longer than Config.DrainTimeout are aborted. It closes the listener.
+// HTTP/2. Then, after Config.DrainDelay, it accepts no more connections, lets running requests
+// finish and returns; requests that take longer than Config.DrainTimeout are aborted. It
+// closes the listener.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, config Config) error {
 	drain := cmp.Or(config.DrainTimeout, DrainTimeout)
-	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
+	requests, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           closing(ctx, handler),
 		Protocols:         protocols,
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -51,14 +67,19 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	}
 	stopped := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
-		time.AfterFunc(drain/2, cancel)
+		time.Sleep(config.DrainDelay)
+		time.AfterFunc(drain/2, func() { cancel(ErrDraining) })
 		limit, done := context.WithTimeout(context.Background(), drain)
 		defer done()
-		var err error
-		if config.EndStreams != nil {
-			err = config.EndStreams(limit)
-		}
-		stopped <- errors.Join(err, server.Shutdown(limit))
+		ended := make(chan error, 1)
+		go func() {
+			var err error
+			if config.EndStreams != nil {
+				err = config.EndStreams(limit)
+			}
+			ended <- err
+		}()
+		stopped <- errors.Join(server.Shutdown(limit), <-ended)
 	})
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve HTTP: %w", err)
@@ -68,4 +89,15 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		return server.Close() // abort connections that are still busy
 	}
 	return err
+}
+
+// closing asks clients to close the connections on which they get an answer once ctx has ended,
+// so that their next request does not meet the end of a connection.
+func closing(ctx context.Context, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ctx.Err() != nil {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }

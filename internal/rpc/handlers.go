@@ -90,6 +90,9 @@ type Handlers struct {
 	// Ready returns an error while the service cannot answer requests, for health checks;
 	// nil is always ready.
 	Ready func(context.Context) error
+	// Draining ends when the service is shutting down: then calls that only watch end, with
+	// httpserver.ErrDraining. Nil never ends.
+	Draining context.Context
 }
 
 // ServiceNames returns the full names of the services that Mount adds.
@@ -124,7 +127,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 		connect.WithCodec(deferredProto{}),
 		withGzip(maxQueryBytes),
 		connect.WithCompressMinBytes(compressMinBytes),
-		connect.WithInterceptors(interceptor{}),
+		connect.WithInterceptors(interceptor{h.Draining}),
 		connect.WithRecover(recovered),
 	)
 	calls := procedures()

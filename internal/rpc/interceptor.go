@@ -27,10 +27,17 @@ const (
 // ownTime are the procedures whose calls have a limit of their own: of the agent, of the tool.
 var ownTime = []string{ragdv1connect.AgentServiceAskAgentProcedure, ragdv1connect.ToolServiceCallToolProcedure}
 
+// watches are the procedures that only tell what happens elsewhere, and so lose nothing when
+// they are ended and called again.
+var watches = []string{ragdv1connect.DocumentServiceWatchJobProcedure, ragdv1connect.EventServiceWatchEventsProcedure, ragdv1connect.WorkflowServiceWatchRunProcedure}
+
 // interceptor wraps every call: it sets the deadline, adds tenant and error to the
 // request log, and converts faults to wire errors. It gives the slot of a decoded request
 // back, and takes it for the answer.
-type interceptor struct{}
+type interceptor struct {
+	// draining ends the watches when it ends; nil never does.
+	draining context.Context
+}
 
 // WrapUnary implements connect.Interceptor.
 func (interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
@@ -62,10 +69,17 @@ func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect
 }
 
 // WrapStreamingHandler implements connect.Interceptor. It ends a stream after its credential
-// has become invalid.
-func (interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+// has become invalid, and a watch when the service is shutting down.
+func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		valid, stop := tenant.WhileValid(ctx, recheckEvery, tenant.Recheck)
+		open := ctx
+		if i.draining != nil && slices.Contains(watches, conn.Spec().Procedure) {
+			var end context.CancelCauseFunc
+			open, end = context.WithCancelCause(ctx)
+			defer end(nil)
+			defer context.AfterFunc(i.draining, func() { end(httpserver.ErrDraining) })()
+		}
+		valid, stop := tenant.WhileValid(open, recheckEvery, tenant.Recheck)
 		defer stop()
 		return observe(ctx, func() error {
 			err := next(valid, checkedConn{slotConn{conn, codecSlotOf(ctx)}})
@@ -87,12 +101,25 @@ func observe(ctx context.Context, call func() error) error {
 	if err == nil {
 		return nil
 	}
+	err = drained(ctx, err)
 	logged := err
 	if wired := new(connect.Error); errors.As(err, &wired) {
 		logged = fault.Wrap(fault.Invalid, err, "%s", wired.Message()) // oversized or cut off: the caller's mistake
 	}
 	httpserver.Fail(ctx, logged)
 	return wireError(err, httpserver.RequestID(ctx))
+}
+
+// drained returns httpserver.ErrDraining in place of an error that the shutdown of the service
+// caused, so that the caller repeats the call.
+func drained(ctx context.Context, err error) error {
+	if !errors.Is(context.Cause(ctx), httpserver.ErrDraining) {
+		return err
+	}
+	if wired := new(connect.Error); fault.KindOf(err) == fault.Canceled || errors.As(err, &wired) {
+		return httpserver.ErrDraining
+	}
+	return err
 }
 
 // recovered converts a panic in a handler to an internal error and logs it, because a

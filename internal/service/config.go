@@ -54,8 +54,11 @@ type Config struct {
 	// DiskFree returns the free and the total bytes of the database's disk. Default: those
 	// of DataDir for an embedded database, unknown for others.
 	DiskFree func() (free, total int64, err error)
-	// DrainTimeout is the time that running requests have to finish after Run was told
-	// to stop. Default: httpserver.DrainTimeout.
+	// DrainDelay is the time for which connections are still accepted after Run was told to
+	// stop, while the service says that it is not ready. Default: none.
+	DrainDelay time.Duration
+	// DrainTimeout is the time that running requests have to finish after DrainDelay; after
+	// half of it they are ended. Default: httpserver.DrainTimeout.
 	DrainTimeout time.Duration
 	// EmbeddingModel is the model of indexes that name none, as endpoint/model.
 	// Default: builtin/hash-512.

@@ -73,6 +73,10 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
 	if err := s.checkReady(ctx); err != nil {
+		if s.stopping.Load() {
+			http.Error(w, fault.Public(err), http.StatusServiceUnavailable)
+			return
+		}
 		s.log.WarnContext(ctx, "not ready", "err", err)
 		http.Error(w, fault.Public(err), http.StatusServiceUnavailable)
 		return
@@ -93,9 +97,12 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// checkReady returns an error if the database does not answer, or if there are tenants and
-// none of them can be served. Errors: Unavailable.
+// checkReady returns an error if the service is shutting down, if the database does not answer,
+// or if there are tenants and none of them can be served. Errors: Unavailable.
 func (s *Service) checkReady(ctx context.Context) error {
+	if s.stopping.Load() {
+		return httpserver.ErrDraining
+	}
 	if err := s.database.requests.Ping(ctx); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "the database does not answer")
 	}

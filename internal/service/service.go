@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -90,6 +91,10 @@ type Service struct {
 	mcp      *mcphttp.Handler
 	calls    *journal.Recorder // of tools
 	usage    *usage.Meter
+
+	stopping atomic.Bool // Run was told to stop
+	draining context.Context
+	drain    context.CancelFunc
 }
 
 // New opens the listener and the database, migrates the control schema and connects the
@@ -101,8 +106,14 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 		MaxMemory: config.MaxRequestMemory, RequestsPerSecond: config.TenantRequestRate, ConcurrentRequests: config.TenantConcurrentRequests,
 	})}
 	s.log = slog.New(s.repeats)
+	s.draining, s.drain = context.WithCancel(context.Background())
 	if err := config.Backup.check(); err != nil {
 		return nil, err
+	}
+	for setting, value := range map[string]time.Duration{"drain-delay": config.DrainDelay, "drain-timeout": config.DrainTimeout} {
+		if value < 0 {
+			return nil, fault.Field(setting, "must not be negative, got %v", value)
+		}
 	}
 	background := config
 	background.Logger = s.log
@@ -286,6 +297,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		RegistryPackage: s.config.RegistryPackage,
 		Processor:       processor,
 		Ready:           s.checkReady,
+		Draining:        s.draining,
 	}
 	s.remote.MCP.TakeOver = func(ctx context.Context, name string, said mcptool.Description) {
 		if err := s.Handlers.Tools.TakeOver(ctx, name, said.Schemas()); err != nil {
@@ -362,10 +374,12 @@ func instanceName() string {
 // URL returns the base URL of the service on the address it listens on.
 func (s *Service) URL() string { return "http://" + s.listener.Addr().String() }
 
-// Run serves requests and works on jobs until ctx ends, then lets running requests
-// finish. It returns nil if ctx ended it. It may be called once.
+// Run serves requests and works on jobs until ctx ends. Then it claims no more work and is not
+// ready; it still accepts connections for DrainDelay, ends the streams that watch, and lets
+// running requests and jobs finish. It returns nil if ctx ended it. It may be called once.
 func (s *Service) Run(ctx context.Context) error {
 	group, groupCtx := errgroup.WithContext(ctx)
+	context.AfterFunc(groupCtx, func() { s.stopping.Store(true) })
 	if !s.config.NoWorkers {
 		group.Go(func() error { return s.backlog.Run(groupCtx, s.worker.Process) })
 		group.Go(func() error { return s.Tenants.Run(groupCtx) })
@@ -374,15 +388,22 @@ func (s *Service) Run(ctx context.Context) error {
 		})
 		group.Go(func() error { return s.Handlers.Hooks.Run(groupCtx) })
 	}
-	group.Go(func() error { return s.calls.Run(groupCtx) })
-	group.Go(func() error { return s.usage.Run(groupCtx) })
 	group.Go(func() error { return s.runBackups(groupCtx) })
 	group.Go(func() error { s.migrateBehind(groupCtx); return nil })
 	group.Go(func() error { s.Handlers.Indexes.RecordQuestions(groupCtx, s.log); return nil })
-	group.Go(func() error { return s.Events.Run(groupCtx) })
+	// What requests rely on ends after them.
+	served, stop := context.WithCancel(context.WithoutCancel(ctx))
+	group.Go(func() error { return s.calls.Run(served) })
+	group.Go(func() error { return s.usage.Run(served) })
+	group.Go(func() error { return s.Events.Run(served) })
 	group.Go(func() error {
+		defer stop()
 		return httpserver.Serve(groupCtx, s.listener, s.handler(), httpserver.Config{
-			DrainTimeout: s.config.DrainTimeout, EndStreams: s.mcp.Shutdown,
+			DrainDelay: s.config.DrainDelay, DrainTimeout: s.config.DrainTimeout,
+			EndStreams: func(ctx context.Context) error {
+				s.drain()
+				return s.mcp.Shutdown(ctx)
+			},
 		})
 	})
 	err := group.Wait()

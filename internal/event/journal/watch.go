@@ -180,7 +180,12 @@ func (s *stream) renew(ctx context.Context, on execer, id string) error {
 	return err
 }
 
+// unregister says that the events of the stream are no longer wanted, unless the service ended it
+// to shut down: then they are wanted until the lease ends, for the caller who comes back.
 func (s *stream) unregister(ctx context.Context, id string) {
+	if fault.KindOf(context.Cause(ctx)) == fault.Unavailable {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer cancel()
 	_, _ = s.handle.Exec(ctx, `DELETE FROM ragd_shared.event_watchers WHERE watcher_id = $1`, id) // else it expires

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
+)
+
+// balancer is a proxy that passes requests on, in turn, to the instances that are ready.
+type balancer struct {
+	*httptest.Server
+	ready []atomic.Bool
+	turn  atomic.Uint64
+}
+
+const probeInterval = 50 * time.Millisecond
+
+func newBalancer(t *testing.T, instances ...*home) *balancer {
+	t.Helper()
+	b := &balancer{ready: make([]atomic.Bool, len(instances))}
+	var proxies []*httputil.ReverseProxy
+	for i, instance := range instances {
+		address, err := url.Parse("http://" + instance.listen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy := httputil.NewSingleHostReverseProxy(address)
+		proxy.Transport = &http.Transport{MaxIdleConnsPerHost: 20}
+		proxy.FlushInterval = -1
+		proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
+		proxies = append(proxies, proxy)
+		go b.probe(t.Context(), i, address.JoinPath("readyz").String())
+	}
+	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		turn := b.turn.Add(1)
+		for i := range instances {
+			if at := (int(turn) + i) % len(instances); b.ready[at].Load() {
+				proxies[at].ServeHTTP(w, r)
+				return
+			}
+		}
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	t.Cleanup(b.CloseClientConnections)
+	return b
+}
+
+// probe asks one instance, until ctx ends, whether it is ready.
+func (b *balancer) probe(ctx context.Context, i int, address string) {
+	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for ; ctx.Err() == nil; time.Sleep(probeInterval) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return
+		}
+		res, err := client.Do(req)
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		b.ready[i].Store(err == nil && res.StatusCode == http.StatusOK)
+	}
+}
+
+// load counts what clients did, each of which repeats its calls while they are unavailable.
+type load struct {
+	t       *testing.T
+	end     chan struct{}
+	group   sync.WaitGroup
+	retries atomic.Int64
+	mu      sync.Mutex
+	done    map[string]int // calls that succeeded, by kind
+}
+
+// again calls do until the load ends. do gets the number of the call, and is repeated with
+// the same number while it fails with unavailable.
+func (l *load) again(kind string, do func(n int) error) {
+	l.group.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-l.end:
+				return
+			default:
+			}
+			err := do(n)
+			for deadline := time.Now().Add(30 * time.Second); connect.CodeOf(err) == connect.CodeUnavailable && err != nil && time.Now().Before(deadline); err = do(n) {
+				l.retries.Add(1)
+				time.Sleep(20 * time.Millisecond)
+			}
+			if err != nil {
+				l.t.Errorf("%s %d: %v", kind, n, err)
+				return
+			}
+			l.mu.Lock()
+			l.done[kind]++
+			l.mu.Unlock()
+		}
+	})
+}
+
+// Two instances behind a proxy are restarted in turn under load. Clients that repeat calls
+// that are unavailable see no other error, no write is done twice, and no event is missed.
+func TestRestartsUnderLoad(t *testing.T) {
+	t.Parallel()
+	needsDatabase(t)
+	for name, delay := range map[string]string{"after a delay": "300ms", "at once": "0s"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			restartUnderLoad(t, delay)
+		})
+	}
+}
+
+// restartUnderLoad restarts instances with this drain-delay. If it is longer than the proxy takes to
+// notice that an instance is not ready, hardly a call has to be repeated.
+func restartUnderLoad(t *testing.T, delay string) {
+	restarts := 2
+	if os.Getenv("RAGD_TEST_HUGE") != "" {
+		restarts = 10
+	}
+	database := externalServer(t)
+	a, b := newHome(t), newHome(t)
+	a.shell(`psql -c 'CREATE DATABASE shared' "$POSTGRES"`, "POSTGRES="+database(superuser, "postgres"))
+	instances := []*home{a, b}
+	for _, h := range instances {
+		h.use(database, superuser, superuser, "shared")
+		h.env = append(h.env, "RAGD_SESSION_KEY="+strings.Repeat("k", 64), "RAGD_DRAIN_DELAY="+delay)
+	}
+	services := []*exec.Cmd{a.serve(), b.serve()}
+	a.ragd("tenant", "create", "acme")
+	_, secret, _ := strings.Cut(a.ragd("key", "create", "--tenant", "acme", "--scopes", "admin"), "secret")
+	proxy := newBalancer(t, instances...)
+	client := (&servicetest.Service{URL: proxy.URL}).Client(strings.Fields(secret)[0])
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(probeInterval) {
+		_, err := client.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs"})
+		if err == nil {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	if _, err := client.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "vectors", Dimension: 2}); err != nil {
+		t.Fatal(err)
+	}
+
+	l := &load{t: t, end: make(chan struct{}), done: map[string]int{}}
+	watch := l.watch(client)
+	for range 2 {
+		l.again("upsert", func(n int) error { // without an id: doing it twice adds two
+			_, err := client.Upsert(t.Context(), &ragdv1.UpsertRequest{IndexName: "vectors", Entries: []*ragdv1.Entry{{Values: []float32{1, float32(n)}}}})
+			return err
+		})
+		l.again("query", func(int) error {
+			_, err := client.Query(t.Context(), &ragdv1.QueryRequest{IndexName: "vectors", QueryVector: []float32{1, 1}})
+			return err
+		})
+	}
+	l.again("upload", func(n int) error {
+		_, err := client.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{
+			IndexName: "docs", Uri: fmt.Sprint("doc-", n), Source: &ragdv1.UploadDocumentRequest_Text{Text: fmt.Sprintf("Entry %d of the log.", n)},
+		})
+		time.Sleep(20 * time.Millisecond)
+		return err
+	})
+	session := l.session(proxy.URL+"/mcp", client.Secret)
+	l.again("mcp", func(int) error { time.Sleep(5 * time.Millisecond); return session() })
+
+	for range restarts {
+		for i, h := range instances {
+			time.Sleep(500 * time.Millisecond)
+			stop(t, services[i], syscall.SIGTERM)
+			services[i] = h.serve()
+		}
+	}
+	time.Sleep(500 * time.Millisecond)
+	close(l.end)
+	l.group.Wait()
+	for _, kind := range []string{"upsert", "query", "upload", "mcp"} {
+		if l.done[kind] == 0 {
+			t.Errorf("no call of %s succeeded", kind)
+		}
+	}
+	t.Logf("calls: %v, retries: %d", l.done, l.retries.Load())
+
+	vectors, err := client.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "vectors"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int(vectors.Count) != l.done["upsert"] {
+		t.Errorf("%d vectors are stored, but %d were acknowledged", vectors.Count, l.done["upsert"])
+	}
+	seen := watch(l.done["upload"])
+	for uri, times := range seen {
+		if times != 1 {
+			t.Errorf("the event that %s is ready came %d times", uri, times)
+		}
+	}
+	if len(seen) != l.done["upload"] {
+		t.Errorf("events of %d documents came, want %d", len(seen), l.done["upload"])
+	}
+	for _, h := range instances {
+		h.awaitReady()
+	}
+	index, err := client.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "docs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := index; int(i.DocumentCount) != l.done["upload"] || i.Count != i.DocumentCount || i.PendingDocumentCount+i.FailedDocumentCount != 0 {
+		t.Errorf("after %d uploads the index is %v", l.done["upload"], i)
+	}
+}
+
+// watch follows the events of documents, and continues after the last one when the stream
+// is ended by unavailable. The returned function waits until so many documents are ready.
+func (l *load) watch(client servicetest.Client) (seen func(documents int) map[string]int) {
+	ctx, cancel := context.WithCancel(l.t.Context())
+	var mu sync.Mutex
+	uris, cursor, ended := map[string]int{}, "", make(chan struct{})
+	opened := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			stream, err := client.WatchEvents(ctx, &ragdv1.WatchEventsRequest{Types: []string{"document.ready"}, Cursor: cursor})
+			for err == nil && stream.Receive() {
+				if cursor == "" {
+					close(opened)
+				}
+				cursor = stream.Msg().GetCursor()
+				if e := stream.Msg().GetEvent(); e != nil {
+					mu.Lock()
+					uris[e.GetData().GetFields()["uri"].GetStringValue()]++
+					mu.Unlock()
+				}
+			}
+			if err == nil {
+				err = stream.Err()
+				_ = stream.Close()
+			}
+			if err != nil && ctx.Err() == nil && connect.CodeOf(err) != connect.CodeUnavailable {
+				l.t.Errorf("watching events: %v", err)
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	<-opened
+	return func(documents int) map[string]int {
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+			mu.Lock()
+			n := len(uris)
+			mu.Unlock()
+			if n >= documents {
+				break
+			}
+		}
+		cancel()
+		<-ended
+		return maps.Clone(uris)
+	}
+}
+
+// session opens a session of MCP and returns a function that lists the tools in it.
+func (l *load) session(address, secret string) func() error {
+	id := ""
+	post := func(body string) error {
+		req, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, address, bytes.NewReader([]byte(body)))
+		if err != nil {
+			return err
+		}
+		req.Header = http.Header{"Authorization": {"Bearer " + secret}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+		if id != "" {
+			req.Header.Set("Mcp-Session-Id", id)
+			req.Header.Set("Mcp-Protocol-Version", "2025-06-18")
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return connect.NewError(connect.CodeUnavailable, err)
+		}
+		defer res.Body.Close()
+		answer, err := io.ReadAll(res.Body)
+		switch {
+		case err != nil:
+			return connect.NewError(connect.CodeUnavailable, err)
+		case res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable:
+			return connect.NewError(connect.CodeUnavailable, errors.New(res.Status))
+		case res.StatusCode/100 != 2 || strings.Contains(string(answer), `"id":2,"error"`):
+			return fmt.Errorf("%s: %s", res.Status, answer)
+		}
+		if id == "" {
+			id = res.Header.Get("Mcp-Session-Id")
+		}
+		return nil
+	}
+	err := post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
+	if err != nil || id == "" {
+		l.t.Fatalf("session %q: %v", id, err)
+	}
+	return func() error { return post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`) }
+}
