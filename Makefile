@@ -140,6 +140,11 @@ bench-go: deps ## run the Go benchmarks; compare two runs with `go tool -modfile
 release-protos: ## make the API of this checkout that of the last release, from which `make lint` allows no breaking change
 	$(TOOL) buf build --exclude-source-info -o proto/released.binpb
 
+.PHONY: release-database
+release-database: ## keep a database of this checkout, which all later ones must be able to upgrade: RELEASE=v1.2.0 with a release, without it until the first one
+	go test ./internal/service -count=1 -run '^TestMakeRelease$$' -release $(or $(RELEASE),unreleased)
+	$(if $(RELEASE),rm -f internal/service/testdata/releases/unreleased.*)
+
 RELEASE_TOOLS := $(CURDIR)/.cache/release-tools
 
 .PHONY: snapshot

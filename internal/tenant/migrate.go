@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/migrations"
 )
@@ -32,8 +33,12 @@ type serviceSchema struct {
 
 // MigrateControl migrates the control schema and the shared schema to the newest version,
 // creates them if they do not exist, and grants tenants the use of the shared one. The job
-// queue's tables are migrated by job.Migrate. Call CheckAdmin first.
+// queue's tables are migrated by job.Migrate. Call CheckAdmin first. Errors: Precondition, before
+// anything is changed, if a newer ragd has made the database unusable for this one.
 func MigrateControl(ctx context.Context, pool *pgxpool.Pool) error {
+	if err := checkCompatible(ctx, pool); err != nil {
+		return err
+	}
 	for _, s := range serviceSchemas() {
 		if err := postgres.EnsureSchema(ctx, pool, s.name); err != nil {
 			return err
@@ -48,6 +53,24 @@ func MigrateControl(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	if err := grantShared(ctx, pool); err != nil {
 		return fmt.Errorf("grant tenants the use of the schema %s: %w", SharedSchema, postgres.Fault(err))
+	}
+	return nil
+}
+
+// checkCompatible returns an error if the database needs a newer ragd.
+func checkCompatible(ctx context.Context, pool *pgxpool.Pool) error {
+	var exists bool
+	if err := pool.QueryRow(ctx, `SELECT to_regclass('ragd.compatibility') IS NOT NULL`).Scan(&exists); err != nil || !exists {
+		return postgres.Fault(err)
+	}
+	var needs int
+	if err := pool.QueryRow(ctx, `SELECT control_version FROM ragd.compatibility`).Scan(&needs); err != nil {
+		return postgres.Fault(err)
+	}
+	if knows := migrations.Newest(migrations.Control()); needs > knows {
+		return fault.New(fault.Precondition,
+			"the database was migrated by a newer ragd: it needs one that knows version %d of the schema %s, but this one knows up to %d: run the newer ragd, or restore the backup from before the upgrade",
+			needs, ControlSchema, knows)
 	}
 	return nil
 }

@@ -5,3 +5,12 @@
 ALTER TABLE tenants
 	ADD COLUMN schema_version  int NOT NULL DEFAULT 0,
 	ADD COLUMN migration_error text;
+
+-- compatibility has one row: the version of this schema that a ragd must know to work with the
+-- database. A migration raises it that takes away what older releases need (a contract step);
+-- those refuse to start then.
+CREATE TABLE compatibility (
+	control_version int NOT NULL,
+	only_row        boolean PRIMARY KEY DEFAULT true CHECK (only_row)
+);
+INSERT INTO compatibility (control_version) VALUES (0);

@@ -25,10 +25,7 @@ import (
 // server's major version has no golden file or no installed pg_dump.
 func CheckSchema(t *testing.T, pool *pgxpool.Pool, schema, name string, update bool, tables ...string) {
 	t.Helper()
-	var version int
-	if err := pool.QueryRow(t.Context(), `SELECT current_setting('server_version_num')::int / 10000`).Scan(&version); err != nil {
-		t.Fatal(err)
-	}
+	version := serverMajor(t, pool)
 	file := filepath.Join("testdata", "schema", "postgres-"+strconv.Itoa(version), name+".sql")
 	want, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) && !update {
@@ -49,9 +46,58 @@ func CheckSchema(t *testing.T, pool *pgxpool.Pool, schema, name string, update b
 	}
 }
 
+// Dump returns SQL that makes schemas of a database, with their rows, in a database that has
+// the extension of vectors. It contains no owners and no privileges. The test is skipped if
+// no pg_dump of the server's major version is installed.
+func Dump(t *testing.T, pool *pgxpool.Pool, schemas ...string) string {
+	t.Helper()
+	args := []string{"--inserts", "--rows-per-insert=100"}
+	for _, schema := range schemas {
+		args = append(args, "--schema="+pgx.Identifier{schema}.Sanitize())
+	}
+	var kept []string
+	for line := range strings.Lines(pgDump(t, pool, serverMajor(t, pool), args...)) {
+		// Commands of psql, and a setting that older servers do not know.
+		if !strings.HasPrefix(line, `\`) && !strings.HasPrefix(line, "SET transaction_timeout") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
+
+func serverMajor(t *testing.T, pool *pgxpool.Pool) (major int) {
+	t.Helper()
+	if err := pool.QueryRow(t.Context(), `SELECT current_setting('server_version_num')::int / 10000`).Scan(&major); err != nil {
+		t.Fatal(err)
+	}
+	return major
+}
+
 // dump returns pg_dump's definition of a schema, without owners, privileges and lines that
 // differ between minor versions or runs.
 func dump(t *testing.T, pool *pgxpool.Pool, schema string, tables []string, version int) string {
+	t.Helper()
+	args := []string{"--schema-only"}
+	quoted := pgx.Identifier{schema}.Sanitize()
+	if len(tables) == 0 {
+		args = append(args, "--schema="+quoted)
+	}
+	for _, table := range tables {
+		args = append(args, "--table="+quoted+"."+table)
+	}
+	out := pgDump(t, pool, version, args...)
+	lines := strings.Split(out, "\n")
+	kept := lines[:0]
+	for _, line := range lines {
+		if !strings.HasPrefix(line, "--") && !strings.HasPrefix(line, `\`) && !sessionSetting.MatchString(line) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Trim(blankLines.ReplaceAllString(strings.Join(kept, "\n"), "\n\n"), "\n") + "\n"
+}
+
+// pgDump runs the pg_dump of a major version, without owners and privileges.
+func pgDump(t *testing.T, pool *pgxpool.Pool, version int, args ...string) string {
 	t.Helper()
 	program := ""
 	for _, install := range embedded.Find() {
@@ -62,29 +108,14 @@ func dump(t *testing.T, pool *pgxpool.Pool, schema string, tables []string, vers
 	if _, err := os.Stat(program); err != nil {
 		t.Skipf("no pg_dump of PostgreSQL %d is installed: %v", version, err)
 	}
-	args := []string{"--schema-only", "--no-owner", "--no-privileges", "--dbname=" + pool.Config().ConnString()}
-	quoted := pgx.Identifier{schema}.Sanitize()
-	if len(tables) == 0 {
-		args = append(args, "--schema="+quoted)
-	}
-	for _, table := range tables {
-		args = append(args, "--table="+quoted+"."+table)
-	}
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"--no-owner", "--no-privileges", "--dbname=" + pool.Config().ConnString()}, args...)...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, stderr.String())
 	}
-	lines := strings.Split(string(out), "\n")
-	kept := lines[:0]
-	for _, line := range lines {
-		if !strings.HasPrefix(line, "--") && !strings.HasPrefix(line, `\`) && !sessionSetting.MatchString(line) {
-			kept = append(kept, line)
-		}
-	}
-	return strings.Trim(blankLines.ReplaceAllString(strings.Join(kept, "\n"), "\n\n"), "\n") + "\n"
+	return string(out)
 }
 
 var (

@@ -28,6 +28,12 @@ CREATE TABLE ragd.backlog (
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='2000');
 
+CREATE TABLE ragd.compatibility (
+    control_version integer NOT NULL,
+    only_row boolean DEFAULT true NOT NULL,
+    CONSTRAINT compatibility_only_row_check CHECK (only_row)
+);
+
 CREATE TABLE ragd.console_sessions (
     secret_hash bytea NOT NULL,
     kind text NOT NULL,
@@ -114,6 +120,9 @@ ALTER TABLE ONLY ragd.api_keys
 
 ALTER TABLE ONLY ragd.backlog
     ADD CONSTRAINT backlog_pkey PRIMARY KEY (tenant_id, document_id);
+
+ALTER TABLE ONLY ragd.compatibility
+    ADD CONSTRAINT compatibility_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY ragd.console_sessions
     ADD CONSTRAINT console_sessions_pkey PRIMARY KEY (secret_hash);
