@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -464,4 +465,69 @@ func TestSettingsOfBackupsAndShutdownThatAreRefused(t *testing.T) {
 			t.Errorf("%s ragd %s: %v: %s, want that %s", tc.env, strings.Join(tc.args, " "), err, out, tc.want)
 		}
 	}
+}
+
+// An external database is restored to a moment between two writes with the tools of PostgreSQL, as
+// documented.
+func TestAnExternalDatabaseIsRestoredToAMoment(t *testing.T) {
+	t.Parallel()
+	needsDatabase(t)
+	install, err := embedded.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := "PATH=" + install.BinDir + ":" + os.Getenv("PATH")
+	dir, err := os.MkdirTemp("", "ragd-server-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	archive := filepath.Join(dir, "archive")
+	if err := errors.Join(os.Mkdir(archive, 0o755), os.Chmod(dir, 0o755), os.Chmod(archive, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	server := serverIn(t, filepath.Join(dir, "first"))
+	h := newHome(t)
+	h.shell(documented(t, "SET archive_command"), "SUPERUSER_URL="+server.AdminURL(), "WAL_ARCHIVE="+archive)
+	if err := server.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	server = serverIn(t, filepath.Join(dir, "first")) // a restart
+	h.env = []string{"RAGD_OPERATOR_KEY=" + backupOperator, "RAGD_DATABASE_URL=" + server.AdminURL()}
+	service := h.serve()
+	h.shell(documented(t, "pg_basebackup"), programs, "SUPERUSER_URL="+server.AdminURL(), "BASE_BACKUP="+dir+"/base")
+	keys := h.fillTenants()
+	before := h.answers(keys)
+	between := time.Now().UTC().Format("2006-01-02 15:04:05.999999+00")
+	h.ragd("index", "create", "second", "--tenant", "acme")
+	stop(t, service, syscall.SIGTERM)
+	if err := server.Stop(t.Context()); err != nil { // archives the last segment
+		t.Fatal(err)
+	}
+
+	restored := filepath.Join(dir, "second", "cluster")
+	if err := os.Mkdir(filepath.Dir(restored), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h = newHome(t)
+	h.shell(documented(t, "recovery_target_time"), "BASE_BACKUP="+dir+"/base", "RESTORED="+restored, "WAL_ARCHIVE="+archive, "TIME="+between)
+	server = serverIn(t, filepath.Dir(restored))
+	h.shell(`until [ "$(psql -Atc 'SELECT pg_is_in_recovery()' "$RESTORED")" = f ]; do sleep 0.1; done`, "RESTORED="+server.AdminURL())
+	h.env = []string{"RAGD_OPERATOR_KEY=" + backupOperator, "RAGD_DATABASE_URL=" + server.AdminURL()}
+	h.serve()
+	if out := h.ragd("index", "list", "--tenant", "acme"); strings.Contains(out, "second") {
+		t.Errorf("the restored indexes are %s, want those of %s", out, between)
+	}
+	h.checkRestored(keys, before)
+}
+
+// serverIn starts a PostgreSQL server in a folder, until the test ends or it is stopped.
+func serverIn(t *testing.T, dir string) *embedded.Server {
+	t.Helper()
+	server, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Stop(context.Background()) })
+	return server
 }
