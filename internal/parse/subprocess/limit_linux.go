@@ -12,10 +12,20 @@ import (
 // quarter of a processor that they want all the time.
 const niceness = 5
 
+// lowered returns the niceness of a child whose parent has that of this process.
+func lowered() (int, error) {
+	priority, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
+	return min(20-priority+niceness, 19), err // Linux returns 20 less the niceness
+}
+
 // lowerPriority lowers the priority of all threads of the process. Linux has one for each thread,
 // and new threads inherit that of the thread that starts them; so threads that were started
 // meanwhile are found in a second pass.
 func lowerPriority() error {
+	to, err := lowered()
+	if err != nil {
+		return fmt.Errorf("read the priority of the process: %w", err)
+	}
 	for range 2 {
 		threads, err := os.ReadDir("/proc/self/task")
 		if err != nil {
@@ -26,7 +36,7 @@ func lowerPriority() error {
 			if err != nil {
 				continue
 			}
-			if err := syscall.Setpriority(syscall.PRIO_PROCESS, id, niceness); err != nil && !errors.Is(err, syscall.ESRCH) && !errors.Is(err, syscall.EACCES) {
+			if err := syscall.Setpriority(syscall.PRIO_PROCESS, id, to); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return fmt.Errorf("lower the priority of the process: %w", err)
 			}
 		}

@@ -94,19 +94,6 @@ func file(t testing.TB, name string) parse.Source {
 	return parse.Source{Content: content, FileName: filepath.Base(name)}
 }
 
-// A child uses one processor, behind the service and its database.
-func TestAChildYieldsToOtherProcesses(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("priorities are lowered on Linux")
-	}
-	p := newPool(t, Config{Processes: 1})
-	d, err := p.Parse(t.Context(), "acme", parse.Source{Content: []byte("%PDF-1.7\n"), FileName: "priority"})
-	if want := fmt.Sprint(1, map[string]bool{fmt.Sprint(niceness): true}); err != nil || d.Text != want {
-		t.Errorf("processors and priorities are %q, want %q; %v", d.Text, want, err)
-	}
-}
-
 func TestChildrenReadWhatParseReads(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Processes: 1})
