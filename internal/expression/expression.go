@@ -32,9 +32,9 @@ const (
 	MaxResultBytes = 1 << 20   // of a result as JSON, and of each text on the way to it
 	MaxValues      = 100_000   // of a list or object that an expression makes or compares, nested ones included
 	maxCost        = 5_000_000 // steps of an evaluation, as cel-go counts them
-	// shortCost is how many of them an evaluation may take without a slot of the processor: some
-	// milliseconds.
-	shortCost = 50_000
+	// shortCost is how many of them an evaluation may take without a slot of the processor: about
+	// a millisecond.
+	shortCost = 5_000
 	maxTime   = 2 * time.Second
 	// maxMatch bounds the bytes of a text times those of the pattern that it is matched with.
 	maxMatch       = 4 << 20
