@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 )
@@ -52,6 +54,7 @@ func cpuAttacks() []attack {
 			return "ChunkService/ChunkText", object{"text": strings.Repeat("# Harbour\n\n"+longText+"\n\n", 400), "contentType": "text/markdown"}
 		}),
 	}
+	all = append(all, settingAttacks()...)
 	for _, regex := range [][2]string{{"nested", `(a+)+b`}, {"counted", `a{1,50}$`}, {"alternatives", `(a|aa)+c`}} {
 		name, pattern := regex[0], regex[1]
 		all = append(all,
@@ -62,6 +65,41 @@ func cpuAttacks() []attack {
 	return all
 }
 
+// settingAttacks returns the attacks whose settings or expressions make a call long.
+func settingAttacks() []attack {
+	lists := make([]int, 4000)
+	office := docx(func(w io.Writer) { repeat(w, "<w:p/>", 5_000_000) })()
+	chunking := func(text string, options object) func(int, int) (string, object) {
+		return func(int, int) (string, object) {
+			return "ChunkService/ChunkText", object{"text": text, "chunking": options}
+		}
+	}
+	return []attack{
+		burn("cpu-chunk-expression", "ChunkText of 10 MB of a, separator `a{1,50}$`", 8, func(int, int) (string, object) {
+			return "ChunkService/ChunkText", lettersAt("a{1,50}$")
+		}),
+		burn("cpu-chunk-short", "ChunkText of 32 KB of a, separator `a{1,500}$`", 32, chunking(strings.Repeat("a", 32_000), object{
+			"strategy": "recursive", "separators": []string{"a{1,500}$"}, "isSeparatorRegex": true, "maxSize": 1000, "overlap": 0,
+		})),
+		burn("cpu-chunk-tokens", "ChunkText of 10 MB with windows of 310 tokens that overlap by 300", 8, chunking(strings.Repeat(longText, 400), object{
+			"strategy": "token", "maxSize": 310, "overlap": 300,
+		})),
+		burn("cpu-chunk-word", "ChunkText of a word of 10 MB with windows of 310 tokens that overlap by 300", 8, chunking(strings.Repeat("a", 10_000_000), object{
+			"strategy": "token", "maxSize": 310, "overlap": 300,
+		})),
+		burn("cpu-preview-file", "previews of a DOCX of 5 million empty paragraphs", 8, func(_, n int) (string, object) {
+			return "ChunkService/ChunkText", object{"content": base64.StdEncoding.EncodeToString(office), "upload": object{"uri": fmt.Sprintf("%d.docx", n)}}
+		}),
+		burnAfter("cpu-expressions", "StartWorkflow with an expression of nested loops", 8, func(ctx context.Context, s *arena) error {
+			return s.must(ctx, s.attacker.admin, "WorkflowService/CreateWorkflow", object{"workflowName": "loops", "definition": object{
+				"description": "x", "steps": []object{{"id": "a", "kind": "map", "input": object{"n": object{"expression": "initData.list.map(a, initData.list.filter(b, a == b).size()).size()"}}}},
+			}}, nil)
+		}, func(int, int) (string, object) {
+			return "WorkflowService/StartWorkflow", object{"workflowName": "loops", "input": object{"list": lists}}
+		}),
+	}
+}
+
 // code returns a pattern as it can stand in a table of Markdown.
 func code(pattern string) string { return "`" + strings.ReplaceAll(pattern, "|", `\|`) + "`" }
 
@@ -70,6 +108,11 @@ var longText = prose("mallory", 1, 25_000)
 
 // burn returns an attack that repeats a call from several clients without a pause.
 func burn(name, what string, clients int, request func(client, n int) (procedure string, body object)) attack {
+	return burnAfter(name, what, clients, nil, request)
+}
+
+// burnAfter is burn with a preparation.
+func burnAfter(name, what string, clients int, prepare func(context.Context, *arena) error, request func(client, n int) (procedure string, body object)) attack {
 	what = fmt.Sprintf("%dx %s, with a read key", clients, what)
 	return attack{name: name, what: what, run: func(ctx context.Context, s *arena) (result, error) {
 		if err := s.upload(ctx, s.attacker, 120); err != nil {
@@ -77,6 +120,11 @@ func burn(name, what string, clients int, request func(client, n int) (procedure
 		}
 		if err := s.upload(ctx, s.victim, 10); err != nil {
 			return result{}, err
+		}
+		if prepare != nil {
+			if err := prepare(ctx, s); err != nil {
+				return result{}, err
+			}
 		}
 		// The bodies are made before, so that the attacker's own work does not disturb the
 		// measurement on the same machine.
@@ -117,11 +165,13 @@ const idle = 100 * time.Millisecond
 
 // letters returns a request to split 10 MB of a at a pattern. It is not compressed, because
 // so much of one letter in 27 KB is refused for that alone.
-func letters(pattern string) []byte {
-	return encode(object{
+func letters(pattern string) []byte { return encode(lettersAt(pattern)) }
+
+func lettersAt(pattern string) object {
+	return object{
 		"text":     strings.Repeat("a", 10_000_000),
 		"chunking": object{"strategy": "recursive", "separators": []string{pattern}, "isSeparatorRegex": true, "maxSize": 1000, "overlap": 0},
-	})
+	}
 }
 
 // leave splits at a pattern and leaves after five seconds. The work must then end.
