@@ -20,13 +20,14 @@ import (
 	"github.com/ragdhq/ragd/internal/doctor"
 	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/service"
 )
 
 // doctorSettings are the settings of the service that doctor reads, besides the addresses of
 // the providers.
 var doctorSettings = []string{
-	"data-dir", "database-url", "database-admin-url", "ingest-workers", "min-free-bytes", "master-key-file", "endpoints-file",
+	"data-dir", "database-url", "database-admin-url", "backup-folder", "backup-interval", "ingest-workers", "min-free-bytes", "master-key-file", "endpoints-file",
 	"allowed-private-networks", "libreoffice", "ocr", "ocr-languages",
 }
 
@@ -161,6 +162,9 @@ func (p *program) checkMachine(ctx context.Context) []doctor.Finding {
 	if address != "" && setting == "data-dir" {
 		findings = append(findings, doctor.Disk(s.Service.DataDir, s.Service.MinFreeBytes))
 	}
+	if s.Service.Backup.Folder != "" && setting == "data-dir" {
+		findings = append(findings, checkBackups(s.Service.Backup, time.Now()))
+	}
 	for _, path := range p.secretFiles() {
 		findings = append(findings, doctor.SecretFile(path)...)
 	}
@@ -182,6 +186,23 @@ func (p *program) checkMachine(ctx context.Context) []doctor.Finding {
 		addresses = append(addresses, doctor.Endpoint{Name: e.Name, URL: e.Config.BaseURL})
 	}
 	return append(findings, checkAddresses(ctx, addresses, (&net.Dialer{}).DialContext)...)
+}
+
+// checkBackups checks that the newest backup is not older than two intervals.
+func checkBackups(c service.BackupConfig, now time.Time) doctor.Finding {
+	found := doctor.Finding{Check: "backups", Status: doctor.Fail, Action: "see the log of the service for \"the scheduled backup failed\", or make one with `ragd backup`"}
+	all, err := embedded.Backups(c.Folder)
+	switch {
+	case err != nil:
+		found.Detail, found.Action = err.Error(), "let the user of the service read and write the folder"
+	case len(all) == 0:
+		found.Detail = c.Folder + " has no backup"
+	case now.Sub(all[len(all)-1].Started) > 2*c.Interval:
+		found.Detail = fmt.Sprintf("the newest backup in %s is %v old, but one is due every %v", c.Folder, now.Sub(all[len(all)-1].Started).Round(time.Minute), c.Interval)
+	default:
+		return doctor.Finding{Check: found.Check, Status: doctor.OK, Detail: fmt.Sprintf("%d in %s, the newest of %s", len(all), c.Folder, all[len(all)-1].Started.Format(time.RFC3339))}
+	}
+	return found
 }
 
 // secretFiles returns the paths of the files that may hold secrets.

@@ -54,6 +54,26 @@ func (inspection) replicationSlots(ctx context.Context, tx pgx.Tx) (Finding, err
 	return warn("the server keeps its log for: "+list(found, size), "start the replica that belongs to each, or SELECT pg_drop_replication_slot(NAME); max_slot_wal_keep_size bounds them"), nil
 }
 
+// logArchive finds an archive of the log that does not take it: it then stays on the server's
+// disk, and a restore ends where the archive does.
+func (inspection) logArchive(ctx context.Context, tx pgx.Tx) (Finding, error) {
+	var mode, segment string
+	var failing bool
+	err := tx.QueryRow(ctx, `
+		SELECT pg_catalog.current_setting('archive_mode'), coalesce(last_failed_wal, ''),
+			coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false)
+		FROM pg_catalog.pg_stat_archiver`).Scan(&mode, &segment, &failing)
+	switch {
+	case err != nil:
+		return Finding{}, err
+	case mode == "off":
+		return ok("is off"), nil
+	case failing:
+		return fail("the archive did not take "+segment+": the log stays on the disk of the database", "see the server's log, and make space or the folder writable (archive_command, backup-folder)"), nil
+	}
+	return ok("takes the log"), nil
+}
+
 // maxSkew is the difference of the clocks from which it is a finding.
 const maxSkew = 2 * time.Second
 

@@ -100,6 +100,7 @@ func Database(ctx context.Context, conn *pgx.Conn, config Config) []Finding {
 		{"statistics of tables", i.neverAnalyzed},
 		{"long transactions", i.longTransactions},
 		{"replication slots", i.replicationSlots},
+		{"log archive", i.logArchive},
 		{"clock", i.clock},
 	} {
 		findings = append(findings, i.check(ctx, check))

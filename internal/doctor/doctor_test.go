@@ -205,6 +205,48 @@ func TestAnUnusedReplicationSlotIsFound(t *testing.T) {
 	want(t, of(t, Database(t.Context(), conn, Config{}), "replication slots"), Warn, "forgotten, unused")
 }
 
+func TestAnArchiveThatDoesNotTakeTheLogIsFound(t *testing.T) {
+	t.Parallel()
+	pgtest.URL(t) // skips the test where there is no PostgreSQL
+	if len(embedded.Find()) == 0 {
+		t.Skip("no PostgreSQL is installed")
+	}
+	dir, err := os.MkdirTemp("", "ragd-doctor-") // which the user of the server can reach
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := embedded.Start(t.Context(), embedded.Config{
+		DataDir: dir, Logger: slog.New(slog.DiscardHandler), Settings: map[string]string{"archive_mode": "on", "archive_command": "false", "shared_buffers": "64MB"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(server.Stop(context.WithoutCancel(t.Context())), os.RemoveAll(dir)); err != nil {
+			t.Error(err)
+		}
+	})
+	conn, err := postgres.Connect(t.Context(), postgres.Config{URL: server.AdminURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	await := func(condition string) {
+		t.Helper()
+		exec(t, conn, `SELECT pg_switch_wal()`)
+		for deadline, met := time.Now().Add(time.Minute), false; !met; time.Sleep(20 * time.Millisecond) {
+			if err := conn.QueryRow(t.Context(), `SELECT `+condition+` FROM pg_stat_archiver`).Scan(&met); err != nil || time.Now().After(deadline) {
+				t.Fatalf("%s is not met: %v", condition, err)
+			}
+		}
+	}
+	await("failed_count > 0")
+	want(t, of(t, Database(t.Context(), conn, Config{}), "log archive"), Fail, "the archive did not take 0000000100000000")
+	exec(t, conn, `ALTER SYSTEM SET archive_command = 'true'`, `SELECT pg_reload_conf()`, `CREATE TABLE written ()`)
+	await("last_archived_time > last_failed_time")
+	want(t, of(t, Database(t.Context(), conn, Config{}), "log archive"), OK, "takes the log")
+}
+
 // A role without rights gets findings about what it cannot see, and no error.
 func TestARoleWithoutRights(t *testing.T) {
 	t.Parallel()
