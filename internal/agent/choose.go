@@ -55,7 +55,7 @@ func unfit(a Agent, err error) error {
 // first returns the value of the first rule that applies.
 func first[T any](ctx context.Context, env *expression.Environment, field string, rules []Rule[T], values map[string]any, otherwise T) (T, error) {
 	for i, rule := range rules {
-		compiled, err := env.CompileCondition(fmt.Sprintf("%s[%d].when", field, i), rule.When)
+		compiled, err := env.For(ctx).CompileCondition(fmt.Sprintf("%s[%d].when", field, i), rule.When)
 		if err != nil {
 			return otherwise, err
 		}

@@ -66,7 +66,7 @@ func (s *Service) complete(ctx context.Context, r *tenant.Request, a Agent, defi
 	if a.Definition, err = Parse(definition); err != nil {
 		return a, err
 	}
-	if err := a.check(s.env); err != nil {
+	if err := a.check(s.env.For(ctx)); err != nil {
 		return a, err
 	}
 	for _, check := range []func(context.Context, *tenant.Request, Agent) error{s.checkModels, s.checkContext, s.checkTools} {
@@ -92,7 +92,7 @@ func (s *Service) checkModels(ctx context.Context, r *tenant.Request, a Agent) e
 
 // checkContext checks that the keys of the request context that instructions and conditions name
 // are known or declared.
-func (s *Service) checkContext(_ context.Context, r *tenant.Request, a Agent) error {
+func (s *Service) checkContext(ctx context.Context, r *tenant.Request, a Agent) error {
 	if err := checkPaths(r, "instructions", a.Instructions); err != nil {
 		return err
 	}
@@ -101,8 +101,9 @@ func (s *Service) checkContext(_ context.Context, r *tenant.Request, a Agent) er
 			return err
 		}
 	}
+	env := s.env.For(ctx)
 	for _, check := range []error{
-		checkKeys(s.env, r, "rules.instructions", a.Rules.Instructions), checkKeys(s.env, r, "rules.model", a.Rules.Model), checkKeys(s.env, r, "rules.tools", a.Rules.Tools),
+		checkKeys(env, r, "rules.instructions", a.Rules.Instructions), checkKeys(env, r, "rules.model", a.Rules.Model), checkKeys(env, r, "rules.tools", a.Rules.Tools),
 	} {
 		if check != nil {
 			return check

@@ -326,4 +326,11 @@ func TestLongEvaluationsTakeASlot(t *testing.T) {
 	if _, err := short.JSON(t.Context(), values); err != nil {
 		t.Errorf("short, without a slot: %v", err)
 	}
+	text := strings.Repeat("input.n + ", 10) + "1"
+	if _, err := e.For(t.Context()).Compile("when", text); !errors.Is(err, errFull) {
+		t.Errorf("a long text is compiled without a slot: %v", err)
+	}
+	if _, err := e.For(t.Context()).Compile("when", "input.n + 1"); err != nil {
+		t.Errorf("a short text, without a slot: %v", err)
+	}
 }

@@ -465,7 +465,7 @@ func (x *execution) nested(ctx context.Context, n *node, s *StepRun, input any, 
 	if err := x.started(ctx, s, raw); err != nil {
 		return nil, err
 	}
-	p, err := x.service.planOf(w)
+	p, err := x.service.planOf(ctx, w)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (s *Service) Start(ctx context.Context, name string, number int, input json
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
-	if err := s.checkInput(w, input); err != nil {
+	if err := s.checkInput(ctx, w, input); err != nil {
 		return Run{}, err
 	}
 	h := s.DB.Handle(r.Tenant)
@@ -60,7 +60,7 @@ func subjectOf(r *tenant.Request) string {
 }
 
 // checkInput checks the input of a run against the workflow's schema.
-func (s *Service) checkInput(w Workflow, input json.RawMessage) error {
+func (s *Service) checkInput(ctx context.Context, w Workflow, input json.RawMessage) error {
 	if len(input) > maxInputBytes {
 		return fault.Field("input", "must be at most %d bytes of JSON, got %d", maxInputBytes, len(input))
 	}
@@ -71,7 +71,7 @@ func (s *Service) checkInput(w Workflow, input json.RawMessage) error {
 	if _, ok := value.(map[string]any); !ok {
 		return fault.Field("input", "must be an object")
 	}
-	p, err := s.planOf(w)
+	p, err := s.planOf(ctx, w)
 	if err != nil || p.input == nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func New(config Config) (*Service, error) {
 }
 
 // planOf returns the plan of a stored workflow.
-func (s *Service) planOf(w Workflow) (*plan, error) {
+func (s *Service) planOf(ctx context.Context, w Workflow) (*plan, error) {
 	raw, err := json.Marshal(w.Definition)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (s *Service) planOf(w Workflow) (*plan, error) {
 	if p, ok := s.plans.Get(key); ok {
 		return p, nil
 	}
-	p, err := compile(s.env, w.Definition, func(string, Step) (shape, shape, error) { return nil, nil, nil }, func(string, string) error { return nil })
+	p, err := compile(s.env.For(ctx), w.Definition, func(string, Step) (shape, shape, error) { return nil, nil, nil }, func(string, string) error { return nil })
 	if err == nil {
 		s.plans.Put(key, p)
 	}
@@ -123,7 +123,7 @@ func (s *Service) store(ctx context.Context, r *tenant.Request, w Workflow, defi
 	if err := w.check(); err != nil {
 		return Workflow{}, err
 	}
-	if _, err := compile(s.env, w.Definition, s.callable(ctx, h), r.CheckShown); err != nil {
+	if _, err := compile(s.env.For(ctx), w.Definition, s.callable(ctx, h), r.CheckShown); err != nil {
 		return Workflow{}, err
 	}
 	if err := checkCycles(ctx, h, w); err != nil {

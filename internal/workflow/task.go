@@ -138,7 +138,7 @@ func (s *Service) steps(ctx context.Context, h *tenant.Handle, id string, reques
 	if !ok || !request.Bounds.MayUseTool(ToolPrefix+r.WorkflowName) {
 		return notFound(r.WorkflowName, nil)
 	}
-	p, err := s.planOf(w)
+	p, err := s.planOf(ctx, w)
 	if err != nil {
 		return err
 	}
