@@ -28,7 +28,7 @@ func (g *Gate) Begin(ctx context.Context, of tenant.ID, quotas tenant.Quotas) (e
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		return nil, fault.Retry(retryAfter, "this tenant has %d requests running, as many as it may have at once: send fewer at a time, or the operator raises %s in the tenant's settings, or the setting tenant-concurrent-requests", most, tenant.ConcurrentRequests)
+		return nil, fault.Retry(retryAfter, "this tenant has %d requests running, as many as it may have at once: send fewer at a time, or the operator raises %s in the tenant's settings, or the setting tenant-concurrent-requests", most, tenant.ConcurrentRequests).Of(tenant.ConcurrentRequests)
 	}
 	return func() { g.running.Release(of, 1) }, nil
 }
@@ -65,5 +65,5 @@ func (g *Gate) count(of tenant.ID, quotas tenant.Quotas) error {
 	}
 	missing := 1 - bucket.Tokens()
 	wait := time.Duration(missing / float64(perSecond) * float64(time.Second))
-	return fault.Retry(max(wait, time.Millisecond), "this tenant made more than %d requests a second: make fewer, or the operator raises %s in the tenant's settings, or the setting tenant-request-rate", perSecond, tenant.RequestsPerSecond)
+	return fault.Retry(max(wait, time.Millisecond), "this tenant made more than %d requests a second: make fewer, or the operator raises %s in the tenant's settings, or the setting tenant-request-rate", perSecond, tenant.RequestsPerSecond).Of(tenant.RequestsPerSecond)
 }

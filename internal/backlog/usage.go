@@ -92,9 +92,9 @@ func (b *Backlog) Admit(id tenant.ID, bytes int64) error {
 	switch {
 	case own == nil || own.documents == 0: // the count was dropped meanwhile, or nothing waits
 	case own.documents >= u.maxDocuments:
-		return fault.Retry(fullDelay, "%d documents of this tenant wait to be processed, as many as may: send more when there are fewer, or the operator raises the setting max-queued-documents", own.documents)
+		return fault.Retry(fullDelay, "%d documents of this tenant wait to be processed, as many as may: send more when there are fewer, or the operator raises the setting max-queued-documents", own.documents).Of("max-queued-documents")
 	case own.bytes+bytes > u.maxBytes:
-		return fault.Retry(fullDelay, "%d bytes of this tenant's documents wait to be processed, and with this document it would be more than %d: send it when there are fewer, or the operator raises the setting max-queued-bytes", own.bytes, u.maxBytes)
+		return fault.Retry(fullDelay, "%d bytes of this tenant's documents wait to be processed, and with this document it would be more than %d: send it when there are fewer, or the operator raises the setting max-queued-bytes", own.bytes, u.maxBytes).Of("max-queued-bytes")
 	}
 	if own != nil {
 		own.documents++

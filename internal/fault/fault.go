@@ -60,6 +60,7 @@ type Error struct {
 	Message    string
 	Violations []Violation
 	RetryAfter time.Duration // how long to wait before trying again; 0 if unknown
+	Quota      string        // the setting that an Exhausted error is about, "" if there is none
 	Cause      error
 }
 
@@ -135,6 +136,13 @@ func reField(err error, name func(field string) string) error {
 // Retry returns an Exhausted error that tells the caller how long to wait.
 func Retry(after time.Duration, format string, args ...any) *Error {
 	return &Error{Kind: Exhausted, Message: fmt.Sprintf(format, args...), RetryAfter: after}
+}
+
+// Of returns the error as one about the quota that a setting gives a tenant.
+func (e *Error) Of(quota string) *Error {
+	out := *e
+	out.Quota = quota
+	return &out
 }
 
 // KindOf returns the kind of err: that of the outermost *Error in its chain,

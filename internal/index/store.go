@@ -242,11 +242,11 @@ func checkQuota(ctx context.Context, tx *tenant.Tx, name string, quota int) erro
 	others, err := tenant.Value[int](ctx, tx, `
 		SELECT CASE WHEN count(*) FILTER (WHERE i.index_name = $1) = 0 THEN count(*) ELSE 0 END FROM tenant.indexes AS i`, name)
 	if err == nil && others >= own && tenant.BoundsOf(ctx).Indexes != nil { // the numbers count hidden indexes
-		return fault.New(fault.Exhausted, "this tenant may have no more indexes: delete one, or ask its admin")
+		return fault.New(fault.Exhausted, "this tenant may have no more indexes: delete one, or ask its admin").Of(tenant.MaxIndexes)
 	}
 	if err == nil && others >= own {
 		return fault.New(fault.Exhausted, "this tenant has %d indexes and may have %d: delete one, divide an index into namespaces, "+
-			"or ask the operator for a larger quota (the setting max-indexes, or maxIndexes in the settings of the tenant)", others, own)
+			"or ask the operator for a larger quota (the setting max-indexes, or maxIndexes in the settings of the tenant)", others, own).Of(tenant.MaxIndexes)
 	}
 	return err
 }

@@ -58,7 +58,7 @@ func withinQuota(ctx context.Context, tx *tenant.Tx, into index.Index, docs []ne
 // with a delay.
 func (s stock) check(before stock, quotas tenant.Quotas) error {
 	refuse := func(used, quota int64, of, key string) error {
-		return fault.Retry(quotaRetry, "this tenant stores %d of the %s that its quota allows, which is %d, and with this document it would be more: delete documents, or the operator raises %s in the tenant's settings", used, of, quota, key)
+		return fault.Retry(quotaRetry, "this tenant stores %d of the %s that its quota allows, which is %d, and with this document it would be more: delete documents, or the operator raises %s in the tenant's settings", used, of, quota, key).Of(key)
 	}
 	switch {
 	case quotas.Documents > 0 && s.Documents > quotas.Documents && s.Documents > before.Documents:

@@ -78,6 +78,11 @@ func addDetails(wired *connect.Error, f *fault.Error) {
 		}
 		addDetail(wired, bad)
 	}
+	if f.Quota != "" {
+		addDetail(wired, &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{
+			{Subject: "tenant", QuotaId: f.Quota, Description: f.Quota + ": " + f.Message},
+		}})
+	}
 	if f.RetryAfter > 0 {
 		addDetail(wired, &errdetails.RetryInfo{RetryDelay: durationpb.New(f.RetryAfter)})
 		seconds := (f.RetryAfter + time.Second - 1) / time.Second

@@ -2,11 +2,14 @@ package rpc_test
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
@@ -53,6 +56,9 @@ func TestATenantHasItsOwnRequestRate(t *testing.T) {
 	if !strings.Contains(err.Error(), "more than 1 requests a second") || !strings.Contains(err.Error(), "requestsPerSecond") {
 		t.Errorf("the error does not say the quota and its name: %v", err)
 	}
+	if failed, retry := quotaDetails(t, err); len(failed) != 1 || failed[0].GetQuotaId() != "requestsPerSecond" || !strings.Contains(failed[0].GetDescription(), "more than 1 requests") || retry <= 0 {
+		t.Errorf("the details are %v, and to wait %v", failed, retry)
+	}
 	servicetest.WantCode(t, "an operator in its name", list(s.Operator("Ragd-Tenant", "acme")), connect.CodeResourceExhausted)
 	if status := postMCP(t, s, c.Secret); status != http.StatusTooManyRequests {
 		t.Errorf("over MCP: status %d", status)
@@ -87,4 +93,26 @@ func postMCP(t *testing.T, s *servicetest.Service, secret string) int {
 	}
 	defer res.Body.Close()
 	return res.StatusCode
+}
+
+// quotaDetails returns the quotas that an error is about, and how long to wait.
+func quotaDetails(t *testing.T, err error) (failed []*errdetails.QuotaFailure_Violation, retry time.Duration) {
+	t.Helper()
+	var wired *connect.Error
+	if !errors.As(err, &wired) {
+		t.Fatalf("no error of an RPC: %v", err)
+	}
+	for _, d := range wired.Details() {
+		value, err := d.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch value := value.(type) {
+		case *errdetails.QuotaFailure:
+			failed = append(failed, value.GetViolations()...)
+		case *errdetails.RetryInfo:
+			retry = value.GetRetryDelay().AsDuration()
+		}
+	}
+	return failed, retry
 }

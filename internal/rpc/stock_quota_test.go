@@ -74,6 +74,9 @@ func TestStoredDocumentsAndBytesAreLimitedExactly(t *testing.T) {
 			if !errors.As(err, &wired) || wired.Meta().Get("Retry-After") == "" || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), fmt.Sprint(quota[name])) {
 				t.Errorf("the error does not say the quota and when to try again: %v", err)
 			}
+			if failed, _ := quotaDetails(t, err); len(failed) != 1 || failed[0].GetQuotaId() != name {
+				t.Errorf("the details name the quotas %v, want %s", failed, name)
+			}
 			results := c.UploadAll(t, []*ragdv1.UploadDocumentRequest{{IndexName: "one", Uri: "streamed", Source: servicetest.Text(strings.Repeat("s", size))}})
 			if !strings.Contains(results[0].GetError().String(), name) {
 				t.Errorf("an upload by stream: %v", results[0])

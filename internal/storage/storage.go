@@ -171,7 +171,7 @@ func (g *Guard) Admit(ctx context.Context, name string, bytes int64, count func(
 	if used+bytes > g.config.Quota {
 		return fault.Retry(retryAfter,
 			"this tenant's data takes %s, and with this it would be more than its quota of %s (setting max-tenant-bytes): delete documents or indexes, or ask the operator for more",
-			size(used), size(g.config.Quota))
+			size(used), size(g.config.Quota)).Of("max-tenant-bytes")
 	}
 	g.add(name, bytes)
 	return nil

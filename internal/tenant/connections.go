@@ -45,7 +45,7 @@ func (c *connections) acquire(ctx context.Context, id ID) (release func(), err e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return nil, fault.Retry(time.Second, "this tenant has %d statements running, as many as it may have at once: send fewer requests at a time, or the operator raises the setting statements-per-tenant", each)
+	return nil, fault.Retry(time.Second, "this tenant has %d statements running, as many as it may have at once: send fewer requests at a time, or the operator raises the setting statements-per-tenant", each).Of("statements-per-tenant")
 }
 
 // recentFor is how long a tenant counts as active after a statement.

@@ -54,7 +54,7 @@ func (m *Meter) Admit(ctx context.Context, id string) error {
 	refused := fault.Wrap(fault.Exhausted, ErrQuota, "this tenant has used %d tokens of models in this month, and its quota is %d: wait until %s, or the operator raises %s in the tenant's settings",
 		used, quota, next.Format(time.DateOnly), tenant.MaxTokensPerMonth)
 	refused.RetryAfter = next.Sub(now)
-	return refused
+	return refused.Of(tenant.MaxTokensPerMonth)
 }
 
 // refresh reads the tenant's quota and use, if they are not known or old.
