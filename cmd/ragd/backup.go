@@ -99,7 +99,7 @@ Put the file master.key of the old data directory into the new one before "ragd 
 			}
 			output.Note(p.out.Stdout, "%s is restored from %s, with the state of %s", cfg.DataDir, b.Path, state)
 			if key := filepath.Join(cfg.DataDir, seal.FileName); !exists(key) {
-				output.Note(p.out.Stderr, "before the first start put the %s of the old data directory there, or set master-key to what it was: otherwise secrets of tenants cannot be read", key)
+				output.Note(p.out.Stderr, "before the first start put the %s of the old data directory there, or set master-key to what it was: without it the secrets of tenants cannot be read", key)
 			}
 			return nil
 		},

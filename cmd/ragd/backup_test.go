@@ -315,7 +315,7 @@ func TestABackupOfTheEmbeddedDatabaseIsRestored(t *testing.T) {
 	data, dumps := h.dir+"/data/ragd", t.TempDir()
 	h.shell(documented(t, "pg_dump --format=custom --schema=ragd --schema=ragd_shared --schema='tenant_*' --file=embedded.dump", "embedded.dump", dumps+"/embedded.dump"), "DATA_DIR="+data)
 	stop(t, service, syscall.SIGTERM)
-	h.shell(documented(t, "cp -a"), "DATA_DIR="+data, "BACKUP_DIR="+dumps+"/copy")
+	h.shell(documented(t, `cp -a "$DATA_DIR"`), "DATA_DIR="+data, "BACKUP_DIR="+dumps+"/copy")
 
 	t.Run("a copy at another path", func(t *testing.T) {
 		t.Parallel()
@@ -363,6 +363,7 @@ func TestTheServiceBacksUpItsDatabase(t *testing.T) {
 	service := h.serve()
 	keys := h.fillTenants()
 	before := h.answers(keys)
+	h.shell(`printf hidden | ragd secret set token --tenant acme --host api.example.com`)
 	between := time.Now().UTC().Format(time.RFC3339Nano)
 	h.ragd("index", "create", "second", "--tenant", "acme")
 	first := awaitBackup(t, folder)
@@ -382,6 +383,9 @@ func TestTheServiceBacksUpItsDatabase(t *testing.T) {
 		out, err := h.command(t.Context(), append([]string{"restore", "--data-dir", target}, args...)...).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "is restored from "+folder) || !strings.Contains(string(out), "put the "+target+"/master.key of the old data directory there") {
 			t.Fatalf("ragd restore: %v: %s", err, out)
+		}
+		if out, err := h.command(t.Context(), "serve").CombinedOutput(); err == nil || !strings.Contains(string(out), target+"/master.key does not exist, but the database has secrets that its key encrypted") {
+			t.Errorf("a start without the key: %v: %s", err, out)
 		}
 		h.shell("cp " + data + "/master.key " + target)
 		h.serve()

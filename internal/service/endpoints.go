@@ -2,24 +2,44 @@ package service
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/endpoint/own"
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/llm"
 	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/seal"
+	"github.com/ragdhq/ragd/internal/seal/reseal"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// masterKeys returns the keys that encrypt tenants' secrets, nil if there are none.
-func (s *Service) masterKeys() (*seal.Keys, error) {
-	if s.config.MasterKeys == nil && s.database.embedded != nil {
-		return seal.OpenFile(s.config.DataDir)
+// masterKeys returns the keys that encrypt tenants' secrets, nil if there are none. Errors:
+// Precondition if a new key would be made although there are secrets that another one
+// encrypted, as after a restore without the old file.
+func (s *Service) masterKeys(ctx context.Context) (*seal.Keys, error) {
+	if s.config.MasterKeys != nil || s.database.embedded == nil {
+		return s.config.MasterKeys, nil
 	}
-	return s.config.MasterKeys, nil
+	path := filepath.Join(s.config.DataDir, seal.FileName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		sealed, err := reseal.Exist(ctx, s.database.admin)
+		if err != nil {
+			return nil, err
+		}
+		if sealed {
+			return nil, fault.New(fault.Precondition,
+				"the file %s does not exist, but the database has secrets that its key encrypted: put the file back, which backups of the database do not contain, or set master-key; "+
+					"if the key is lost, make a new one with `openssl rand -hex 32` in that file, and set the secrets again", path)
+		}
+	}
+	return seal.OpenFile(s.config.DataDir)
 }
 
 // endpoints returns the service of the tenants' own endpoints, which are beside those of

@@ -178,7 +178,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	if err != nil {
 		return err
 	}
-	keys, err := s.masterKeys()
+	keys, err := s.masterKeys(ctx)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -144,6 +145,21 @@ type row struct {
 	BelongsTo []string
 	Needed    bool
 	Sealed    []byte
+}
+
+// Exist reports whether anything in the database is sealed. The role of the connections must see
+// the rows of all tenants, as a superuser does.
+func Exist(ctx context.Context, on interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+},
+) (exist bool, err error) {
+	for _, c := range slices.Concat(OfTenants, OfService) {
+		err = on.QueryRow(ctx, fmt.Sprintf(`SELECT EXISTS (SELECT FROM %s WHERE %s IS NOT NULL)`, c.Table, c.Name)).Scan(&exist)
+		if err != nil || exist {
+			return exist, postgres.Fault(err)
+		}
+	}
+	return false, nil
 }
 
 func selectRows(c seal.Column) string {
