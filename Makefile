@@ -57,6 +57,10 @@ test-postgres17: ## run the database tests against PostgreSQL 17, which is unpac
 test-quality: deps ## compare the quality of searches with its floors on the labelled sets in the folder RAGD_DATASETS
 	hack/test-quality.sh
 
+.PHONY: test-alerts
+test-alerts: ## test the alert rules in deploy/prometheus with promtool, which apt installs
+	hack/test-alerts.sh
+
 .PHONY: vulncheck
 vulncheck: ## look for known vulnerabilities in the code that the binary calls
 	hack/vulncheck.sh
@@ -82,6 +86,7 @@ check: generated lint checks test ## run everything that CI runs: generated code
 checks: deps
 	@rm -f .cache/not-run
 	hack/may-skip.sh "known vulnerabilities" hack/vulncheck.sh
+	hack/may-skip.sh "alert rules" hack/test-alerts.sh
 	hack/may-skip.sh "PostgreSQL 17" hack/test-postgres17.sh
 	hack/may-skip.sh "MCP's conformance suite" hack/mcp-conformance.sh
 	hack/may-skip.sh "third-party MCP clients" hack/mcp-clients.sh

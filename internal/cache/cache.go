@@ -21,7 +21,10 @@ import (
 
 // Cache maps keys to values. Safe for concurrent use. All callers share
 // the values and must not change them.
-type Cache[K comparable, V any] struct{ store store }
+type Cache[K comparable, V any] struct {
+	store  store
+	counts *counts
+}
 
 // store is a Cache whose types are erased. It is an interface because the compiler
 // instantiates the generic types that it finds in structs and inlined functions.
@@ -78,7 +81,7 @@ func New[K comparable, V any](config Config[K, V]) *Cache[K, V] {
 	if config.Weigh != nil {
 		weigh = func(key, value any) int { return config.Weigh(key.(K), value.(V)) }
 	}
-	return &Cache[K, V]{newStore(Config[any, any]{config.Entries, config.Bytes, weigh, config.TTL, config.Now})}
+	return &Cache[K, V]{newStore(Config[any, any]{config.Entries, config.Bytes, weigh, config.TTL, config.Now}), new(counts)}
 }
 
 func newStore(config Config[any, any]) store {
@@ -135,6 +138,7 @@ func (s *otterStore) bytes() int64 {
 // Get returns the value of the key, and whether there is one that has not expired.
 func (c *Cache[K, V]) Get(key K) (V, bool) {
 	found, ok := c.store.get(key)
+	c.counts.count(ok)
 	value, _ := found.(V)
 	return value, ok
 }

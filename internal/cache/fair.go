@@ -11,8 +11,9 @@ import (
 // the limit divided by the number of owners. Safe for concurrent use. All callers of an
 // owner share the values and must not change them.
 type Fair[O, K comparable, V any] struct {
-	limit int64
-	weigh func(K, V) int
+	limit  int64
+	weigh  func(K, V) int
+	counts counts
 
 	mu     sync.Mutex
 	used   int64
@@ -58,13 +59,12 @@ func (c *Fair[O, K, V]) Get(owner O, key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of := c.owners[owner]
-	if of == nil {
+	if of == nil || of.entries[key] == nil {
+		c.counts.count(false)
 		return value, false
 	}
+	c.counts.count(true)
 	found := of.entries[key]
-	if found == nil {
-		return value, false
-	}
 	found.unlink()
 	of.link(found)
 	return found.value, true

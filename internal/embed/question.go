@@ -128,3 +128,6 @@ func (c *questionCache) leave(key [sha256.Size]byte, f *flight) {
 		}
 	}
 }
+
+// QuestionCache returns the counts of the cache of questions' vectors.
+func (r *Registry) QuestionCache() cache.Stats { return r.questions.vectors.Stats() }

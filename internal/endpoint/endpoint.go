@@ -25,6 +25,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/outbound"
+	"github.com/ragdhq/ragd/internal/telemetry"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
@@ -149,7 +150,8 @@ type Client struct {
 	config Config
 	calls  *limit.Limiter[string] // by tenant
 	http   *http.Client
-	fuse   *fuse // nil for the operator's endpoints
+	fuse   *fuse  // nil for the operator's endpoints
+	label  string // in metrics: own for those of tenants
 }
 
 // New returns a Client. name stands for the endpoint in error messages, such as
@@ -168,8 +170,9 @@ func New(name string, config Config) *Client {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
+	c.label = name[strings.LastIndexByte(name, ' ')+1:]
 	if config.Guard != nil {
-		c.fuse = &fuse{name: name}
+		c.fuse, c.label = &fuse{name: name}, "own"
 	}
 	return c
 }
@@ -242,7 +245,14 @@ func (c *Client) once(ctx context.Context, attempt func(context.Context) error) 
 			return fault.Wrap(fault.Exhausted, err, "%s is limited to %g requests a second, and there was no time to wait", c.name, c.config.RequestsPerSecond)
 		}
 	}
-	return attempt(ctx)
+	start := time.Now()
+	err := attempt(ctx)
+	if err != nil {
+		telemetry.EndpointCall(ctx, c.label, c.classify(err), start)
+		return err
+	}
+	telemetry.EndpointCall(ctx, c.label, nil, start)
+	return nil
 }
 
 // retry returns whether another attempt follows the n-th, and after which wait.

@@ -55,6 +55,9 @@ func newEdgeCache(bytes int64) *cache.Cache[edgeKey, []chunkEdge] {
 	}})
 }
 
+// EdgeCache returns the counts of the cache of edges.
+func (s *Service) EdgeCache() cache.Stats { return s.edges.Stats() }
+
 // Query returns the chunks where walks from the question's seeds spend most time,
 // best first, then others that a search finds. The seeds are the best chunks of
 // that search and the chunks that the question names. Errors: as those of

@@ -39,8 +39,8 @@ type lineKey struct{}
 // Log returns middleware that sends the id of each request in X-Request-Id and writes a
 // line when the request has been answered: at debug level, at info if it was refused, at
 // error if it failed with an internal error. Lines of the latter two kinds are summed up by repeats
-// if a caller has many; nil writes them all.
-func Log(log *slog.Logger, repeats *logrepeat.Requests) func(http.Handler) http.Handler {
+// if a caller has many; nil writes them all. answered, if not nil, hears of every request.
+func Log(log *slog.Logger, repeats *logrepeat.Requests, answered func(*http.Request, Answer)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l := &line{id: idOf(r.Header), host: r.Host, tls: r.TLS != nil, repeats: repeats, client: clientAddress(r.RemoteAddr)}
@@ -48,12 +48,41 @@ func Log(log *slog.Logger, repeats *logrepeat.Requests) func(http.Handler) http.
 			start, out := time.Now(), &writer{ResponseWriter: w}
 			// Deferred, because a handler that aborts its answer panics.
 			defer func() {
-				l.write(r.Context(), log, "request", time.Since(start), r, "status", out.status)
+				took := time.Since(start)
+				l.write(r.Context(), log, "request", took, r, "status", out.status)
+				if answered != nil {
+					answered(r, l.answer(out.status, took))
+				}
 				l.describe(trace.SpanFromContext(r.Context()))
 			}()
 			next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), lineKey{}, l)))
 		})
 	}
+}
+
+// Answer is how a request was answered.
+type Answer struct {
+	Code              string // ok, or the kind of the error
+	Tenant, MCPMethod string // "" if they are not known
+	Took              time.Duration
+}
+
+// answer returns how the request was answered.
+func (l *line) answer(status int, took time.Duration) Answer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := Answer{Code: "ok", Tenant: l.attribute("tenant"), MCPMethod: l.attribute("mcp_method"), Took: took}
+	switch {
+	case l.err != nil:
+		a.Code = fault.KindOf(l.err).String()
+	case status >= http.StatusInternalServerError:
+		a.Code = fault.Internal.String()
+	case status == http.StatusNotFound:
+		a.Code = fault.NotFound.String()
+	case status >= http.StatusBadRequest:
+		a.Code = fault.Invalid.String()
+	}
+	return a
 }
 
 // maxPathBytes and maxRefusalBytes limit the texts of a caller in the line of a refused request.
@@ -91,7 +120,7 @@ func (l *line) write(ctx context.Context, log *slog.Logger, what string, took ti
 	if !log.Enabled(ctx, level) {
 		return
 	}
-	failed := logrepeat.Request{Tenant: l.tenant(), Address: l.client, Code: code, Internal: level == slog.LevelError, Err: l.err}
+	failed := logrepeat.Request{Tenant: l.attribute("tenant"), Address: l.client, Code: code, Internal: level == slog.LevelError, Err: l.err}
 	if r != nil {
 		failed.Method, failed.Path = r.Method, r.URL.Path
 	}
@@ -113,10 +142,10 @@ func (l *line) write(ctx context.Context, log *slog.Logger, what string, took ti
 	log.Log(ctx, level, what, attrs...)
 }
 
-// tenant returns the tenant of the request, "" if it is not known.
-func (l *line) tenant() string {
+// attribute returns the text of an attribute, "" if it is not known. The caller holds mu.
+func (l *line) attribute(name string) string {
 	for i := 0; i+1 < len(l.attrs); i += 2 {
-		if l.attrs[i] == "tenant" {
+		if l.attrs[i] == name {
 			return fmt.Sprint(l.attrs[i+1])
 		}
 	}

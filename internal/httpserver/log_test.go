@@ -66,7 +66,7 @@ func TestOneLineARequest(t *testing.T) {
 			r.Header.Set("X-Request-Id", "from-caller")
 			func() {
 				defer func() { _ = recover() }()
-				httpserver.Log(log, nil)(tc.handle).ServeHTTP(w, r)
+				httpserver.Log(log, nil, nil)(tc.handle).ServeHTTP(w, r)
 			}()
 			var got map[string]any
 			if err := json.Unmarshal(out.Bytes(), &got); err != nil {
@@ -93,7 +93,7 @@ func TestOddRequestIDsAreReplaced(t *testing.T) {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header["X-Request-Id"] = []string{given}
-		httpserver.Log(slog.New(slog.DiscardHandler), nil)(http.NotFoundHandler()).ServeHTTP(w, r)
+		httpserver.Log(slog.New(slog.DiscardHandler), nil, nil)(http.NotFoundHandler()).ServeHTTP(w, r)
 		if id := w.Header().Get("X-Request-Id"); len(id) != 16 || id == given {
 			t.Errorf("%q became %q", given, id)
 		}
@@ -107,7 +107,7 @@ func TestAFloodOfRefusalsIsSummedUp(t *testing.T) {
 	log := slog.New(slog.NewJSONHandler(&out, nil))
 	repeats := logrepeat.NewRequests(log)
 	const requests = 1000
-	handler := httpserver.Log(log, repeats)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := httpserver.Log(log, repeats, nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/bolt" {
 			httpserver.Add(r.Context(), "tenant", "bolt")
 		} else {

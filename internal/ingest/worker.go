@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/embed"
@@ -20,6 +22,7 @@ import (
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/telemetry"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/usage"
 )
@@ -101,7 +104,9 @@ func (w *Worker) Process(ctx context.Context, claims []backlog.Claim) {
 			t.embeddings.close()
 		}
 	}()
+	limited, end := telemetry.Span(limited, "ingest", attribute.String("tenant", string(first.Tenant)), attribute.Int("documents", len(claims)))
 	b.run(limited)
+	end(b.failed())
 	if ctx.Err() != nil {
 		return // the service stops; unfinished documents are claimed again later
 	}
@@ -109,19 +114,29 @@ func (w *Worker) Process(ctx context.Context, claims []backlog.Claim) {
 }
 
 func (b *batch) run(ctx context.Context) {
-	b.step("read", func(open []*task) error { return b.begin(ctx, open) })
+	b.step(ctx, "read", b.begin)
 	if !b.quick() {
-		b.step("show", func(open []*task) error { return show(ctx, b.handle, open) })
+		b.step(ctx, "show", func(ctx context.Context, open []*task) error { return show(ctx, b.handle, open) })
 	}
 	if open := b.open(); len(open) > 0 {
 		ctx = usage.InIndex(ctx, open[0].into.Name)
 	}
-	b.step("split", func(open []*task) error { return b.split(ctx, open) })
-	b.step("extract", func(open []*task) error { return b.extract(ctx, open) })
-	b.step("embed", func(open []*task) error { return b.embed(ctx, open) })
-	b.step("store", func(open []*task) error { return b.swap(ctx, open) })
-	b.step("connect", func(open []*task) error { return b.connect(ctx, open) })
-	b.step("finish", func(open []*task) error { return finish(ctx, b.handle, b.worker.backlog, open) })
+	b.step(ctx, "split", b.split)
+	b.step(ctx, "extract", b.extract)
+	b.step(ctx, "embed", b.embed)
+	b.step(ctx, "store", b.swap)
+	b.step(ctx, "connect", b.connect)
+	b.step(ctx, "finish", func(ctx context.Context, open []*task) error { return finish(ctx, b.handle, b.worker.backlog, open) })
+}
+
+// failed returns the error of one of the tasks, if any has failed.
+func (b *batch) failed() error {
+	for _, t := range b.tasks {
+		if t.err != nil {
+			return t.err
+		}
+	}
+	return nil
 }
 
 // begin reads the documents and the current generation of the index's chunks.
@@ -170,14 +185,19 @@ func (b *batch) open() (open []*task) {
 }
 
 // step calls do with all open tasks. An error of do becomes the error of each of them.
-func (b *batch) step(name string, do func(open []*task) error) {
+func (b *batch) step(ctx context.Context, name string, do func(ctx context.Context, open []*task) error) {
 	open := b.open()
 	if len(open) == 0 {
 		return
 	}
 	start := time.Now()
-	defer func() { b.times = append(b.times, name+"_ms", milliseconds(time.Since(start))) }()
-	if err := guarded(func() error { return do(open) }); err != nil {
+	ctx, end := telemetry.Span(ctx, "ingest."+name)
+	err := guarded(func() error { return do(ctx, open) })
+	end(err)
+	took := time.Since(start)
+	b.times = append(b.times, name+"_ms", milliseconds(took))
+	telemetry.Stage(ctx, "ingest."+name, took)
+	if err != nil {
 		for _, t := range open {
 			t.err = cmp.Or(t.err, err)
 		}
@@ -369,6 +389,9 @@ func (b *batch) settle(ctx context.Context, took time.Duration) {
 			b.worker.log.WarnContext(ctx, "removing documents from the backlog", "err", err)
 		}
 	}
+	telemetry.Documents(ctx, "stored", len(b.open()))
+	telemetry.Documents(ctx, "overtaken", len(overtaken))
+	telemetry.Documents(ctx, "failed", len(b.tasks)-len(b.open())-len(overtaken))
 	first := b.tasks[0]
 	b.worker.log.With("tenant", first.Tenant, "index", first.IndexID).InfoContext(ctx, "documents ingested",
 		append([]any{"documents", len(b.open()), "of", len(b.tasks), "chunks", chunks, "duration_ms", milliseconds(took)}, b.times...)...)

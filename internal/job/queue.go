@@ -15,7 +15,9 @@ import (
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
+	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/ragdhq/ragd/internal/telemetry"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -202,18 +204,30 @@ func (w *worker) Work(ctx context.Context, task *river.Job[args]) error {
 	if w.pause() != nil {
 		return river.JobSnooze(pausedFor)
 	}
+	start := time.Now()
+	ctx, end := telemetry.Span(ctx, "job "+task.Kind, attribute.String("tenant", string(task.Args.Tenant)), attribute.Int("attempt", task.Attempt))
 	err := w.runner.Run(ctx, Attempt{Task: task.Args.Task, Number: task.Attempt, Last: task.Attempt >= task.MaxAttempts})
+	end(err)
+	outcome, err := w.outcome(err)
+	telemetry.Job(ctx, task.Kind, outcome, start)
+	return err
+}
+
+// outcome returns what came of an attempt, for the metrics, and what River is told.
+func (w *worker) outcome(err error) (string, error) {
 	var snooze *snoozeError
 	var stop *stopError
 	switch {
-	case err != nil && w.pause() != nil: // the task may have failed because of the pause's reason
-		return river.JobSnooze(pausedFor)
+	case err == nil:
+		return "done", nil
+	case w.pause() != nil: // the task may have failed because of the pause's reason
+		return "postponed", river.JobSnooze(pausedFor)
 	case errors.As(err, &snooze):
-		return river.JobSnooze(snooze.wait)
+		return "postponed", river.JobSnooze(snooze.wait)
 	case errors.As(err, &stop):
-		return river.JobCancel(err)
+		return "stopped", river.JobCancel(err)
 	}
-	return err
+	return "failed", err
 }
 
 // drainTimeout is how long tasks may finish after Run was told to stop, and how long
@@ -283,6 +297,11 @@ func (q *Queue) Rescue(ctx context.Context, alive func(context.Context) ([]strin
 
 // maxListed is the most that River lists or deletes at once.
 const maxListed = 10_000
+
+// Depth returns how many tasks of all tenants there are in each state, as River names them.
+func (q *Queue) Depth(ctx context.Context) (map[rivertype.JobState]int, error) {
+	return q.driver.GetExecutor().JobCountByAllStates(ctx, &riverdriver.JobCountByAllStatesParams{Schema: schema})
+}
 
 // DeleteTenant deletes the tasks of a tenant that is being deleted. Running tasks stop
 // because the tenant no longer exists or, if it was created again, because their job does

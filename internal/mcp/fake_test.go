@@ -166,7 +166,7 @@ func serve(t testing.TB, api API, change func(*Config)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(httpserver.Log(cfg.Logger, nil)(handler))
+	server := httptest.NewServer(httpserver.Log(cfg.Logger, nil, nil)(handler))
 	t.Cleanup(func() {
 		if err := handler.Shutdown(context.Background()); err != nil {
 			t.Error(err)

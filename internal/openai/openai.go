@@ -56,13 +56,14 @@ type Config struct {
 // Handler serves Paths. Safe for concurrent use.
 type Handler struct {
 	config Config
+	mux    *http.ServeMux
 	next   http.Handler
 }
 
 // New returns a Handler.
 func New(config Config) *Handler {
-	h := &Handler{config: config}
 	mux := http.NewServeMux()
+	h := &Handler{config: config, mux: mux}
 	for pattern, answer := range h.routes() {
 		mux.Handle(pattern, answer)
 	}
@@ -77,6 +78,15 @@ func New(config Config) *Handler {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Openai-Version", "2020-10-01") // that of the API as clients know it
 	h.next.ServeHTTP(w, r)
+}
+
+// Route returns the method and path of the call that a request makes, such as
+// "GET /v1/files/{file}"; "other" for none.
+func (h *Handler) Route(r *http.Request) string {
+	if _, pattern := h.mux.Handler(r); pattern != "/" && pattern != "" {
+		return pattern
+	}
+	return "other"
 }
 
 // routes returns the handlers by method and path.

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/ragdhq/ragd/internal/telemetry"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -39,13 +40,14 @@ type Stage struct {
 	Candidates int // chunks that it returned
 }
 
-// Stopwatch times the stages of one query, and records a span for each if the request
-// is traced. Not safe for concurrent use.
+// Stopwatch times the stages of one query for the metrics, and records a span for each if the
+// request is traced. Not safe for concurrent use.
 type Stopwatch struct {
 	// Stages are the stages that have ended, in order.
 	Stages []Stage
 
 	prefix  string
+	ctx     context.Context //nolint:containedctx // counts the stages
 	request trace.Span
 	ended   func(Stage) // nil for none
 	last    time.Time
@@ -63,7 +65,7 @@ func WithStages(ctx context.Context, ended func(Stage)) context.Context {
 // the stage search is the span query.search.
 func StartStopwatch(ctx context.Context, prefix string) *Stopwatch {
 	ended, _ := ctx.Value(stagesKey{}).(func(Stage))
-	return &Stopwatch{prefix: prefix, request: trace.SpanFromContext(ctx), ended: ended, last: time.Now()}
+	return &Stopwatch{prefix: prefix, ctx: ctx, request: trace.SpanFromContext(ctx), ended: ended, last: time.Now()}
 }
 
 // Lap ends the stage name, which returned so many candidates, and starts the next.
@@ -71,6 +73,7 @@ func (w *Stopwatch) Lap(name string, candidates int) {
 	now := time.Now()
 	stage := Stage{Name: name, Duration: now.Sub(w.last), Candidates: candidates}
 	w.Stages = append(w.Stages, stage)
+	telemetry.Stage(w.ctx, w.prefix+"."+name, stage.Duration)
 	if w.ended != nil {
 		w.ended(stage)
 	}

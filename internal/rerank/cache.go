@@ -48,3 +48,6 @@ func cacheKey(s scorer, t task, text string) [sha256.Size]byte {
 	}
 	return [sha256.Size]byte(h.Sum(nil))
 }
+
+// ScoreCache returns the counts of the cache of scores.
+func (r *Reranker) ScoreCache() cache.Stats { return r.cache.scores.Stats() }

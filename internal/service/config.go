@@ -102,6 +102,8 @@ type Config struct {
 	// MinFreeBytes is how many bytes of the embedded database's disk are kept free: with
 	// fewer, writes are refused. Default: 2% of the disk, at least 1 GiB, at most 10 GiB.
 	MinFreeBytes int64
+	// Metrics configures metrics and profiles. Default: none are shown.
+	Metrics MetricsConfig
 	// ModelsDir is the folder with the folders of local models. Default: models in DataDir.
 	ModelsDir string
 	// ConsoleLogin lets people sign in to the console at an authorization server whose tokens

@@ -34,7 +34,7 @@ func (s *Service) handler() http.Handler {
 	mux.Handle("/.well-known/", s.mcp)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	return httpserver.Limit(s.tracing.handler(httpserver.Log(s.config.Logger, s.refusals)(s.withConsole(mux))), s.config.MaxBodyPause)
+	return httpserver.Limit(s.tracing.handler(httpserver.Log(s.config.Logger, s.refusals, s.counter(compatible))(s.withConsole(mux))), s.config.MaxBodyPause)
 }
 
 // withConsole adds the web page and its sessions to the paths that nothing else answers.

@@ -10,8 +10,11 @@ import (
 
 // listenFault returns the error for an address that the service cannot listen on: what is
 // wrong with it, and what to do.
-func listenFault(address string, err error) error {
-	const other = "or choose another address with --listen or RAGD_LISTEN"
+func listenFault(address, setting string, err error) error {
+	other := "or choose another address with the setting " + setting
+	if setting == "listen" {
+		other = "or choose another address with --listen or RAGD_LISTEN"
+	}
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -21,7 +24,7 @@ func listenFault(address string, err error) error {
 	case errors.Is(err, syscall.EACCES):
 		return fault.New(fault.Precondition, "cannot listen on %s: the user who runs ragd may not use a port below 1024: give the program CAP_NET_BIND_SERVICE, %s", address, other)
 	case errors.As(err, &dns):
-		return fault.New(fault.Invalid, "listen: the host name in %q is not known", address)
+		return fault.New(fault.Invalid, "%s: the host name in %q is not known", setting, address)
 	}
-	return fault.New(fault.Invalid, "listen: want an address such as 127.0.0.1:8484 or :8484, with a port up to 65535, got %q", address)
+	return fault.New(fault.Invalid, "%s: want an address such as 127.0.0.1:8484 or :8484, with a port up to 65535, got %q", setting, address)
 }

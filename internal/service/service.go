@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/agent"
 	"github.com/ragdhq/ragd/internal/backlog"
+	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/contextkey"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/endpoint"
@@ -54,6 +55,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secret"
 	"github.com/ragdhq/ragd/internal/server"
 	"github.com/ragdhq/ragd/internal/storage"
+	"github.com/ragdhq/ragd/internal/telemetry"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/toolset"
@@ -78,7 +80,10 @@ type Service struct {
 	database database
 	storage  *storage.Guard
 	tracing  *tracing
-	parsers  *subprocess.Pool // nil when files are read in this process
+	metrics  *telemetry.Recorder
+	private  []private                             // further addresses
+	freeDisk func() (free, total int64, err error) // of the embedded database
+	parsers  *subprocess.Pool                      // nil when files are read in this process
 	queue    *job.Queue
 	backlog  *backlog.Backlog
 	worker   *ingest.Worker
@@ -126,9 +131,13 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 		return nil, err
 	}
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", config.Listen); err != nil {
-		return nil, listenFault(config.Listen, err)
+		return nil, listenFault(config.Listen, "listen", err)
 	}
 	if s.tracing, err = newTracing(ctx, config.Traces, config.Version, s.log); err != nil {
+		return nil, err
+	}
+	s.metrics = telemetry.New(telemetry.Config{Version: config.Version, Spans: s.tracing.provider(), Tenants: config.Metrics.Tenants})
+	if err := s.listenPrivately(ctx); err != nil {
 		return nil, err
 	}
 	if s.database, err = openDatabase(ctx, background, s.tracing.statements()); err != nil {
@@ -158,6 +167,7 @@ func (s *Service) newStorage() *storage.Guard {
 	if free == nil && s.database.embedded != nil {
 		free = storage.FreeIn(s.config.DataDir)
 	}
+	s.freeDisk = free
 	return storage.New(storage.Config{
 		Free: free, MinFree: s.config.MinFreeBytes, Quota: s.config.MaxTenantBytes, Logger: s.log,
 	})
@@ -266,6 +276,9 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		graphs.TopicRunners(graph.NewTopicFinder(work, languageModels, processor, s.log)),
 	)
 	s.queue.Register(runners)
+	s.registerGauges(map[string]func() cache.Stats{
+		"questions": models.QuestionCache, "scores": reranker.ScoreCache, "edges": graphs.EdgeCache,
+	})
 	servers := server.New(db)
 	contextKeys := contextkey.New(db)
 	s.Tenants.Auth.Declare(contextKeys.Of)
@@ -378,8 +391,11 @@ func (s *Service) URL() string { return "http://" + s.listener.Addr().String() }
 // ready; it still accepts connections for DrainDelay, ends the streams that watch, and lets
 // running requests and jobs finish. It returns nil if ctx ended it. It may be called once.
 func (s *Service) Run(ctx context.Context) error {
-	group, groupCtx := errgroup.WithContext(ctx)
+	group, groupCtx := errgroup.WithContext(telemetry.NewContext(ctx, s.metrics))
 	context.AfterFunc(groupCtx, func() { s.stopping.Store(true) })
+	for _, p := range s.private {
+		group.Go(func() error { return httpserver.Serve(groupCtx, p.listener, p.handler, httpserver.Config{}) })
+	}
 	if !s.config.NoWorkers {
 		group.Go(func() error { return s.backlog.Run(groupCtx, s.worker.Process) })
 		group.Go(func() error { return s.Tenants.Run(groupCtx) })
@@ -439,6 +455,9 @@ func (s *Service) Close() error {
 	s.refusals.Close()
 	if s.listener != nil {
 		_ = s.listener.Close() // the HTTP server has closed it if it ran
+	}
+	for _, p := range s.private {
+		_ = p.listener.Close()
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // TraceConfig configures the export of traces.
@@ -103,6 +104,14 @@ func (t *tracing) statements() pgx.QueryTracer {
 	}
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.spans),
 		otelpgx.WithDisableConnectionDetailsInAttributes())
+}
+
+// provider returns what makes spans, nil if none are recorded.
+func (t *tracing) provider() trace.TracerProvider {
+	if t == nil {
+		return nil
+	}
+	return t.spans
 }
 
 // close sends the remaining spans.

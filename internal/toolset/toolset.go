@@ -25,6 +25,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/nearest"
+	"github.com/ragdhq/ragd/internal/telemetry"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -345,6 +346,7 @@ func (s *Set) Call(ctx context.Context, v View, c Call) (result Result, err erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.definition.Timeout, s.timeout))
 	defer cancel()
+	defer func(start time.Time) { telemetry.Tool(ctx, cmp.Or(t.definition.Kind, "provided"), err, start) }(time.Now())
 	if result, err = s.call(ctx, t, c); err == nil && result.Asked != nil && c.Client == nil {
 		return Result{}, fault.New(fault.Precondition, "tool %q asks its client for input, which only clients of MCP can give", c.Name)
 	}

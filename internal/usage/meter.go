@@ -19,6 +19,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/telemetry"
 )
 
 // Stage is a kind of work that is counted.
@@ -159,6 +160,7 @@ func (m *Meter) Add(ctx context.Context, tenant string, stage Stage, c Counts) {
 // Count counts a call of a model. It implements endpoint.Meter.
 func (m *Meter) Count(ctx context.Context, tenant string, use endpoint.Use, model string, input, output int) {
 	if m != nil {
+		telemetry.Tokens(ctx, string(stageOf[use]), input, output)
 		model = model[:min(len(model), maxModelBytes)]
 		m.add(key{tenant: tenant, index: indexOf(ctx), stage: stageOf[use], model: model}, Counts{Calls: 1, InputTokens: int64(input), OutputTokens: int64(output)})
 	}

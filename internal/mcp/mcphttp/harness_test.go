@@ -87,7 +87,7 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 	if w.Handler, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	w.http = httptest.NewUnstartedServer(httpserver.Log(slog.New(slog.DiscardHandler), nil)(w.Handler))
+	w.http = httptest.NewUnstartedServer(httpserver.Log(slog.New(slog.DiscardHandler), nil, nil)(w.Handler))
 	w.http.Config.Protocols = new(http.Protocols)
 	w.http.Config.Protocols.SetHTTP1(true)
 	w.http.Config.Protocols.SetUnencryptedHTTP2(true)
