@@ -170,7 +170,7 @@ func TestTheBacklogIsBounded(t *testing.T) {
 			if !errors.As(err, &refused) || refused.Code() != connect.CodeResourceExhausted {
 				t.Fatalf("one too many: %v", err)
 			}
-			if refused.Meta().Get("Retry-After") != "2" || len(refused.Details()) != 1 {
+			if refused.Meta().Get("Retry-After") != "2" || len(refused.Details()) != 2 { // RetryInfo and QuotaFailure
 				t.Errorf("the refusal says to wait %q, details %v", refused.Meta().Get("Retry-After"), refused.Details())
 			}
 			if _, err := acme.UploadDocument(t.Context(), upload("1", body)); err != nil {
