@@ -140,11 +140,9 @@ func digest(t *testing.T, s *servicetest.Service, tenant string) map[string]stri
 	read := func() map[string]string {
 		sums := map[string]string{}
 		for name, shared := range tables {
-			where, args := "", []any{}
+			where, args := " AS r", []any(nil)
 			if shared {
 				where, args = " AS r WHERE r.tenant_id = $1", []any{tenant}
-			} else {
-				where = " AS r"
 			}
 			var sum string
 			noError(t, s.Pool.QueryRow(t.Context(), `SELECT count(*) || ' rows, ' || coalesce(md5(string_agg(r::text, '|' ORDER BY r::text)), '') FROM `+name+where, args...).Scan(&sum))
