@@ -308,7 +308,7 @@ func TestLongEvaluationsTakeASlot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := make([]any, 300)
+	list := make([]any, 100)
 	for i := range list {
 		list[i] = json.Number(strconv.Itoa(i))
 	}
@@ -316,7 +316,7 @@ func TestLongEvaluationsTakeASlot(t *testing.T) {
 	if got, err := short.JSON(t.Context(), values); err != nil || got != json.Number("2") || entered != 0 {
 		t.Errorf("short: %v, %v, %d slots", got, err, entered)
 	}
-	if got, err := long.JSON(t.Context(), values); err != nil || got != json.Number("300") || entered != 1 || left != 1 {
+	if got, err := long.JSON(t.Context(), values); err != nil || got != json.Number("100") || entered != 1 || left != 1 {
 		t.Errorf("long: %v, %v, %d slots, %d given back", got, err, entered, left)
 	}
 	full = errFull
