@@ -54,7 +54,7 @@ test-postgres17: ## run the database tests against PostgreSQL 17, which is unpac
 	hack/test-postgres17.sh
 
 .PHONY: test-quality
-test-quality: deps ## compare the quality of searches with its floors on the labelled sets in the folder RAGD_DATASETS
+test-quality: deps ## compare the quality of searches with its floors on the labelled sets in the folder RAGD_TEST_DATASETS
 	hack/test-quality.sh
 
 .PHONY: test-alerts

@@ -61,5 +61,5 @@ if [ "$(cat "$dir/installed" 2>/dev/null)" != "$wanted" ]; then
 fi
 cp internal/mcp/testdata/clients/*.{mjs,py} internal/mcp/testdata/conversions/convert.* "$dir/"
 # go test succeeds when no test has the name.
-RAGD_MCP_CLIENTS=$dir go test -tags mcpclients -count=1 -v -run '^(TestThirdPartyClients|TestThirdPartyLogins|TestConversionsOfToolSchemas)$' ./internal/mcp |
+RAGD_TEST_MCP_CLIENTS=$dir go test -tags mcpclients -count=1 -v -run '^(TestThirdPartyClients|TestThirdPartyLogins|TestConversionsOfToolSchemas)$' ./internal/mcp |
 	awk '{ print } /^--- PASS: Test(ThirdPartyClients|ThirdPartyLogins|ConversionsOfToolSchemas) / { passed++ } END { exit passed != 3 }'

@@ -15,9 +15,11 @@ const binary = path.resolve(process.env.RAGD ?? path.join(here, "../../bin/ragd"
 const dir = await mkdtemp(path.join(tmpdir(), "ragd-console-"));
 const operatorKey = `operator-${crypto.randomUUID()}`;
 const model = await startModel();
+// Settings of the person who runs the tests are not the service's.
+const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("RAGD_")));
 const service = spawn(binary, ["serve", "--listen", "127.0.0.1:0", "--log-level", "warn", "--allowed-private-networks", "127.0.0.0/8"], {
   env: {
-    ...process.env,
+    ...inherited,
     XDG_DATA_HOME: path.join(dir, "data"),
     XDG_CONFIG_HOME: path.join(dir, "config"),
     RAGD_OPERATOR_KEY: operatorKey,

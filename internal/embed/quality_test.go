@@ -9,7 +9,7 @@ import (
 // This test measures the recall of the builtin model, alone and fused with BM25, by
 // brute force. Run it with
 //
-//	RAGD_DATASETS=... go test ./internal/embed -run Quality -v
+//	RAGD_TEST_DATASETS=... go test ./internal/embed -run Quality -v
 func TestBuiltinQuality(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

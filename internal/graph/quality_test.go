@@ -417,7 +417,7 @@ func nearest(t *testing.T, texts []string, k int) []walk.Edge {
 }
 
 // labelled are the sets to measure on, and what the graph is held to on each. They need
-// RAGD_DATASETS but for those of the examples.
+// RAGD_TEST_DATASETS but for those of the examples.
 var labelled = []struct {
 	name         string
 	whole, piece measured

@@ -30,12 +30,12 @@ import (
 )
 
 // Third-party clients work against the service with two tenants. They are installed in
-// the directory RAGD_MCP_CLIENTS by hack/mcp-clients.sh.
+// the directory RAGD_TEST_MCP_CLIENTS by hack/mcp-clients.sh.
 func TestThirdPartyClients(t *testing.T) {
 	t.Parallel()
-	folder := os.Getenv("RAGD_MCP_CLIENTS")
+	folder := os.Getenv("RAGD_TEST_MCP_CLIENTS")
 	if folder == "" {
-		t.Fatal("RAGD_MCP_CLIENTS is not set: run make test-mcp-clients")
+		t.Fatal("RAGD_TEST_MCP_CLIENTS is not set: run make test-mcp-clients")
 	}
 	keys, err := seal.Parse(strings.Repeat("1", 2*seal.KeyBytes))
 	if err != nil {

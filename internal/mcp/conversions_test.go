@@ -35,12 +35,12 @@ import (
 // Client libraries convert the schemas of tools to the dialect of each model provider,
 // and drop what it does not have. This test lets them send the tools to a server in the
 // place of the models and compares what it gets with the definitions. The libraries are
-// installed in the directory RAGD_MCP_CLIENTS by hack/mcp-clients.sh.
+// installed in the directory RAGD_TEST_MCP_CLIENTS by hack/mcp-clients.sh.
 func TestConversionsOfToolSchemas(t *testing.T) {
 	t.Parallel()
-	folder := os.Getenv("RAGD_MCP_CLIENTS")
+	folder := os.Getenv("RAGD_TEST_MCP_CLIENTS")
 	if folder == "" {
-		t.Fatal("RAGD_MCP_CLIENTS is not set: run make test-mcp-clients")
+		t.Fatal("RAGD_TEST_MCP_CLIENTS is not set: run make test-mcp-clients")
 	}
 	ai := modelserver.New(t)
 	s := servicetest.New(t, service.Config{Providers: service.Providers{

@@ -27,9 +27,9 @@ import (
 // has and for the address that they use.
 func TestThirdPartyLogins(t *testing.T) {
 	t.Parallel()
-	folder := os.Getenv("RAGD_MCP_CLIENTS")
+	folder := os.Getenv("RAGD_TEST_MCP_CLIENTS")
 	if folder == "" {
-		t.Fatal("RAGD_MCP_CLIENTS is not set: run make test-mcp-clients")
+		t.Fatal("RAGD_TEST_MCP_CLIENTS is not set: run make test-mcp-clients")
 	}
 	node := filepath.Join(folder, "node_modules", "node", "bin", "node")
 	for name, prefix := range map[string]string{"plain scopes": "", "scopes with a prefix": "api://ragd/"} {

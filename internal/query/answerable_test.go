@@ -24,7 +24,7 @@ import (
 // whether a threshold chosen on one set suits another. The questions of each set are asked
 // of both corpora; only their own answers them. Run it with
 //
-//	RAGD_DATASETS=... RAGD_VECTORS=... go test ./internal/query -run Answerable -v -timeout 60m
+//	RAGD_TEST_DATASETS=... RAGD_VECTORS=... go test ./internal/query -run Answerable -v -timeout 60m
 //
 // Without RAGD_VECTORS it is the builtin model. It names a folder of embeddings by any other, as SET.corpus.npy and
 // SET.queries.npy of 32-bit floats, a row for each line of the set's files.

@@ -47,7 +47,7 @@ func run(b *testing.B, clients int, call func(n int)) {
 }
 
 // BenchmarkKeyword measures keyword search over passages that are halves of those
-// of a labelled set, joined at random. It needs RAGD_DATASETS.
+// of a labelled set, joined at random. It needs RAGD_TEST_DATASETS.
 func BenchmarkKeyword(b *testing.B) {
 	const passages = 100_000
 	set := loadSet(b, "squad-xquad-en")

@@ -22,7 +22,7 @@ import (
 // How well each mode retrieves, through the API, with the builtin model. Run it
 // with
 //
-//	RAGD_DATASETS=... go test ./internal/query -run Quality -v
+//	RAGD_TEST_DATASETS=... go test ./internal/query -run Quality -v
 func TestQuality(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -73,9 +73,9 @@ type passage struct{ ID, Title, Text string }
 
 func loadSet(t testing.TB, name string) labelled {
 	t.Helper()
-	root := os.Getenv("RAGD_DATASETS")
+	root := os.Getenv("RAGD_TEST_DATASETS")
 	if root == "" {
-		t.Skip("RAGD_DATASETS does not name the folder of the labelled sets")
+		t.Skip("RAGD_TEST_DATASETS does not name the folder of the labelled sets")
 	}
 	open := func(file string, read func(io.Reader)) {
 		f, err := os.Open(filepath.Join(root, name, file))

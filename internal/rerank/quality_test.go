@@ -11,7 +11,7 @@ import (
 // This test measures how much the lexical scorer improves a first stage of BM25 and
 // builtin vectors fused by reciprocal rank. Run it with
 //
-//	RAGD_DATASETS=... go test ./internal/rerank -run Quality -v
+//	RAGD_TEST_DATASETS=... go test ./internal/rerank -run Quality -v
 func TestLexicalQuality(t *testing.T) {
 	t.Parallel()
 	const topK, depth = 10, 50

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -96,7 +97,9 @@ func (d *Daemon) launch(ctx context.Context) error {
 	command, ended := d.command, make(chan struct{})
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = time.Minute
-	command.Env = append(os.Environ(), "RAGD_OPERATOR_KEY="+OperatorKey, "XDG_CONFIG_HOME="+d.Dir)
+	// Settings of the person who runs the program are not the service's.
+	inherited := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RAGD_") })
+	command.Env = append(inherited, "RAGD_OPERATOR_KEY="+OperatorKey, "XDG_CONFIG_HOME="+d.Dir)
 	command.Env = append(command.Env, d.config.Env...)
 	command.Stderr = os.Stderr
 	if d.config.Log != nil {

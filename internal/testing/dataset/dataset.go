@@ -4,7 +4,7 @@
 //
 // The sets are folders of corpus.jsonl.gz, queries.jsonl.gz (lines with id,
 // title and text) and qrels.tsv.gz (a header, then query id, document id,
-// relevance), under the folder named by RAGD_DATASETS.
+// relevance), under the folder named by RAGD_TEST_DATASETS.
 package dataset
 
 import (
@@ -39,12 +39,12 @@ type Question struct {
 	Relevant map[int]bool // indices into Set.Texts
 }
 
-// Load reads the named set, or skips the test when RAGD_DATASETS is not set.
+// Load reads the named set, or skips the test when RAGD_TEST_DATASETS is not set.
 func Load(t testing.TB, name string) *Set {
 	t.Helper()
-	root := os.Getenv("RAGD_DATASETS")
+	root := os.Getenv("RAGD_TEST_DATASETS")
 	if root == "" {
-		t.Skip("RAGD_DATASETS does not name the folder of the labelled sets")
+		t.Skip("RAGD_TEST_DATASETS does not name the folder of the labelled sets")
 	}
 	return LoadFolder(t, filepath.Join(root, name))
 }

@@ -53,7 +53,7 @@ func (s *stepTimes) WithAttrs([]slog.Attr) slog.Handler { return s }
 func passages(b *testing.B) []localfiles.Document {
 	b.Helper()
 	var docs []localfiles.Document
-	if dir := os.Getenv("RAGD_DATASETS"); dir != "" {
+	if dir := os.Getenv("RAGD_TEST_DATASETS"); dir != "" {
 		for doc, err := range localfiles.LineFiles(filepath.Join(dir, "squad-xquad-en", "corpus.jsonl.gz")) {
 			if err != nil {
 				b.Fatal(err)
