@@ -405,7 +405,7 @@ func (s *Service) Truncate(ctx context.Context, name string) error {
 		return found.reembedding()
 	}
 	defer s.known.forget(r.Tenant, name)
-	return truncate(ctx, h, found)
+	return untilNoConflict(func() error { return truncate(ctx, h, found) })
 }
 
 // maxNamesInError is how many names an error lists at most.

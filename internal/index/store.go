@@ -310,14 +310,34 @@ func dropTables(ctx context.Context, h *tenant.Handle, indexID int64) error {
 	return h.DropTables(ctx, tables...)
 }
 
+// LockForUpload keeps an index from being emptied until the transaction ends. Transactions
+// that insert documents call it first.
+func LockForUpload(ctx context.Context, tx *tenant.Tx, indexID int64) error {
+	return tx.LockShared(ctx, uploadsLock(indexID))
+}
+
+// uploadsLock returns the name of the lock that uploads to an index share.
+func uploadsLock(indexID int64) string { return "uploads to " + strconv.FormatInt(indexID, 10) }
+
 // truncate deletes all documents and vectors of an index, and the Postgres index over
-// the embeddings, so that the next load is fast. Every writer of chunks locks the rows of
-// their documents first.
+// the embeddings, so that the next load is fast. Like all writers, it locks documents before
+// chunks, and chunks before counts.
 func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 	if err := stopBuild(ctx, h.OfIndex(i.ID, i.Generation)); err != nil {
 		return err
 	}
 	return h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
+		if err := tx.Lock(ctx, uploadsLock(i.ID)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `SELECT FROM tenant.documents AS d WHERE d.index_id = $1 ORDER BY d.document_id FOR UPDATE OF d`, i.ID)
+		if err != nil {
+			return err
+		}
+		tables := tx.OfIndex(i.ID, i.Generation)
+		if _, err := tables.Exec(ctx, `TRUNCATE tenant.chunk`); err != nil {
+			return err
+		}
 		for _, statement := range []string{
 			`DELETE FROM tenant.documents WHERE index_id = $1`,
 			// The version grows, so that no cached edges of the old graph are used.
@@ -339,10 +359,6 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 			return err
 		}
 		if err := backlog.Leave(ctx, tx, documents); err != nil {
-			return err
-		}
-		tables := tx.OfIndex(i.ID, i.Generation)
-		if _, err := tables.Exec(ctx, `TRUNCATE tenant.chunk`); err != nil {
 			return err
 		}
 		// Nobody fills a table that is made from here on: its writers read the chunks first.

@@ -89,6 +89,9 @@ func (s *Service) admit(ctx context.Context, id tenant.ID, docs []newDocument, u
 // storeChanged stores documents that admit considers new or changed. It returns their
 // outcomes by name.
 func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
+	if err := index.LockForUpload(ctx, tx, into.ID); err != nil {
+		return nil, err
+	}
 	stored := make(map[name]storedUpload, len(docs))
 	docs, err := withinQuota(ctx, tx, into, docs, stored)
 	if err != nil || len(docs) == 0 {

@@ -466,6 +466,13 @@ func (t *Tx) Lock(ctx context.Context, name string) error {
 	return err
 }
 
+// LockShared is Lock for a lock that any number of transactions may have at once, while none
+// has it by Lock.
+func (t *Tx) LockShared(ctx context.Context, name string) error {
+	_, err := t.tx.Exec(ctx, "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))", t.handle.id.Schema()+"/"+name)
+	return err
+}
+
 // AsService runs do inside the transaction with the rights of the service, for tables of
 // the control schema, such as those of the job queue. do must not use tenant data.
 func (t *Tx) AsService(ctx context.Context, do func(pgx.Tx) error) error {
