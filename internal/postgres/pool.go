@@ -93,7 +93,10 @@ func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 	pc.MaxConnIdleTime = cfg.ConnIdleTime
 	pc.MaxConnLifetime = cfg.ConnLifetime
 	pc.MaxConnLifetimeJitter = cfg.ConnLifetime / 10
-	pc.AfterConnect = registerTypes
+	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		conn.PgConn().CustomData()[startKey] = settingsOf(conn)
+		return registerTypes(ctx, conn)
+	}
 	pc.PrepareConn = fresh(cfg.MaxIndexes)
 
 	schema, err := prepareServer(ctx, pc.ConnConfig, cfg)

@@ -26,11 +26,31 @@ func Use(conn *pgx.Conn, schema, index string) {
 	used[tables{schema, index}] = struct{}{}
 }
 
+// startKey is the key of the settings that the server reported when the connection was opened, in
+// its custom data.
+const startKey = "ragd settings at the start"
+
+// reported are settings that change what statements mean, and of whose changes the server tells
+// the driver by itself.
+var reported = []string{"DateStyle", "IntervalStyle", "TimeZone", "client_encoding", "default_transaction_read_only", "search_path", "session_authorization", "standard_conforming_strings"}
+
+// settingsOf returns the present values of the reported settings, empty for those of which the
+// server does not tell.
+func settingsOf(conn *pgx.Conn) (values [8]string) {
+	for i, name := range reported {
+		values[i] = conn.PgConn().ParameterStatus(name)
+	}
+	return values
+}
+
 // fresh returns a function for pgxpool.Config.PrepareConn that accepts connections which
-// have used the tables of fewer than most indexes.
+// have used the tables of fewer than most indexes, and whose reported settings are still those of
+// the start, so that a statement which leaves others spoils none of the next.
 func fresh(most int) func(context.Context, *pgx.Conn) (bool, error) {
 	return func(_ context.Context, conn *pgx.Conn) (bool, error) {
-		used, _ := conn.PgConn().CustomData()[usedKey].(map[tables]struct{})
-		return len(used) < most, nil
+		data := conn.PgConn().CustomData()
+		used, _ := data[usedKey].(map[tables]struct{})
+		start, known := data[startKey].([8]string)
+		return len(used) < most && (!known || start == settingsOf(conn)), nil
 	}
 }
