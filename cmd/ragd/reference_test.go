@@ -193,11 +193,16 @@ names, by default ` + "`ragd.conf`" + ` in ` + "`~/.config/ragd`" + ` (` + "`$XD
 file is ` + "`name = value`" + `, without quotes; lines that begin with ` + "`#`" + ` are comments. Lists are separated
 by commas.
 
-Secrets are never flags, because other users of the machine can read command lines.
+Secrets are never flags, because other users of the machine can read command lines. Each can be in a
+file of its own, as systemd, Docker and Kubernetes hand them over: ` + "`RAGD_OPERATOR_KEY_FILE=/run/secrets/operator-key`" + `,
+or ` + "`operator-key-file`" + ` as a flag or a line, names a file with that one line.
 `)
 	settings := allSettings(referenceRoot(), map[string]*pflag.Flag{})
 	names := make([]string, 0, len(settings))
-	for name := range settings {
+	for name, f := range settings {
+		if _, file := f.Annotations["ragd_secret_file"]; file {
+			continue // told once for all secrets
+		}
 		names = append(names, name)
 	}
 	slices.Sort(names)

@@ -21,7 +21,12 @@ import (
 const (
 	settingMark = "ragd_setting"
 	secretMark  = "ragd_secret"
+	// secretFileMark marks the setting with the path of the file that holds a secret.
+	secretFileMark = "ragd_secret_file"
 )
+
+// fileSuffix is what the name of the setting with the path of a secret's file ends with.
+const fileSuffix = "-file"
 
 // MarkSettings lets the flags be set from the environment and the file too. Those with
 // numbers take none below 0 from then on.
@@ -33,14 +38,26 @@ func MarkSettings(flags *pflag.FlagSet, keys ...string) {
 	}
 }
 
-// MarkSecrets lets the flags be set from the environment and the file alone.
+// MarkSecrets lets the flags be set from the environment and the file of settings alone, or from a
+// file of their own, which the setting key-file names. Call it after that setting is added, if the
+// command has one that means something else.
 func MarkSecrets(flags *pflag.FlagSet, keys ...string) {
 	for _, key := range keys {
 		flag := flags.Lookup(key)
 		flag.Annotations = map[string][]string{settingMark: nil, secretMark: nil}
 		flag.Hidden = true
+		if flags.Lookup(key+fileSuffix) != nil {
+			continue
+		}
+		flags.String(key+fileSuffix, "", "file with "+key)
+		file := flags.Lookup(key + fileSuffix)
+		file.Annotations = map[string][]string{settingMark: nil, secretFileMark: nil}
+		file.Hidden = true
 	}
 }
+
+// IsSecret reports whether the flag is a secret.
+func IsSecret(flag *pflag.Flag) bool { return marked(flag, secretMark) }
 
 // marked reports whether a flag has an annotation.
 func marked(flag *pflag.Flag, mark string) bool {
@@ -114,6 +131,12 @@ func fillFlag(flags *pflag.FlagSet, flag *pflag.Flag, path string, file map[stri
 	if value == "" {
 		value, from = file[flag.Name], path+": "+flag.Name
 	}
+	if marked(flag, secretMark) {
+		var err error
+		if value, err = secretOf(flags, flag.Name, value, file, getenv); err != nil {
+			return err
+		}
+	}
 	if value == "" {
 		return nil
 	}
@@ -121,6 +144,34 @@ func fillFlag(flags *pflag.FlagSet, flag *pflag.Flag, path string, file map[stri
 		return fmt.Errorf("%s: want %s, got %q", from, kindOf(flag), value)
 	}
 	return nil
+}
+
+// secretOf returns the value of a secret: given, or the content of the file that the setting of
+// the secret's file names.
+func secretOf(flags *pflag.FlagSet, name, given string, file map[string]string, getenv func(string) string) (string, error) {
+	key := name + fileSuffix
+	flag := flags.Lookup(key)
+	if flag == nil || !marked(flag, secretFileMark) {
+		return given, nil
+	}
+	path := flag.Value.String()
+	if path == "" {
+		path = getenv(environmentKey(key))
+	}
+	if path == "" {
+		path = file[key]
+	}
+	switch {
+	case path == "":
+		return given, nil
+	case given != "":
+		return "", fmt.Errorf("%s and %s are both set: unset one", name, key)
+	}
+	secret, err := readSecret(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", key, err)
+	}
+	return secret, nil
 }
 
 // kindOf describes the values of a flag that is no text.

@@ -3,6 +3,7 @@ package config
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,4 +50,31 @@ func readFile(path string) (map[string]string, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return values, nil
+}
+
+// maxSecretBytes bounds the file of a secret.
+const maxSecretBytes = 64 << 10
+
+// readSecret returns the one line in a file, without the end of the line. Its errors do not
+// contain it.
+func readSecret(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	raw, err := io.ReadAll(io.LimitReader(file, maxSecretBytes+1))
+	if err != nil {
+		return "", err
+	}
+	secret := strings.TrimRight(string(raw), "\r\n")
+	switch {
+	case len(raw) > maxSecretBytes:
+		return "", fmt.Errorf("%s has more than %d bytes", path, maxSecretBytes)
+	case secret == "":
+		return "", fmt.Errorf("%s is empty", path)
+	case strings.ContainsAny(secret, "\r\n\x00"):
+		return "", fmt.Errorf("%s has several lines, but a secret is one", path)
+	}
+	return secret, nil
 }
