@@ -19,8 +19,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/testing/certtest"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
@@ -392,4 +394,17 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("the finding shows the key in the address: %+v", f)
 		}
 	}
+}
+
+// The certificate of the service is read from its files.
+func TestTheCertificateOfTheServiceIsChecked(t *testing.T) {
+	t.Parallel()
+	authority, end := certtest.New(t), time.Now().Add(12*time.Hour)
+	_, cert, key := authority.Write(t, t.TempDir(), authority.Issue(t, "ragd.example.com", end))
+	files := httpserver.CertificateFiles{Cert: cert, Key: key}
+	want(t, Certificate(files, end.Add(-30*24*time.Hour)), OK, "ragd.example.com")
+	want(t, Certificate(files, end.Add(-24*time.Hour)), Warn, "ends "+end.UTC().Format(time.DateOnly))
+	want(t, Certificate(files, end.Add(time.Hour)), Fail, "ends")
+	want(t, Certificate(httpserver.CertificateFiles{Cert: cert, Key: cert}, end), Fail, "tls-key")
+	want(t, Certificate(httpserver.CertificateFiles{Cert: cert}, end), Fail, "tls-key")
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/storage"
 )
 
@@ -63,9 +64,23 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 // expirySoon is how long before the end of a certificate it is a warning.
 const expirySoon = 21 * 24 * time.Hour
 
+// Certificate checks the files with the certificate of the service, and when it ends.
+func Certificate(files httpserver.CertificateFiles, now time.Time) Finding {
+	const check = "certificate"
+	text, end, err := files.Describe()
+	switch {
+	case err != nil:
+		return Finding{check, Fail, err.Error(), "correct tls-cert, tls-key and tls-client-ca, and run doctor as the user of the service"}
+	case end.Before(now):
+		return Finding{check, Fail, text, "renew the certificate: clients refuse it"}
+	case end.Sub(now) < expirySoon:
+		return Finding{check, Warn, text, "renew the certificate"}
+	}
+	return Finding{check, OK, text, ""}
+}
+
 // Address checks that something answers at a URL, and when its certificate ends. config has
-// the authorities to trust. Only the host and the port are shown: the rest may hold a key. roots are the authorities to trust, by
-// tls's own default those of this machine.
+// the authorities to trust. Only the host and the port are shown: the rest may hold a key.
 func Address(ctx context.Context, name, address string, dial Dial, now time.Time, config *tls.Config) Finding {
 	check := "endpoint " + name
 	u, err := url.Parse(address)

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -23,7 +26,7 @@ const (
 	maxHeaderBytes    = 64 << 10
 )
 
-// Config configures the shutdown of Serve.
+// Config configures Serve.
 type Config struct {
 	// DrainDelay is the time for which connections are still accepted after ctx has ended,
 	// in which load balancers learn from the readiness check that they should send no
@@ -35,6 +38,8 @@ type Config struct {
 	// EndStreams, if set, is called when no more connections are accepted, to end streams
 	// that would otherwise stay open.
 	EndStreams func(context.Context) error
+	// Certificate, if set, encrypts all connections.
+	Certificate *Certificate
 }
 
 // ErrDraining is the cause with which the contexts of requests end on shutdown: the caller may try
@@ -46,8 +51,8 @@ var ErrDraining = &fault.Error{
 // retryAfterDrain is how long a caller should wait before it comes back.
 const retryAfterDrain = time.Second
 
-// Serve answers requests on the listener until ctx ends, over HTTP/1.1 and unencrypted
-// HTTP/2. Then, after Config.DrainDelay, it accepts no more connections, lets running requests
+// Serve answers requests on the listener until ctx ends, over HTTP/1.1 and HTTP/2, unencrypted
+// without Config.Certificate. Then, after Config.DrainDelay, it accepts no more connections, lets running requests
 // finish and returns; requests that take longer than Config.DrainTimeout are aborted. It
 // closes the listener.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, config Config) error {
@@ -56,7 +61,8 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	defer cancel(nil)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)
+	protocols.SetUnencryptedHTTP2(config.Certificate == nil)
+	protocols.SetHTTP2(config.Certificate != nil)
 	server := &http.Server{
 		Handler:           closing(ctx, handler),
 		Protocols:         protocols,
@@ -64,6 +70,12 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+	}
+	serve := func() error { return server.Serve(listener) }
+	if config.Certificate != nil {
+		server.TLSConfig = config.Certificate.Config()
+		server.ErrorLog = log.New(connectionLog{config.Certificate.log}, "", 0)
+		serve = func() error { return server.ServeTLS(listener, "", "") }
 	}
 	stopped := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
@@ -81,7 +93,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		}()
 		stopped <- errors.Join(server.Shutdown(limit), <-ended)
 	})
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := serve(); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve HTTP: %w", err)
 	}
 	err := <-stopped
@@ -89,6 +101,20 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		return server.Close() // abort connections that are still busy
 	}
 	return err
+}
+
+// connectionLog writes what the HTTP server says about connections: at debug level, if the client's
+// handshake failed, because anybody can have many of these.
+type connectionLog struct{ log *slog.Logger }
+
+// Write implements io.Writer.
+func (l connectionLog) Write(line []byte) (int, error) {
+	level, text := slog.LevelError, strings.TrimSpace(string(line))
+	if strings.HasPrefix(text, "http: TLS handshake error") {
+		level = slog.LevelDebug
+	}
+	l.log.Log(context.Background(), level, text)
+	return len(line), nil
 }
 
 // closing asks clients to close the connections on which they get an answer once ctx has ended,
