@@ -7,13 +7,9 @@ import (
 	"testing"
 )
 
-// Every test that the security page names exists.
-func TestTestsOnTheSecurityPageExist(t *testing.T) {
+// Every test that the pages about security and faults name exists.
+func TestTestsOnPagesExist(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/explanation/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	exists := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	for _, name := range trackedFiles(t, "*_test.go") {
@@ -25,16 +21,22 @@ func TestTestsOnTheSecurityPageExist(t *testing.T) {
 			exists[m[1]] = true
 		}
 	}
-	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`").FindAllStringSubmatch(string(page), -1)
-	if len(named) < 100 {
-		t.Errorf("the page names %d tests", len(named))
-	}
-	for _, m := range named {
-		if !exists[m[1]] {
-			t.Errorf("docs/explanation/security.md names %s, which does not exist", m[1])
+	for name, least := range map[string]int{"security": 100, "faults": 6} {
+		page, err := os.ReadFile("../docs/explanation/" + name + ".md")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if !strings.Contains(string(page), "## Threat model") {
-		t.Error("the page has no threat model")
+		named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`").FindAllStringSubmatch(string(page), -1)
+		if len(named) < least {
+			t.Errorf("%s.md names %d tests", name, len(named))
+		}
+		for _, m := range named {
+			if !exists[m[1]] {
+				t.Errorf("%s.md names %s, which does not exist", name, m[1])
+			}
+		}
+		if name == "security" && !strings.Contains(string(page), "## Threat model") {
+			t.Error("the page has no threat model")
+		}
 	}
 }

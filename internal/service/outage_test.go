@@ -61,7 +61,8 @@ func TestADeadDatabaseIsReportedOnce(t *testing.T) {
 		return err == nil && job.Status(j.Status) == job.Succeeded
 	})
 	must(t, server.Stop(t.Context()))
-	for down := time.Now(); time.Since(down) < 5*time.Second; time.Sleep(20 * time.Millisecond) {
+	stopped := time.Now()
+	for down := stopped; time.Since(down) < 5*time.Second; time.Sleep(20 * time.Millisecond) {
 		if status, _ := readiness(t, s); status == 200 {
 			t.Fatal("ready without a database")
 		}
@@ -81,8 +82,11 @@ func TestADeadDatabaseIsReportedOnce(t *testing.T) {
 		t.Errorf("the log does not say that the service was not ready: %v", lines)
 	}
 	t.Log(lines)
+	// One in ten seconds and, for the queue's own messages, one for each of four lanes and each text of the error. A busy
+	// machine needs longer until the service is ready again.
+	allowed := 12 * (1 + int(time.Since(stopped)/(10*time.Second)))
 	for message, n := range lines {
-		if n > 12 { // one in ten seconds and, for the queue's own messages, one for each of four lanes and each text of the error
+		if n > allowed {
 			t.Errorf("%s is written %d times", message, n)
 		}
 	}
