@@ -53,6 +53,14 @@ test-containers: ## run the database tests in a container of PostgreSQL 17; need
 test-postgres17: ## run the database tests against PostgreSQL 17, which is unpacked from Debian's packages, or in a container
 	hack/test-postgres17.sh
 
+.PHONY: test-deploy
+test-deploy: ## check the chart, compose.yaml and, with a container engine, the image in deploy
+	hack/test-deploy.sh
+
+.PHONY: test-faults
+test-faults: deps ## let faults of the database and its network last a minute each, and a steady load half an hour
+	RAGD_TEST_HUGE=1 go test -count=1 -v -timeout 90m -run 'TestFaults|TestASteady' ./internal/service
+
 .PHONY: test-quality
 test-quality: deps ## compare the quality of searches with its floors on the labelled sets in the folder RAGD_TEST_DATASETS
 	hack/test-quality.sh

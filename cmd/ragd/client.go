@@ -42,6 +42,7 @@ type client struct {
 	workflows ragdv1connect.WorkflowServiceClient
 	agents    ragdv1connect.AgentServiceClient
 	usage     ragdv1connect.UsageServiceClient
+	audit     ragdv1connect.AuditServiceClient
 }
 
 // clientFlags adds the flags of client commands to cmd and its subcommands.
@@ -99,6 +100,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		workflows: ragdv1connect.NewWorkflowServiceClient(caller, server, options),
 		agents:    ragdv1connect.NewAgentServiceClient(caller, server, options),
 		usage:     ragdv1connect.NewUsageServiceClient(caller, server, options),
+		audit:     ragdv1connect.NewAuditServiceClient(caller, server, options),
 	}
 }
 

@@ -27,7 +27,7 @@ import (
 // doctorSettings are the settings of the service that doctor reads, besides the addresses of
 // the providers.
 var doctorSettings = []string{
-	"data-dir", "database-url", "database-admin-url", "backup-folder", "backup-interval", "ingest-workers", "min-free-bytes", "master-key-file", "endpoints-file",
+	"data-dir", "database-url", "database-url-file", "database-admin-url", "database-admin-url-file", "tls-cert", "tls-key", "tls-client-ca", "backup-folder", "backup-interval", "ingest-workers", "min-free-bytes", "master-key-file", "endpoints-file",
 	"allowed-private-networks", "libreoffice", "ocr", "ocr-languages",
 }
 
@@ -164,6 +164,9 @@ func (p *program) checkMachine(ctx context.Context) []doctor.Finding {
 	}
 	if s.Service.Backup.Folder != "" && setting == "data-dir" {
 		findings = append(findings, checkBackups(s.Service.Backup, time.Now()))
+	}
+	if files := s.Service.TLS; !files.IsZero() {
+		findings = append(findings, doctor.Certificate(files, time.Now()))
 	}
 	for _, path := range p.secretFiles() {
 		findings = append(findings, doctor.SecretFile(path)...)

@@ -111,10 +111,10 @@ func (p *program) keyList() *cobra.Command {
 			})
 			return page.GetApiKeys(), page.GetNextPageToken(), err
 		})
-		return output.List(p.out, "keys", keys, "KEY PREFIX NAME SCOPES BOUND CREATED STATE", func(k *ragdv1.ApiKey) []any {
+		return output.List(p.out, "keys", keys, "KEY PREFIX NAME SCOPES BOUND CREATED USED STATE", func(k *ragdv1.ApiKey) []any {
 			return []any{
 				k.GetApiKeyId(), k.GetPrefix(), k.GetDisplayName(), strings.Join(k.GetScopes(), ","), boundsColumn(k),
-				output.Stamp(k.GetCreateTime()), keyState(k, time.Now()),
+				output.Stamp(k.GetCreateTime()), lastUse(k), keyState(k, time.Now()),
 			}
 		})
 	})
@@ -189,6 +189,14 @@ func parseAttributes(pairs []string) (*structpb.Struct, error) {
 		attributes[name] = value
 	}
 	return structpb.NewStruct(attributes)
+}
+
+// lastUse returns the time at which a key was last used, as far as the service has noted it.
+func lastUse(key *ragdv1.ApiKey) string {
+	if key.GetLastUseTime() == nil {
+		return "never"
+	}
+	return output.Stamp(key.GetLastUseTime())
 }
 
 // keyState returns whether a key is valid, expired or revoked, with the time.

@@ -24,10 +24,10 @@ secret  SECRET#1
 		{args: args("key revoke ragd_aaaaaaaaaaaa_not-a-known-secret"), code: 1, stderr: "ragd: there is no API key with the id aaaaaaaaaaaa, or this credential may not see it\n"},
 		{args: args("key revoke not-an-id"), code: 1, stderr: "ragd: this is not the id of an API key, which has 12 characters: list the keys to see them\n"},
 		{args: args("key list"), stdout: `
-KEY  PREFIX  NAME  SCOPES  BOUND  CREATED  STATE
-#2  ragd_#2  read,write  2026-11-21T08:00:00Z  valid until 2026-11-21T08:00:00Z
-#1  ragd_#1  web  read,write  2026-11-21T08:00:00Z  revoked 2026-11-21T08:00:00Z
-#4  ragd_#4  admin  2026-11-21T08:00:00Z  valid
+KEY  PREFIX  NAME  SCOPES  BOUND  CREATED  USED  STATE
+#2  ragd_#2  read,write  2026-11-21T08:00:00Z  never  valid until 2026-11-21T08:00:00Z
+#1  ragd_#1  web  read,write  2026-11-21T08:00:00Z  never  revoked 2026-11-21T08:00:00Z
+#4  ragd_#4  admin  2026-11-21T08:00:00Z  never  valid
 `},
 		{
 			args: args("key create --scopes read --index handbook,faq --attribute team=legal --attribute level=3"),

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +74,23 @@ func (p *program) serve(ctx context.Context, log *slog.Logger) (err error) {
 		return err
 	}
 	output.Note(p.out.Stderr, "ragd is ready at %s", s.URL())
+	defer reloadOnHangup(ctx, s)()
 	return s.Run(ctx)
+}
+
+// reloadOnHangup lets the signal HUP reload the service, until stop.
+func reloadOnHangup(ctx context.Context, s *service.Service) (stop func()) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		for range hangups {
+			s.Reload(ctx)
+		}
+	}()
+	return func() {
+		signal.Stop(hangups)
+		close(hangups)
+	}
 }
 
 // welcome makes the credentials of a first start. With an embedded database it writes them
@@ -88,6 +106,9 @@ func (p *program) welcome(ctx context.Context, s *service.Service, local *regist
 	}
 	client := local.client
 	client.Server = localURL(s.URL())
+	if !p.settings.Service.TLS.IsZero() && p.settings.Service.MCP.PublicURL != "" {
+		client.Server = p.settings.Service.MCP.PublicURL // the name in the certificate
+	}
 	made, err := s.Bootstrap(ctx, p.settings.FirstTenant, client.OperatorKey)
 	if err != nil {
 		return err

@@ -90,11 +90,12 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 	flags.DurationVar(&c.EventRetention.Age, "event-retention", journal.DefaultAge, "how long events and deliveries of hooks are kept")
 	flags.IntVar(&c.EventRetention.Events, "max-events", journal.DefaultEvents, "events of a tenant that are kept; the oldest are deleted first")
 	flags.Int64Var(&c.EventRetention.Bytes, "max-event-bytes", journal.DefaultBytes, "bytes of data of a tenant's events that are kept")
+	flags.DurationVar(&c.AuditRetention, "audit-retention", service.DefaultAuditRetention, "how long entries of the audit log are kept, at least 720h")
 	flags.DurationVar(&c.UsageRetention, "usage-retention", service.DefaultUsageRetention, "how long the hourly usage of tenants is kept, at least 768h")
 	flags.IntVar(&c.ProviderCalls, "provider-calls", 32, "calls to one model provider at once; others wait")
 	flags.IntVar(&c.ProviderCallsPerTenant, "provider-calls-per-tenant", 0, "of these, the calls of one tenant at once (default: half)")
 	config.MarkSettings(flags, "min-free-bytes", "max-tenant-bytes", "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "max-queued-documents", "max-queued-bytes",
-		"event-retention", "max-events", "max-event-bytes", "usage-retention", "provider-calls", "provider-calls-per-tenant")
+		"event-retention", "max-events", "max-event-bytes", "audit-retention", "usage-retention", "provider-calls", "provider-calls-per-tenant")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "address of an external database, as postgres://user:password@host:5432/name (default: the service runs one of its own)")
 	flags.StringVar(&c.DatabaseAdminURL, "database-admin-url", "", "address for the role that migrates and that creates tenants (default: database-url does)")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "key of the operator, at least 12 bytes (default: the first start makes one)")
@@ -113,6 +114,10 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 func (s *settings) registerServe(flags *pflag.FlagSet) {
 	c := &s.Service
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8484", "address to answer on")
+	flags.StringVar(&c.TLS.Cert, "tls-cert", "", "file with the certificate of the service and those of its authorities, in PEM: all connections to listen are encrypted (default: none are)")
+	flags.StringVar(&c.TLS.Key, "tls-key", "", "file with the private key of tls-cert, in PEM")
+	flags.StringVar(&c.TLS.ClientCA, "tls-client-ca", "", "file with the authorities of the certificates that clients must have, in PEM (default: clients need none)")
+	config.MarkSettings(flags, "tls-cert", "tls-key", "tls-client-ca")
 	flags.DurationVar(&c.DrainDelay, "drain-delay", 0, "how long connections are still accepted after SIGTERM, while /readyz already answers 503: longer than load balancers take to notice")
 	flags.DurationVar(&c.DrainTimeout, "drain-timeout", httpserver.DrainTimeout, "how long running requests may take to finish after that; after half of it they are ended with unavailable")
 	config.MarkSettings(flags, "drain-delay", "drain-timeout")

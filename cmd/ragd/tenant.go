@@ -158,9 +158,25 @@ cannot be undone, so it asks for the tenant's id unless --yes is given.`,
 		if err != nil {
 			return err
 		}
-		return p.out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted tenant %s\n", args[0]) })
+		return p.out.Show(res, func(w io.Writer) { showDeletion(w, args[0], res) })
 	}
 	return cmd
+}
+
+// showDeletion writes what was deleted and what was kept.
+func showDeletion(w io.Writer, tenant string, res *ragdv1.DeleteTenantResponse) {
+	var deleted []string
+	for _, r := range res.GetDeleted() {
+		deleted = append(deleted, number(r.GetCount())+" "+r.GetKind())
+	}
+	fmt.Fprintf(w, "deleted tenant %s", tenant)
+	if len(deleted) > 0 {
+		fmt.Fprintf(w, ": %s", strings.Join(deleted, ", "))
+	}
+	fmt.Fprintln(w)
+	for _, k := range res.GetKept() {
+		fmt.Fprintf(w, "kept %s %s: %s\n", number(k.GetCount()), k.GetKind(), k.GetReason())
+	}
 }
 
 func (p *program) tenantReencrypt() *cobra.Command {

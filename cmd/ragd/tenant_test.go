@@ -36,7 +36,7 @@ gamma              2026-11-21T08:00:00Z
 		{args: args("tenant get nobody"), code: 1, stderr: "ragd: tenant \"nobody\" not found\n"},
 		{args: args("tenant create ACME"), code: 1, stderr: "ragd: tenantId: must be 1 to 40 characters of a-z, 0-9 and -, the first a letter\n"},
 		{args: args("tenant delete beta"), code: 2, stderr: "ragd tenant delete: needs --yes where nobody can be asked (see `ragd tenant delete --help`)\n"},
-		{args: args("tenant delete beta --yes"), stdout: "deleted tenant beta\n"},
+		{args: args("tenant delete beta --yes"), stdout: "...deleted tenant beta\nkept 2 audit log entries: "},
 		{args: args("tenant get beta"), code: 1, stderr: "ragd: tenant \"beta\" not found\n"},
 	} {
 		s.want(t, want)
@@ -53,5 +53,5 @@ func TestDeleteAsksAPersonForTheName(t *testing.T) {
 	s.stdin = ""
 	s.want(t, step{args: args("tenant delete acme"), code: 1, stderr: question + "ragd: nothing was deleted\n"})
 	s.stdin = "acme\n"
-	s.want(t, step{args: args("tenant delete acme"), stdout: "deleted tenant acme\n", stderr: question})
+	s.want(t, step{args: args("tenant delete acme"), stdout: "...deleted tenant acme: 1 api keys\nkept ", stderr: question})
 }

@@ -64,14 +64,25 @@ func Log(log *slog.Logger, repeats *logrepeat.Requests, answered func(*http.Requ
 type Answer struct {
 	Code              string // ok, or the kind of the error
 	Tenant, MCPMethod string // "" if they are not known
-	Took              time.Duration
+	Subject           string // who called; "" if it is not known
+	Client            string // the address of the caller; of one of IPv6 its network of 64 bits
+	RequestID         string
+	// Audited says that the audit log has an entry of this request.
+	Audited bool
+	Took    time.Duration
 }
+
+// AuditEntry is the name of the attribute with the id of the request's entry in the audit log.
+const AuditEntry = "audit_entry"
 
 // answer returns how the request was answered.
 func (l *line) answer(status int, took time.Duration) Answer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := Answer{Code: "ok", Tenant: l.attribute("tenant"), MCPMethod: l.attribute("mcp_method"), Took: took}
+	a := Answer{
+		Code: "ok", Tenant: l.attribute("tenant"), MCPMethod: l.attribute("mcp_method"), Subject: l.attribute("subject"),
+		Client: l.client, RequestID: l.id, Audited: l.attribute(AuditEntry) != "", Took: took,
+	}
 	switch {
 	case l.err != nil:
 		a.Code = fault.KindOf(l.err).String()

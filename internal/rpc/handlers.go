@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/agent"
+	"github.com/ragdhq/ragd/internal/audit"
 	"github.com/ragdhq/ragd/internal/contextkey"
 	"github.com/ragdhq/ragd/internal/endpoint/own"
 	"github.com/ragdhq/ragd/internal/evaluate"
@@ -75,6 +76,7 @@ type Handlers struct {
 	Workflows    *workflow.Service
 	Agents       *agent.Service
 	Usage        *usage.Meter
+	Audit        *audit.Log
 	// Remote checks tools that call other services.
 	Remote RemoteKinds
 
@@ -103,6 +105,7 @@ func ServiceNames() []string {
 		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
 		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName, ragdv1connect.ContextServiceName,
 		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName, ragdv1connect.AgentServiceName, ragdv1connect.UsageServiceName,
+		ragdv1connect.AuditServiceName,
 	}
 }
 
@@ -127,7 +130,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 		connect.WithCodec(deferredProto{}),
 		withGzip(maxQueryBytes),
 		connect.WithCompressMinBytes(compressMinBytes),
-		connect.WithInterceptors(interceptor{h.Draining}),
+		connect.WithInterceptors(interceptor{h.Draining, h.Audit}),
 		connect.WithRecover(recovered),
 	)
 	calls := procedures()
@@ -154,6 +157,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewWorkflowServiceHandler(h, options))
 	add(ragdv1connect.NewAgentServiceHandler(h, options))
 	add(ragdv1connect.NewUsageServiceHandler(h, options))
+	add(ragdv1connect.NewAuditServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/internal/audit"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -37,10 +39,12 @@ var watches = []string{ragdv1connect.DocumentServiceWatchJobProcedure, ragdv1con
 type interceptor struct {
 	// draining ends the watches when it ends; nil never does.
 	draining context.Context
+	// audit records administrative actions.
+	audit *audit.Log
 }
 
 // WrapUnary implements connect.Interceptor.
-func (interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		if _, ok := ctx.Deadline(); !ok && !slices.Contains(ownTime, req.Spec().Procedure) {
 			var cancel context.CancelFunc
@@ -54,13 +58,27 @@ func (interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			if err := deferredError(req.Any()); err != nil {
 				return err
 			}
-			if res, err = next(ctx, req); err != nil {
+			if res, err = i.call(ctx, req, next); err != nil {
 				return err
 			}
 			return slot.encodes(ctx, res.Any())
 		})
 		return res, err
 	}
+}
+
+// call calls next, and records it if it is an administrative action.
+func (i interceptor) call(ctx context.Context, req connect.AnyRequest, next connect.UnaryFunc) (res connect.AnyResponse, err error) {
+	if !audited(req.Spec()) {
+		return next(ctx, req)
+	}
+	err = record(ctx, i.audit, req.Spec().Procedure, req.Any().(proto.Message), func(ctx context.Context) (proto.Message, error) {
+		if res, err = next(ctx, req); err != nil {
+			return nil, err
+		}
+		return res.Any().(proto.Message), nil
+	})
+	return res, err
 }
 
 // WrapStreamingClient implements connect.Interceptor. The server makes no client calls.

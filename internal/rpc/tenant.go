@@ -52,7 +52,18 @@ func (h *Handlers) UpdateTenant(ctx context.Context, req *ragdv1.UpdateTenantReq
 
 // DeleteTenant implements TenantService.
 func (h *Handlers) DeleteTenant(ctx context.Context, req *ragdv1.DeleteTenantRequest) (*ragdv1.DeleteTenantResponse, error) {
-	return &ragdv1.DeleteTenantResponse{}, h.Tenants.Delete(ctx, req.GetTenantId())
+	done, err := h.Tenants.Delete(ctx, req.GetTenantId())
+	if err != nil {
+		return nil, err
+	}
+	res := &ragdv1.DeleteTenantResponse{DeletedBytes: float64(done.Bytes)}
+	for _, r := range done.Deleted {
+		res.Deleted = append(res.Deleted, &ragdv1.TenantRows{Kind: r.Kind, Count: float64(r.Count)})
+	}
+	for _, k := range done.Kept {
+		res.Kept = append(res.Kept, &ragdv1.TenantRows{Kind: k.Kind, Count: float64(k.Count), Reason: k.Reason})
+	}
+	return res, nil
 }
 
 // ReencryptSecrets implements TenantService.
@@ -167,6 +178,7 @@ func apiKeyMessage(k tenant.APIKey) (*ragdv1.ApiKey, error) {
 		ApiKeyId: k.APIKeyID, TenantId: string(k.TenantID), DisplayName: k.DisplayName, Prefix: k.Prefix(),
 		Scopes: scopeNames(k.Scopes), MandatoryFilter: mandatory, CreateTime: timestamp(k.CreatedAt),
 		ExpireTime: optionalTimestamp(k.ExpiresAt), RevokeTime: optionalTimestamp(k.RevokedAt),
+		FirstUseTime: optionalTimestamp(k.FirstUsedAt), LastUseTime: optionalTimestamp(k.LastUsedAt),
 		Servers: allowedNamesMessage(k.Bounds.Servers), Indexes: allowedNamesMessage(k.Bounds.Indexes),
 		Tools: allowedNamesMessage(k.Bounds.Tools), Prompts: allowedNamesMessage(k.Bounds.Prompts), Attributes: attributes,
 	}, err

@@ -16,17 +16,9 @@ func (h *Handlers) ListUsage(ctx context.Context, req *ragdv1.ListUsageRequest) 
 	q := usage.Question{
 		Interval: req.GetInterval(), GroupBy: req.GetGroupBy(), Index: req.GetIndexName(), Stage: usage.Stage(req.GetStage()),
 	}
-	for field, given := range map[string]struct {
-		time *timestamppb.Timestamp
-		into *time.Time
-	}{"startTime": {req.GetStartTime(), &q.From}, "endTime": {req.GetEndTime(), &q.To}} {
-		if given.time == nil {
-			continue
-		}
-		if err := given.time.CheckValid(); err != nil {
-			return nil, fault.Field(field, "is not a time from the year 1 to 9999")
-		}
-		*given.into = given.time.AsTime()
+	var err error
+	if q.From, q.To, err = timesOf(req.GetStartTime(), req.GetEndTime()); err != nil {
+		return nil, err
 	}
 	found, next, err := h.Usage.List(ctx, q, req.GetPageSize(), req.GetPageToken())
 	if err != nil {
@@ -34,6 +26,24 @@ func (h *Handlers) ListUsage(ctx context.Context, req *ragdv1.ListUsageRequest) 
 	}
 	rows, err := convertAll(ctx, found, usageMessage)
 	return &ragdv1.ListUsageResponse{Rows: rows, NextPageToken: next}, err
+}
+
+// timesOf returns the times of the fields startTime and endTime, zero for those that are missing.
+func timesOf(start, end *timestamppb.Timestamp) (from, to time.Time, err error) {
+	for _, given := range []struct {
+		field string
+		time  *timestamppb.Timestamp
+		into  *time.Time
+	}{{"startTime", start, &from}, {"endTime", end, &to}} {
+		if given.time == nil {
+			continue
+		}
+		if err := given.time.CheckValid(); err != nil {
+			return from, to, fault.Field(given.field, "is not a time from the year 1 to 9999")
+		}
+		*given.into = given.time.AsTime()
+	}
+	return from, to, nil
 }
 
 func usageMessage(r usage.Row) (*ragdv1.Usage, error) {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"github.com/ragdhq/ragd/internal/audit"
 	"log/slog"
 	"path/filepath"
 	"runtime"
@@ -158,6 +159,11 @@ type Config struct {
 	// UsageRetention is how long rows of usage are kept, at least 32 days. Default:
 	// DefaultUsageRetention.
 	UsageRetention time.Duration
+	// TLS are the files with the certificate of Listen. Default: connections are not encrypted.
+	TLS httpserver.CertificateFiles
+	// AuditRetention is how long entries of the audit log are kept, at least 30 days. Default:
+	// DefaultAuditRetention.
+	AuditRetention time.Duration
 	// Version is the version of ragd in traces and for MCP clients. Default: dev.
 	Version string
 	// Workers is the number of batches of documents that are ingested at once. Each uses
@@ -167,6 +173,9 @@ type Config struct {
 
 // DefaultUsageRetention is how long rows of usage are kept by default.
 const DefaultUsageRetention = usage.DefaultRetention
+
+// DefaultAuditRetention is how long entries of the audit log are kept by default.
+const DefaultAuditRetention = audit.DefaultRetention
 
 // Providers holds the operator's endpoints, which are named as in endpoint.Providers. One
 // with a zero Config does not exist. OpenAI is any service with that API. An endpoint

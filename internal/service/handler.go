@@ -32,9 +32,14 @@ func (s *Service) handler() http.Handler {
 	mux.Handle("GET "+identity.Path, s.guard.Handler(s.issuer, rpc.Refuse()))
 	mux.Handle(mcphttp.TenantPath, s.mcp)
 	mux.Handle("/.well-known/", s.mcp)
+	s.handleProbes(mux)
+	return httpserver.Limit(s.tracing.handler(httpserver.Log(s.config.Logger, s.refusals, s.counter(compatible))(s.withConsole(mux))), s.config.MaxBodyPause)
+}
+
+// handleProbes adds the paths at which an orchestrator asks whether the service lives and is ready.
+func (s *Service) handleProbes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	return httpserver.Limit(s.tracing.handler(httpserver.Log(s.config.Logger, s.refusals, s.counter(compatible))(s.withConsole(mux))), s.config.MaxBodyPause)
 }
 
 // withConsole adds the web page and its sessions to the paths that nothing else answers.

@@ -11,7 +11,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/ragdhq/ragd/internal/audit"
 	"github.com/ragdhq/ragd/internal/cache"
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/openai"
@@ -53,7 +55,8 @@ var mcpMethods = []string{
 	"server/discover", "subscriptions/listen", "tasks/cancel", "tasks/get", "tasks/update", "tools/call", "tools/list",
 }
 
-// counter returns the function that counts answered requests. The values of its labels come from
+// counter returns the function that counts answered requests, the uses of keys, and denied calls
+// for the audit log. The values of its labels come from
 // lists of this process: a caller cannot make new ones.
 func (s *Service) counter(compatible *openai.Handler) func(*http.Request, httpserver.Answer) {
 	return func(r *http.Request, a httpserver.Answer) {
@@ -76,8 +79,17 @@ func (s *Service) counter(compatible *openai.Handler) func(*http.Request, httpse
 			q.Method = "console"
 		}
 		s.metrics.Request(q)
+		if a.Subject != "" {
+			s.Tenants.KeyUses.Used(a.Subject)
+		}
+		if slices.Contains(deniedCodes, a.Code) && !a.Audited {
+			s.audit.Add(audit.Denied{Tenant: a.Tenant, Subject: a.Subject, Client: a.Client, Method: q.Method, Outcome: a.Code, RequestID: a.RequestID})
+		}
 	}
 }
+
+// deniedCodes are the codes of calls that were denied.
+var deniedCodes = []string{fault.Unauthenticated.String(), fault.Denied.String()}
 
 // isMCP reports whether a path is one of the MCP endpoint.
 func isMCP(path string) bool {
@@ -105,6 +117,10 @@ func (s *Service) registerGauges(caches map[string]func() cache.Stats) {
 			set("ragd_cache_lookups_total", float64(counts.Misses), name, "miss")
 			set("ragd_cache_bytes", float64(counts.Bytes), name)
 		}
+		if s.certificate != nil {
+			set("ragd_certificate_expiry_timestamp_seconds", float64(s.certificate.Expiry().Unix()))
+			set("ragd_certificate_failing", map[bool]float64{true: 1}[s.certificate.Failing()])
+		}
 		setPool(set, "requests", s.database.requests)
 		if s.database.work != s.database.requests {
 			setPool(set, "work", s.database.work)
@@ -117,6 +133,8 @@ func (s *Service) registerGauges(caches map[string]func() cache.Stats) {
 var processGauges = map[string]telemetry.Gauge{
 	"ragd_requests_running":                       {Help: "Requests that are being answered, without streams."},
 	"ragd_cache_lookups_total":                    {Help: "Look-ups in a cache.", Labels: []string{"cache", "result"}, Counter: true},
+	"ragd_certificate_expiry_timestamp_seconds":   {Help: "When the certificate of the service ends, in Unix time."},
+	"ragd_certificate_failing":                    {Help: "1 while the files of the certificate have changed and cannot be used."},
 	"ragd_cache_bytes":                            {Help: "Bytes that the entries of a cache take.", Labels: []string{"cache"}},
 	"ragd_database_connections":                   {Help: "Connections to the database.", Labels: []string{"pool", "state"}},
 	"ragd_database_connections_max":               {Help: "Connections that a pool may open.", Labels: []string{"pool"}},

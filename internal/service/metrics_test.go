@@ -178,6 +178,7 @@ func wantDocumented(t *testing.T, shown map[string]*dto.MetricFamily) {
 	for _, absent := range []string{ // need a provider, a job, an embedded database, a minute
 		"ragd_endpoint_calls_total", "ragd_endpoint_call_duration_seconds", "ragd_model_tokens_total", "ragd_job_attempts_total",
 		"ragd_job_attempt_duration_seconds", "ragd_database_disk_bytes", "ragd_tenant_requests_per_second",
+		"ragd_certificate_expiry_timestamp_seconds", "ragd_certificate_failing", // need TLS
 	} {
 		delete(documented, absent)
 	}

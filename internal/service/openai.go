@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/openai"
+	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // newOpenAI returns the handler of the OpenAI-compatible interface.
 func (s *Service) newOpenAI() *openai.Handler {
 	return openai.New(openai.Config{
-		API: s.Handlers, Documents: s.Handlers.Ingest, DB: s.db, Models: s.knownModels,
+		API: rpc.Recorded{Handlers: s.Handlers}, Documents: s.Handlers.Ingest, DB: s.db, Models: s.knownModels,
 		Gate: s.gate, Guard: s.guard, Authenticate: s.Tenants.Auth.Middleware,
 	})
 }

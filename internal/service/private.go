@@ -47,9 +47,11 @@ func (s *Service) listenPrivately(ctx context.Context) error {
 	return nil
 }
 
-// metricsHandler answers GET /metrics.
+// metricsHandler answers GET /metrics, and the probes of an orchestrator, which has no certificate
+// of a client.
 func (s *Service) metricsHandler() http.Handler {
 	mux := http.NewServeMux()
+	s.handleProbes(mux)
 	mux.Handle("GET "+metricsPath, s.metrics.Handler())
 	return mux
 }

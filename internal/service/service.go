@@ -17,6 +17,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/agent"
+	"github.com/ragdhq/ragd/internal/audit"
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/cache"
 	"github.com/ragdhq/ragd/internal/contextkey"
@@ -95,7 +96,11 @@ type Service struct {
 	gate     *admission.Gate
 	mcp      *mcphttp.Handler
 	calls    *journal.Recorder // of tools
-	usage    *usage.Meter
+	// certificate is nil without TLS.
+	certificate *httpserver.Certificate
+
+	usage *usage.Meter
+	audit *audit.Log
 
 	stopping atomic.Bool // Run was told to stop
 	draining context.Context
@@ -129,6 +134,11 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 	}()
 	if s.guard, err = httpserver.NewGuard(config.guard()); err != nil {
 		return nil, err
+	}
+	if !config.TLS.IsZero() {
+		if s.certificate, err = httpserver.NewCertificate(config.TLS, s.log); err != nil {
+			return nil, err
+		}
 	}
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", config.Listen); err != nil {
 		return nil, listenFault(config.Listen, "listen", err)
@@ -200,6 +210,9 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	endpoints := endpoint.NewDirectory(owned.Find, operators...)
 	s.usage, err = usage.NewMeter(usage.Config{Control: s.database.requests, Logger: s.log, Retention: s.config.UsageRetention})
 	if err != nil {
+		return err
+	}
+	if s.audit, err = audit.New(audit.Config{Control: s.database.requests, Logger: s.log, Retention: s.config.AuditRetention}); err != nil {
 		return err
 	}
 	local := localmodel.New(localmodel.Config{Dir: s.config.ModelsDir, Threads: s.config.LocalModelThreads, Processor: processor, Logger: s.log})
@@ -304,6 +317,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Journal:     journal.New(journal.Config{DB: db, Control: s.database.work, Events: s.Events, Logger: s.log, Keep: keep}),
 		Hooks:       hooks,
 		Usage:       s.usage,
+		Audit:       s.audit,
 		Workflows:   workflows,
 
 		PublicURL:       s.config.MCP.PublicURL,
@@ -318,7 +332,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		}
 	}
 	s.Handlers.Toolset, err = toolset.New(toolset.Config{
-		API: s.Handlers, Logger: s.config.Logger, Observer: observer{s.calls},
+		API: rpc.Recorded{Handlers: s.Handlers}, Logger: s.config.Logger, Observer: observer{s.calls},
 		Runners: map[string]toolset.Runner{string(tool.HTTP): s.remote.HTTP, string(tool.MCP): s.remote.MCP},
 		Sources: []toolset.Source{agents.Source(), workflows.Source()},
 	})
@@ -385,7 +399,20 @@ func instanceName() string {
 }
 
 // URL returns the base URL of the service on the address it listens on.
-func (s *Service) URL() string { return "http://" + s.listener.Addr().String() }
+func (s *Service) URL() string {
+	scheme := "http"
+	if s.certificate != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + s.listener.Addr().String()
+}
+
+// Reload reads the certificate again, if its files have changed.
+func (s *Service) Reload(ctx context.Context) {
+	if s.certificate != nil {
+		s.certificate.Reload(ctx)
+	}
+}
 
 // Run serves requests and works on jobs until ctx ends. Then it claims no more work and is not
 // ready; it still accepts connections for DrainDelay, ends the streams that watch, and lets
@@ -404,6 +431,9 @@ func (s *Service) Run(ctx context.Context) error {
 		})
 		group.Go(func() error { return s.Handlers.Hooks.Run(groupCtx) })
 	}
+	if s.certificate != nil {
+		group.Go(func() error { return s.certificate.Run(groupCtx) })
+	}
 	group.Go(func() error { return s.runBackups(groupCtx) })
 	group.Go(func() error { s.migrateBehind(groupCtx); return nil })
 	group.Go(func() error { s.Handlers.Indexes.RecordQuestions(groupCtx, s.log); return nil })
@@ -411,11 +441,13 @@ func (s *Service) Run(ctx context.Context) error {
 	served, stop := context.WithCancel(context.WithoutCancel(ctx))
 	group.Go(func() error { return s.calls.Run(served) })
 	group.Go(func() error { return s.usage.Run(served) })
+	group.Go(func() error { return s.audit.Run(served) })
+	group.Go(func() error { return s.Tenants.KeyUses.Run(served, s.log) })
 	group.Go(func() error { return s.Events.Run(served) })
 	group.Go(func() error {
 		defer stop()
 		return httpserver.Serve(groupCtx, s.listener, s.handler(), httpserver.Config{
-			DrainDelay: s.config.DrainDelay, DrainTimeout: s.config.DrainTimeout,
+			DrainDelay: s.config.DrainDelay, DrainTimeout: s.config.DrainTimeout, Certificate: s.certificate,
 			EndStreams: func(ctx context.Context) error {
 				s.drain()
 				return s.mcp.Shutdown(ctx)
@@ -425,6 +457,12 @@ func (s *Service) Run(ctx context.Context) error {
 	err := group.Wait()
 	if failed := s.usage.Flush(context.WithoutCancel(ctx)); failed != nil { // what the last requests used
 		s.log.WarnContext(ctx, "the usage of the last seconds is lost", "err", failed)
+	}
+	if failed := s.audit.Flush(context.WithoutCancel(ctx)); failed != nil {
+		s.log.WarnContext(ctx, "the denied calls of the last minute are not in the audit log", "err", failed)
+	}
+	if failed := s.Tenants.KeyUses.Flush(context.WithoutCancel(ctx)); failed != nil {
+		s.log.WarnContext(ctx, "the times at which keys were used in the last minute are lost", "err", failed)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // ctx ended during the start

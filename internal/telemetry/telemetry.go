@@ -53,6 +53,7 @@ type Recorder struct {
 
 	requests, tools, endpoints      *prometheus.CounterVec
 	documents, jobs, tokens         *prometheus.CounterVec
+	auditFailures                   *prometheus.CounterVec
 	requestTime, toolTime, endpTime *prometheus.HistogramVec
 	stageTime, jobTime              *prometheus.HistogramVec
 }
@@ -84,7 +85,10 @@ func New(config Config) *Recorder {
 		endpoints:   counter("ragd_endpoint_calls_total", "Attempts to call an endpoint of models; own is any endpoint of a tenant.", "endpoint", "code"),
 		endpTime:    histogram("ragd_endpoint_call_duration_seconds", "Time of an attempt to call an endpoint of models.", "endpoint"),
 		tokens:      counter("ragd_model_tokens_total", "Tokens of calls of models.", "use", "direction"),
+
+		auditFailures: counter("ragd_audit_failures_total", "Entries of the audit log that could not be written, or not with their outcome."),
 	}
+	r.auditFailures.WithLabelValues() // shown from the start
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ragd_build_info", Help: "1, with the version of ragd and of Go."}, []string{"version", "go"})
 	build.WithLabelValues(config.Version, runtime.Version()).Set(1)
 	registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -205,6 +209,13 @@ func Tokens(ctx context.Context, use string, input, output int) {
 		if output > 0 {
 			r.tokens.WithLabelValues(use, "output").Add(float64(output))
 		}
+	}
+}
+
+// AuditFailed counts an entry of the audit log that could not be written.
+func AuditFailed(ctx context.Context) {
+	if r := from(ctx); r != nil {
+		r.auditFailures.WithLabelValues().Inc()
 	}
 }
 

@@ -20,16 +20,17 @@ type DeleteFunc func(ctx context.Context, tx pgx.Tx, id ID) error
 // Delete deletes a tenant with its schema, role, API keys and waiting jobs. From its start
 // the tenant's credentials are rejected: at once on this instance, within keyCacheTTL on
 // others. If an earlier deletion of the tenant was interrupted, it completes that. If ctx
-// ends before the tenant is deleted, Run of any instance completes it. Errors: NotFound.
-func (s *Service) Delete(ctx context.Context, name string) error {
+// ends before the tenant is deleted, Run of any instance completes it. Afterwards it looks for what is
+// left, and says what it deleted. Errors: NotFound.
+func (s *Service) Delete(ctx context.Context, name string) (done Deletion, err error) {
 	if _, err := requireScope(ctx, Operator); err != nil {
-		return err
+		return done, err
 	}
 	id, err := ParseID(name)
 	if err != nil {
-		return err
+		return done, err
 	}
-	return s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
+	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
 		found, err := beginDeletion(ctx, conn, id, s.onDelete)
 		if err != nil {
 			return err
@@ -38,8 +39,16 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 			return fault.New(fault.NotFound, "tenant %q not found", id)
 		}
 		s.Auth.forget()
-		return s.completeDeletion(ctx, conn, id)
+		if done, err = measure(ctx, conn, id); err != nil {
+			s.log.WarnContext(ctx, "what a tenant has could not be counted before its deletion", "tenant", id, "err", err)
+		}
+		if err := s.completeDeletion(ctx, conn, id); err != nil {
+			return err
+		}
+		done.Kept, err = verify(ctx, conn, id)
+		return err
 	})
+	return done, err
 }
 
 // completeDeletion deletes what a tenant with the status deleting still has.

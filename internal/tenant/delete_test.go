@@ -33,6 +33,13 @@ func (f fixture) create(t *testing.T, name string, tables int) *tenant.Handle {
 	return h
 }
 
+// remove deletes a tenant.
+func (f fixture) remove(t *testing.T, name string) {
+	t.Helper()
+	_, err := f.tenants.Delete(f.operator, name)
+	must(t, err)
+}
+
 func (f fixture) relations(t *testing.T, name string) int {
 	t.Helper()
 	return f.count(t, `SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1`, tenant.ID(name).Schema())
@@ -51,7 +58,7 @@ func TestDeletingATenantTakesFewLocks(t *testing.T) {
 	f.create(t, other, 2)
 	before := f.relations(t, other)
 	most := pgtest.CountLocks(t, f.pool)
-	must(t, f.tenants.Delete(f.operator, large))
+	f.remove(t, large)
 	for _, command := range []string{"DROP INDEX", "DROP TABLE", "DROP SCHEMA"} {
 		locks := most(command)
 		t.Logf("%s: %d locks", command, locks)
@@ -127,7 +134,10 @@ func TestCredentialsOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
 	}
 	release := f.block(t, name, "schema_migrations")
 	deleted := make(chan error, 1)
-	go func() { deleted <- here.Delete(f.operator, name) }()
+	go func() {
+		_, err := here.Delete(f.operator, name)
+		deleted <- err
+	}()
 	f.await(t, `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass)`, `"`+tenant.ID(name).Schema()+`".schema_migrations`)
 
 	rejects := func(s *tenant.Service, where string) {
@@ -168,7 +178,7 @@ func TestADeletionCancelsStatementsOfTheTenant(t *testing.T) {
 		ended <- err
 	}()
 	f.await(t, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(600)%' AND wait_event = 'PgSleep' AND datname = current_database())`)
-	must(t, f.tenants.Delete(f.operator, name))
+	f.remove(t, name)
 	if err := <-ended; fault.KindOf(err) != fault.Deadline {
 		t.Errorf("the statement ended with %v", err)
 	}
@@ -199,7 +209,7 @@ func (f fixture) interrupt(t *testing.T, table string) (repair func()) {
 func TestAnInterruptedDeletionIsCompleted(t *testing.T) {
 	t.Parallel()
 	for by, complete := range map[string]func(t *testing.T, f fixture, name string){
-		"by a repeated call": func(t *testing.T, f fixture, name string) { must(t, f.tenants.Delete(f.operator, name)) },
+		"by a repeated call": func(t *testing.T, f fixture, name string) { f.remove(t, name) },
 		"by the sweep of any instance": func(t *testing.T, f fixture, name string) {
 			ctx, cancel := context.WithCancel(t.Context())
 			var ended [2]chan error
@@ -222,7 +232,7 @@ func TestAnInterruptedDeletionIsCompleted(t *testing.T) {
 			f.create(t, ready, 1)
 			before := f.relations(t, name)
 			repair := f.interrupt(t, "table_2")
-			if err := f.tenants.Delete(f.operator, name); err == nil {
+			if _, err := f.tenants.Delete(f.operator, name); err == nil {
 				t.Fatal("the deletion was not interrupted")
 			}
 			if left := f.relations(t, name); left == 0 || left >= before {

@@ -74,7 +74,7 @@ func TestATenantWithoutItsRoleIsRepaired(t *testing.T) {
 		t.Error(diff)
 	}
 	compareRights(t, f, lost, intact)
-	must(t, f.tenants.Delete(f.operator, lost))
+	f.remove(t, lost)
 }
 
 // compareRights fails the test unless all rights of two tenants are the same.
@@ -152,7 +152,7 @@ func TestWhatARepairCannotDoIsSaid(t *testing.T) {
 	if _, err := f.tenants.Repair(t.Context(), []string{"nobody"}, nil); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("the repair of a tenant that does not exist: %v", err)
 	}
-	must(t, f.tenants.Delete(f.operator, name))
+	f.remove(t, name)
 }
 
 // adminRole makes a role with the rights that docs ask of the admin role, and no others.
@@ -201,7 +201,7 @@ func TestARepairWithoutASuperuser(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{}, repairAll(t, f)); diff != "" {
 		t.Errorf("the admin's role finds something to repair: %s", diff)
 	}
-	must(t, f.tenants.Delete(f.operator, name))
+	f.remove(t, name)
 }
 
 func TestAControlSchemaOfAnotherRoleIsRejected(t *testing.T) {

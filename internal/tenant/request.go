@@ -309,6 +309,26 @@ func RequireWholeIndexes(ctx context.Context, need Scope) (*Request, error) {
 	return r, nil
 }
 
+// RequireAll returns the tenant of which the caller may see all, nil for all tenants: for an
+// operator who named none. what is in the message of an error, such as "the usage". Errors: Denied
+// for credentials without the scope admin, with a mandatory filter or with bounds.
+func RequireAll(ctx context.Context, what string) (*ID, error) {
+	r, err := Caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.Tenant == "" && r.Principal.Has(Operator) {
+		return nil, nil
+	}
+	if r, err = Require(ctx, Admin); err != nil {
+		return nil, err
+	}
+	if !r.Principal.MandatoryFilter.IsZero() || !r.Bounds.IsZero() {
+		return nil, fault.New(fault.Denied, "a credential with a mandatory filter or with bounds cannot see %s of the whole tenant", what)
+	}
+	return &r.Tenant, nil
+}
+
 // Caller returns the request in the context, whatever its principal may do. Errors:
 // Unauthenticated.
 func Caller(ctx context.Context) (*Request, error) {

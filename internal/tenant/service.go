@@ -48,6 +48,8 @@ type APIKey struct {
 	CreatedAt       time.Time
 	ExpiresAt       *time.Time
 	RevokedAt       *time.Time
+	// FirstUsedAt and LastUsedAt are nil if the key was never used. They come a minute late.
+	FirstUsedAt, LastUsedAt *time.Time
 }
 
 // Prefix returns the first characters of the secret, by which people recognise the key.
@@ -83,6 +85,7 @@ type Config struct {
 // Service manages tenants and API keys. Safe for concurrent use.
 type Service struct {
 	Auth     *Authenticator
+	KeyUses  *KeyUses
 	store    *store
 	db       *DB
 	log      *slog.Logger
@@ -131,7 +134,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 		return nil, err
 	}
 	return &Service{
-		Auth: newAuthenticator(s, config, pagination.NewTokens(key)), store: s, db: NewDB(pool, 0), log: config.Logger, migrator: migrator,
+		Auth: newAuthenticator(s, config, pagination.NewTokens(key)), KeyUses: &KeyUses{store: s, now: config.Now, uses: map[string]keyUse{}}, store: s, db: NewDB(pool, 0), log: config.Logger, migrator: migrator,
 		now: config.Now, onDelete: config.OnDelete, storage: config.Storage,
 	}, nil
 }

@@ -94,14 +94,14 @@ func TestDeletingATenantLeavesNothing(t *testing.T) {
 	if got := left(); got != [5]int{1, 1, 1, 1, 1} {
 		t.Fatalf("schema, role, keys, jobs, backlog = %v before", got)
 	}
-	must(t, f.tenants.Delete(f.operator, name))
+	f.remove(t, name)
 	if got := left(); got != [5]int{} {
 		t.Errorf("schema, role, keys, jobs, backlog = %v after", got)
 	}
 	if _, err := f.tenants.Auth.Authenticate(t.Context(), secret); fault.KindOf(err) != fault.Unauthenticated {
 		t.Errorf("its key: %v", err)
 	}
-	if err := f.tenants.Delete(f.operator, name); fault.KindOf(err) != fault.NotFound {
+	if _, err := f.tenants.Delete(f.operator, name); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("deleting it again: %v", err)
 	}
 	if _, err := f.tenants.Create(f.operator, name, "", nil); err != nil {
@@ -109,7 +109,8 @@ func TestDeletingATenantLeavesNothing(t *testing.T) {
 	}
 }
 
-// A database must be able to have many thousands of tenants. Their rows in the catalogs count.
+// A database must be able to have many thousands of tenants. Their rows in the catalogs count,
+// also dead ones until they are vacuumed, whose number varies.
 func TestAnEmptyTenantIsSmall(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -125,8 +126,8 @@ func TestAnEmptyTenantIsSmall(t *testing.T) {
 	bytes := (f.count(t, size) - before) / tenants
 	relations := f.count(t, `SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace`, `"`+tenant.ID(name).Schema()+`"`)
 	t.Logf("an empty tenant has %d relations and %d bytes", relations, bytes)
-	if relations > 20 || bytes > 250_000 {
-		t.Errorf("an empty tenant has %d relations and %d bytes, want at most 20 and 250000", relations, bytes)
+	if relations > 20 || bytes > 300_000 {
+		t.Errorf("an empty tenant has %d relations and %d bytes, want at most 20 and 300000", relations, bytes)
 	}
 }
 
@@ -270,7 +271,7 @@ func TestADroppedTenantIsNotFound(t *testing.T) {
 	_, err := f.tenants.Create(f.operator, name, "", nil)
 	must(t, err)
 	h := tenant.NewDB(f.service, 0).Handle(tenant.ID(name))
-	must(t, f.tenants.Delete(f.operator, name))
+	f.remove(t, name)
 	if _, err := h.Exec(t.Context(), `SELECT 1`); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("a batch: %v", err)
 	}

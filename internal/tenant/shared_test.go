@@ -137,7 +137,7 @@ func TestDeletingATenantDeletesItsRowsOfSharedTables(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	ours, theirs := twoWithTools(t, f)
-	must(t, f.tenants.Delete(f.operator, string(ours.Tenant())))
+	f.remove(t, string(ours.Tenant()))
 	if n := f.count(t, `SELECT count(*) FROM ragd_shared.tools WHERE tenant_id = $1`, string(ours.Tenant())); n != 0 {
 		t.Errorf("%d tools are left", n)
 	}

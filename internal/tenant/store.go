@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -177,7 +179,7 @@ func (s *store) withLock(ctx context.Context, id ID, query string, do func(conn 
 	return do(conn)
 }
 
-const apiKeyColumns = `api_key_id, coalesce(tenant_id, '') AS tenant_id, display_name, scopes, mandatory_filter, bounds, attributes, created_at, expires_at, revoked_at`
+const apiKeyColumns = `api_key_id, coalesce(tenant_id, '') AS tenant_id, display_name, scopes, mandatory_filter, bounds, attributes, created_at, expires_at, revoked_at, first_used_at, last_used_at`
 
 type apiKeyRow struct {
 	APIKeyID        string
@@ -190,6 +192,8 @@ type apiKeyRow struct {
 	CreatedAt       time.Time
 	ExpiresAt       *time.Time
 	RevokedAt       *time.Time
+	FirstUsedAt     *time.Time
+	LastUsedAt      *time.Time
 }
 
 // apiKey converts a row. A mandatory filter that cannot be parsed is an error: without it
@@ -206,7 +210,7 @@ func (r apiKeyRow) apiKey() (APIKey, error) {
 	return APIKey{
 		Bounds: bounds, Attributes: r.Attributes,
 		APIKeyID: r.APIKeyID, TenantID: r.TenantID, DisplayName: r.DisplayName, Scopes: r.Scopes,
-		MandatoryFilter: parsed, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, RevokedAt: r.RevokedAt,
+		MandatoryFilter: parsed, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, RevokedAt: r.RevokedAt, FirstUsedAt: r.FirstUsedAt, LastUsedAt: r.LastUsedAt,
 	}, nil
 }
 
@@ -284,6 +288,23 @@ func (s *store) revokeAPIKey(ctx context.Context, key APIKey) error {
 		tag, err := tx.Exec(ctx, `UPDATE ragd.api_keys SET revoked_at = now() WHERE api_key_id = $1 AND revoked_at IS NULL`, key.APIKeyID)
 		return tag.RowsAffected() > 0, err
 	})
+}
+
+// addKeyUses notes when keys were first and last used.
+func (s *store) addKeyUses(ctx context.Context, uses map[string]keyUse) error {
+	var ids []string
+	var first, last []time.Time
+	for _, id := range slices.Sorted(maps.Keys(uses)) { // in one order, so that instances never wait in a circle
+		ids, first, last = append(ids, id), append(first, uses[id].first), append(last, uses[id].last)
+	}
+	_, err := s.pool.Exec(ctx, `
+		UPDATE ragd.api_keys AS k SET first_used_at = least(k.first_used_at, used.first), last_used_at = greatest(k.last_used_at, used.last)
+		FROM (
+			SELECT locked.api_key_id, given.first, given.last
+			FROM unnest($1::text[], $2::timestamptz[], $3::timestamptz[]) AS given (api_key_id, first, last)
+			JOIN ragd.api_keys AS locked USING (api_key_id) ORDER BY locked.api_key_id FOR UPDATE OF locked
+		) AS used WHERE used.api_key_id = k.api_key_id`, ids, first, last)
+	return postgres.Fault(err)
 }
 
 // changeKey runs change in a transaction. If that reports a change, and the key's tenant wants

@@ -79,7 +79,7 @@ func TestMigrationOfManyTenantsContinuesAfterAFailure(t *testing.T) {
 	}
 	f.exec(t, dirty, `UPDATE <schema>.schema_migrations SET dirty = true`)
 	f.exec(t, broken, `ALTER TABLE <schema>.documents ADD COLUMN later int`)
-	must(t, f.tenants.Delete(f.operator, string(deleted)))
+	f.remove(t, string(deleted))
 
 	run := func(todo []tenant.ID) (failed int, results map[tenant.ID]string) {
 		t.Helper()

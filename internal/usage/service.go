@@ -78,7 +78,7 @@ func (q Question) complete(now time.Time) (Question, error) {
 // named none, by start, tenant, index, stage and model. It has what was used up to a few seconds
 // ago. Errors: Invalid; Denied for credentials that see only some of the tenant.
 func (m *Meter) List(ctx context.Context, q Question, pageSize int32, pageToken string) ([]Row, string, error) {
-	id, err := whose(ctx)
+	id, err := tenant.RequireAll(ctx, "the usage")
 	if err != nil {
 		return nil, "", err
 	}
@@ -91,22 +91,4 @@ func (m *Meter) List(ctx context.Context, q Question, pageSize int32, pageToken 
 	return pagination.List(tokens, pageSize, pageToken, nil, key, func(after *position, most int) ([]Row, error) {
 		return list(ctx, m.config.Control, id, q, after, most)
 	})
-}
-
-// whose returns the tenant whose use the caller may see, nil for all.
-func whose(ctx context.Context) (*tenant.ID, error) {
-	r, err := tenant.Caller(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if r.Tenant == "" && r.Principal.Has(tenant.Operator) {
-		return nil, nil
-	}
-	if r, err = tenant.Require(ctx, tenant.Admin); err != nil {
-		return nil, err
-	}
-	if !r.Principal.MandatoryFilter.IsZero() || !r.Bounds.IsZero() {
-		return nil, fault.New(fault.Denied, "a credential with a mandatory filter or with bounds cannot see the usage of the whole tenant")
-	}
-	return &r.Tenant, nil
 }

@@ -19,7 +19,9 @@ CREATE TABLE api_keys (
 	attributes       jsonb,
 	created_at       timestamptz NOT NULL,
 	expires_at       timestamptz,
-	revoked_at       timestamptz
-);
+	revoked_at       timestamptz,
+	first_used_at    timestamptz,
+	last_used_at     timestamptz
+) WITH (fillfactor = 80); -- last_used_at changes every minute
 
 CREATE INDEX api_keys_tenant ON api_keys (tenant_id, created_at DESC, api_key_id DESC);

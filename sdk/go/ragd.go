@@ -63,6 +63,7 @@ type Client struct {
 	Tenants   ragdv1connect.TenantServiceClient
 	Tools     ragdv1connect.ToolServiceClient
 	Usage     ragdv1connect.UsageServiceClient
+	Audit     ragdv1connect.AuditServiceClient
 	Vectors   ragdv1connect.VectorServiceClient
 	Workflows ragdv1connect.WorkflowServiceClient
 
@@ -101,6 +102,7 @@ func New(o Options) (*Client, error) {
 		Tenants:   ragdv1connect.NewTenantServiceClient(caller, base, with),
 		Tools:     ragdv1connect.NewToolServiceClient(caller, base, with),
 		Usage:     ragdv1connect.NewUsageServiceClient(caller, base, with),
+		Audit:     ragdv1connect.NewAuditServiceClient(caller, base, with),
 		Vectors:   ragdv1connect.NewVectorServiceClient(caller, base, with),
 		Workflows: ragdv1connect.NewWorkflowServiceClient(caller, base, with),
 		retry:     o.Retry,

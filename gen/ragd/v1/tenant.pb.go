@@ -598,7 +598,14 @@ func (x *DeleteTenantRequest) GetTenantId() string {
 }
 
 type DeleteTenantResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was deleted, by kind. A call that goes on with an interrupted deletion counts what was
+	// left.
+	Deleted []*TenantRows `protobuf:"bytes,1,rep,name=deleted,proto3" json:"deleted,omitempty"`
+	// Size of the tenant's own tables, with their indexes.
+	DeletedBytes float64 `protobuf:"fixed64,2,opt,name=deleted_bytes,json=deletedBytes,proto3" json:"deleted_bytes,omitempty"`
+	// What is still in the database, with the reason.
+	Kept          []*TenantRows `protobuf:"bytes,3,rep,name=kept,proto3" json:"kept,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -633,6 +640,90 @@ func (*DeleteTenantResponse) Descriptor() ([]byte, []int) {
 	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{11}
 }
 
+func (x *DeleteTenantResponse) GetDeleted() []*TenantRows {
+	if x != nil {
+		return x.Deleted
+	}
+	return nil
+}
+
+func (x *DeleteTenantResponse) GetDeletedBytes() float64 {
+	if x != nil {
+		return x.DeletedBytes
+	}
+	return 0
+}
+
+func (x *DeleteTenantResponse) GetKept() []*TenantRows {
+	if x != nil {
+		return x.Kept
+	}
+	return nil
+}
+
+// TenantRows are the rows of a kind that a tenant had.
+type TenantRows struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Such as documents or api keys.
+	Kind  string  `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Count float64 `protobuf:"fixed64,2,opt,name=count,proto3" json:"count,omitempty"`
+	// Of what is kept.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TenantRows) Reset() {
+	*x = TenantRows{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TenantRows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TenantRows) ProtoMessage() {}
+
+func (x *TenantRows) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TenantRows.ProtoReflect.Descriptor instead.
+func (*TenantRows) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *TenantRows) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *TenantRows) GetCount() float64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *TenantRows) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type ReencryptSecretsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -641,7 +732,7 @@ type ReencryptSecretsRequest struct {
 
 func (x *ReencryptSecretsRequest) Reset() {
 	*x = ReencryptSecretsRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -653,7 +744,7 @@ func (x *ReencryptSecretsRequest) String() string {
 func (*ReencryptSecretsRequest) ProtoMessage() {}
 
 func (x *ReencryptSecretsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -666,7 +757,7 @@ func (x *ReencryptSecretsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReencryptSecretsRequest.ProtoReflect.Descriptor instead.
 func (*ReencryptSecretsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{13}
 }
 
 type ReencryptSecretsResponse struct {
@@ -684,7 +775,7 @@ type ReencryptSecretsResponse struct {
 
 func (x *ReencryptSecretsResponse) Reset() {
 	*x = ReencryptSecretsResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -696,7 +787,7 @@ func (x *ReencryptSecretsResponse) String() string {
 func (*ReencryptSecretsResponse) ProtoMessage() {}
 
 func (x *ReencryptSecretsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -709,7 +800,7 @@ func (x *ReencryptSecretsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReencryptSecretsResponse.ProtoReflect.Descriptor instead.
 func (*ReencryptSecretsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReencryptSecretsResponse) GetReencrypted() int32 {
@@ -748,14 +839,17 @@ type ApiKey struct {
 	Tools   *AllowedNames `protobuf:"bytes,12,opt,name=tools,proto3" json:"tools,omitempty"`
 	Prompts *AllowedNames `protobuf:"bytes,13,opt,name=prompts,proto3" json:"prompts,omitempty"`
 	// Attributes of who uses the key.
-	Attributes    *structpb.Struct `protobuf:"bytes,14,opt,name=attributes,proto3" json:"attributes,omitempty"`
+	Attributes *structpb.Struct `protobuf:"bytes,14,opt,name=attributes,proto3" json:"attributes,omitempty"`
+	// When the key was first and last used, to the minute; missing if it never was.
+	FirstUseTime  *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=first_use_time,json=firstUseTime,proto3" json:"first_use_time,omitempty"`
+	LastUseTime   *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=last_use_time,json=lastUseTime,proto3" json:"last_use_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ApiKey) Reset() {
 	*x = ApiKey{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -767,7 +861,7 @@ func (x *ApiKey) String() string {
 func (*ApiKey) ProtoMessage() {}
 
 func (x *ApiKey) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -780,7 +874,7 @@ func (x *ApiKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApiKey.ProtoReflect.Descriptor instead.
 func (*ApiKey) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ApiKey) GetApiKeyId() string {
@@ -881,6 +975,20 @@ func (x *ApiKey) GetAttributes() *structpb.Struct {
 	return nil
 }
 
+func (x *ApiKey) GetFirstUseTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FirstUseTime
+	}
+	return nil
+}
+
+func (x *ApiKey) GetLastUseTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastUseTime
+	}
+	return nil
+}
+
 // AllowedNames is a list of the names that may be used; an empty list allows none. Names need
 // not exist.
 type AllowedNames struct {
@@ -893,7 +1001,7 @@ type AllowedNames struct {
 
 func (x *AllowedNames) Reset() {
 	*x = AllowedNames{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -905,7 +1013,7 @@ func (x *AllowedNames) String() string {
 func (*AllowedNames) ProtoMessage() {}
 
 func (x *AllowedNames) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -918,7 +1026,7 @@ func (x *AllowedNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllowedNames.ProtoReflect.Descriptor instead.
 func (*AllowedNames) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AllowedNames) GetNames() []string {
@@ -954,7 +1062,7 @@ type CreateApiKeyRequest struct {
 
 func (x *CreateApiKeyRequest) Reset() {
 	*x = CreateApiKeyRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +1074,7 @@ func (x *CreateApiKeyRequest) String() string {
 func (*CreateApiKeyRequest) ProtoMessage() {}
 
 func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +1087,7 @@ func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CreateApiKeyRequest) GetTenantId() string {
@@ -1063,7 +1171,7 @@ type CreateApiKeyResponse struct {
 
 func (x *CreateApiKeyResponse) Reset() {
 	*x = CreateApiKeyResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1075,7 +1183,7 @@ func (x *CreateApiKeyResponse) String() string {
 func (*CreateApiKeyResponse) ProtoMessage() {}
 
 func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1088,7 +1196,7 @@ func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CreateApiKeyResponse) GetApiKey() *ApiKey {
@@ -1119,7 +1227,7 @@ type ListApiKeysRequest struct {
 
 func (x *ListApiKeysRequest) Reset() {
 	*x = ListApiKeysRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1131,7 +1239,7 @@ func (x *ListApiKeysRequest) String() string {
 func (*ListApiKeysRequest) ProtoMessage() {}
 
 func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1144,7 +1252,7 @@ func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListApiKeysRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListApiKeysRequest) GetTenantId() string {
@@ -1179,7 +1287,7 @@ type ListApiKeysResponse struct {
 
 func (x *ListApiKeysResponse) Reset() {
 	*x = ListApiKeysResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1191,7 +1299,7 @@ func (x *ListApiKeysResponse) String() string {
 func (*ListApiKeysResponse) ProtoMessage() {}
 
 func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1204,7 +1312,7 @@ func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListApiKeysResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListApiKeysResponse) GetApiKeys() []*ApiKey {
@@ -1231,7 +1339,7 @@ type RevokeApiKeyRequest struct {
 
 func (x *RevokeApiKeyRequest) Reset() {
 	*x = RevokeApiKeyRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1243,7 +1351,7 @@ func (x *RevokeApiKeyRequest) String() string {
 func (*RevokeApiKeyRequest) ProtoMessage() {}
 
 func (x *RevokeApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1256,7 +1364,7 @@ func (x *RevokeApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*RevokeApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RevokeApiKeyRequest) GetApiKeyId() string {
@@ -1274,7 +1382,7 @@ type RevokeApiKeyResponse struct {
 
 func (x *RevokeApiKeyResponse) Reset() {
 	*x = RevokeApiKeyResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1286,7 +1394,7 @@ func (x *RevokeApiKeyResponse) String() string {
 func (*RevokeApiKeyResponse) ProtoMessage() {}
 
 func (x *RevokeApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1299,7 +1407,7 @@ func (x *RevokeApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*RevokeApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{22}
 }
 
 type WhoAmIRequest struct {
@@ -1310,7 +1418,7 @@ type WhoAmIRequest struct {
 
 func (x *WhoAmIRequest) Reset() {
 	*x = WhoAmIRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +1430,7 @@ func (x *WhoAmIRequest) String() string {
 func (*WhoAmIRequest) ProtoMessage() {}
 
 func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +1443,7 @@ func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIRequest.ProtoReflect.Descriptor instead.
 func (*WhoAmIRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{23}
 }
 
 type WhoAmIResponse struct {
@@ -1363,7 +1471,7 @@ type WhoAmIResponse struct {
 
 func (x *WhoAmIResponse) Reset() {
 	*x = WhoAmIResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1375,7 +1483,7 @@ func (x *WhoAmIResponse) String() string {
 func (*WhoAmIResponse) ProtoMessage() {}
 
 func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1388,7 +1496,7 @@ func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIResponse.ProtoReflect.Descriptor instead.
 func (*WhoAmIResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WhoAmIResponse) GetSubject() string {
@@ -1493,12 +1601,20 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\x1bGetVectorStoreNamesResponse\x12,\n" +
 	"\x12vector_store_names\x18\x01 \x03(\tR\x10vectorStoreNames\"2\n" +
 	"\x13DeleteTenantRequest\x12\x1b\n" +
-	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"\x16\n" +
-	"\x14DeleteTenantResponse\"\x19\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"\x93\x01\n" +
+	"\x14DeleteTenantResponse\x12-\n" +
+	"\adeleted\x18\x01 \x03(\v2\x13.ragd.v1.TenantRowsR\adeleted\x12#\n" +
+	"\rdeleted_bytes\x18\x02 \x01(\x01R\fdeletedBytes\x12'\n" +
+	"\x04kept\x18\x03 \x03(\v2\x13.ragd.v1.TenantRowsR\x04kept\"N\n" +
+	"\n" +
+	"TenantRows\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x01R\x05count\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x19\n" +
 	"\x17ReencryptSecretsRequest\"P\n" +
 	"\x18ReencryptSecretsResponse\x12 \n" +
 	"\vreencrypted\x18\x01 \x01(\x05R\vreencrypted\x12\x12\n" +
-	"\x04lost\x18\x02 \x03(\tR\x04lost\"\x8a\x05\n" +
+	"\x04lost\x18\x02 \x03(\tR\x04lost\"\x8c\x06\n" +
 	"\x06ApiKey\x12\x1c\n" +
 	"\n" +
 	"api_key_id\x18\x01 \x01(\tR\bapiKeyId\x12\x1b\n" +
@@ -1520,7 +1636,9 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\aprompts\x18\r \x01(\v2\x15.ragd.v1.AllowedNamesR\aprompts\x127\n" +
 	"\n" +
 	"attributes\x18\x0e \x01(\v2\x17.google.protobuf.StructR\n" +
-	"attributes\"$\n" +
+	"attributes\x12@\n" +
+	"\x0efirst_use_time\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\ffirstUseTime\x12>\n" +
+	"\rlast_use_time\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\vlastUseTime\"$\n" +
 	"\fAllowedNames\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\"\xe7\x03\n" +
 	"\x13CreateApiKeyRequest\x12\x1b\n" +
@@ -1590,7 +1708,7 @@ func file_ragd_v1_tenant_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_tenant_proto_rawDescData
 }
 
-var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*Tenant)(nil),                      // 0: ragd.v1.Tenant
 	(*CreateTenantRequest)(nil),         // 1: ragd.v1.CreateTenantRequest
@@ -1604,79 +1722,84 @@ var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*GetVectorStoreNamesResponse)(nil), // 9: ragd.v1.GetVectorStoreNamesResponse
 	(*DeleteTenantRequest)(nil),         // 10: ragd.v1.DeleteTenantRequest
 	(*DeleteTenantResponse)(nil),        // 11: ragd.v1.DeleteTenantResponse
-	(*ReencryptSecretsRequest)(nil),     // 12: ragd.v1.ReencryptSecretsRequest
-	(*ReencryptSecretsResponse)(nil),    // 13: ragd.v1.ReencryptSecretsResponse
-	(*ApiKey)(nil),                      // 14: ragd.v1.ApiKey
-	(*AllowedNames)(nil),                // 15: ragd.v1.AllowedNames
-	(*CreateApiKeyRequest)(nil),         // 16: ragd.v1.CreateApiKeyRequest
-	(*CreateApiKeyResponse)(nil),        // 17: ragd.v1.CreateApiKeyResponse
-	(*ListApiKeysRequest)(nil),          // 18: ragd.v1.ListApiKeysRequest
-	(*ListApiKeysResponse)(nil),         // 19: ragd.v1.ListApiKeysResponse
-	(*RevokeApiKeyRequest)(nil),         // 20: ragd.v1.RevokeApiKeyRequest
-	(*RevokeApiKeyResponse)(nil),        // 21: ragd.v1.RevokeApiKeyResponse
-	(*WhoAmIRequest)(nil),               // 22: ragd.v1.WhoAmIRequest
-	(*WhoAmIResponse)(nil),              // 23: ragd.v1.WhoAmIResponse
-	(*structpb.Struct)(nil),             // 24: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),       // 25: google.protobuf.Timestamp
+	(*TenantRows)(nil),                  // 12: ragd.v1.TenantRows
+	(*ReencryptSecretsRequest)(nil),     // 13: ragd.v1.ReencryptSecretsRequest
+	(*ReencryptSecretsResponse)(nil),    // 14: ragd.v1.ReencryptSecretsResponse
+	(*ApiKey)(nil),                      // 15: ragd.v1.ApiKey
+	(*AllowedNames)(nil),                // 16: ragd.v1.AllowedNames
+	(*CreateApiKeyRequest)(nil),         // 17: ragd.v1.CreateApiKeyRequest
+	(*CreateApiKeyResponse)(nil),        // 18: ragd.v1.CreateApiKeyResponse
+	(*ListApiKeysRequest)(nil),          // 19: ragd.v1.ListApiKeysRequest
+	(*ListApiKeysResponse)(nil),         // 20: ragd.v1.ListApiKeysResponse
+	(*RevokeApiKeyRequest)(nil),         // 21: ragd.v1.RevokeApiKeyRequest
+	(*RevokeApiKeyResponse)(nil),        // 22: ragd.v1.RevokeApiKeyResponse
+	(*WhoAmIRequest)(nil),               // 23: ragd.v1.WhoAmIRequest
+	(*WhoAmIResponse)(nil),              // 24: ragd.v1.WhoAmIResponse
+	(*structpb.Struct)(nil),             // 25: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),       // 26: google.protobuf.Timestamp
 }
 var file_ragd_v1_tenant_proto_depIdxs = []int32{
-	24, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
-	25, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
-	25, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
-	24, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
+	25, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
+	26, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
+	26, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
+	25, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
 	0,  // 4: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
-	24, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
-	24, // 6: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
-	25, // 7: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
-	25, // 8: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
-	25, // 9: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
-	15, // 10: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
-	15, // 11: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
-	15, // 12: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
-	15, // 13: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
-	24, // 14: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
-	25, // 15: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
-	24, // 16: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
-	15, // 17: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
-	15, // 18: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
-	15, // 19: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
-	15, // 20: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
-	24, // 21: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
-	14, // 22: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
-	14, // 23: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
-	15, // 24: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
-	15, // 25: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
-	15, // 26: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
-	15, // 27: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
-	1,  // 28: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
-	2,  // 29: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
-	3,  // 30: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
-	5,  // 31: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
-	10, // 32: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
-	12, // 33: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
-	16, // 34: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
-	18, // 35: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
-	20, // 36: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
-	6,  // 37: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
-	8,  // 38: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
-	22, // 39: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
-	0,  // 40: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
-	0,  // 41: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
-	4,  // 42: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
-	0,  // 43: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
-	11, // 44: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
-	13, // 45: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
-	17, // 46: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
-	19, // 47: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
-	21, // 48: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
-	7,  // 49: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
-	9,  // 50: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
-	23, // 51: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
-	40, // [40:52] is the sub-list for method output_type
-	28, // [28:40] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	25, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
+	12, // 6: ragd.v1.DeleteTenantResponse.deleted:type_name -> ragd.v1.TenantRows
+	12, // 7: ragd.v1.DeleteTenantResponse.kept:type_name -> ragd.v1.TenantRows
+	25, // 8: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
+	26, // 9: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
+	26, // 10: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
+	26, // 11: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
+	16, // 12: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
+	16, // 13: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
+	16, // 14: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
+	16, // 15: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
+	25, // 16: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
+	26, // 17: ragd.v1.ApiKey.first_use_time:type_name -> google.protobuf.Timestamp
+	26, // 18: ragd.v1.ApiKey.last_use_time:type_name -> google.protobuf.Timestamp
+	26, // 19: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
+	25, // 20: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
+	16, // 21: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
+	16, // 22: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
+	16, // 23: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
+	16, // 24: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
+	25, // 25: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
+	15, // 26: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
+	15, // 27: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
+	16, // 28: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
+	16, // 29: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
+	16, // 30: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
+	16, // 31: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
+	1,  // 32: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
+	2,  // 33: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
+	3,  // 34: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
+	5,  // 35: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
+	10, // 36: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
+	13, // 37: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
+	17, // 38: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
+	19, // 39: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
+	21, // 40: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
+	6,  // 41: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
+	8,  // 42: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
+	23, // 43: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
+	0,  // 44: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
+	0,  // 45: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
+	4,  // 46: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
+	0,  // 47: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
+	11, // 48: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
+	14, // 49: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
+	18, // 50: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
+	20, // 51: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
+	22, // 52: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
+	7,  // 53: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
+	9,  // 54: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
+	24, // 55: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
+	44, // [44:56] is the sub-list for method output_type
+	32, // [32:44] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_tenant_proto_init() }
@@ -1691,7 +1814,7 @@ func file_ragd_v1_tenant_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_tenant_proto_rawDesc), len(file_ragd_v1_tenant_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

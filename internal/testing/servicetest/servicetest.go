@@ -107,6 +107,7 @@ type Client struct {
 	ragdv1connect.WorkflowServiceClient
 	ragdv1connect.AgentServiceClient
 	ragdv1connect.UsageServiceClient
+	ragdv1connect.AuditServiceClient
 }
 
 // Client returns a client with the secret, which may be empty. headers are alternating
@@ -140,6 +141,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		WorkflowServiceClient: ragdv1connect.NewWorkflowServiceClient(http.DefaultClient, s.URL, options),
 		AgentServiceClient:    ragdv1connect.NewAgentServiceClient(http.DefaultClient, s.URL, options),
 		UsageServiceClient:    ragdv1connect.NewUsageServiceClient(http.DefaultClient, s.URL, options),
+		AuditServiceClient:    ragdv1connect.NewAuditServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
 
@@ -229,4 +231,14 @@ func (c Client) Await(t testing.TB, indexName, jobID, documentID string) *ragdv1
 	}
 	t.Fatalf("job %s did not end within %v", jobID, patience)
 	return nil
+}
+
+// KeyID returns the id of the API key with this secret.
+func (s *Service) KeyID(t testing.TB, secret string) string {
+	t.Helper()
+	id, ok := tenant.APIKeyIDOf(secret)
+	if !ok {
+		t.Fatal("this is no API key")
+	}
+	return id
 }

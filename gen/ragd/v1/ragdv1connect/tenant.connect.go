@@ -81,7 +81,8 @@ type TenantServiceClient interface {
 	// UpdateTenant changes the given fields and leaves the others.
 	UpdateTenant(context.Context, *v1.UpdateTenantRequest) (*v1.Tenant, error)
 	// DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
-	// API keys and jobs. It cannot be undone.
+	// API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
+	// answers with what it deleted and what it kept.
 	DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error)
 	// ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
 	// of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
@@ -334,7 +335,8 @@ type TenantServiceHandler interface {
 	// UpdateTenant changes the given fields and leaves the others.
 	UpdateTenant(context.Context, *v1.UpdateTenantRequest) (*v1.Tenant, error)
 	// DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
-	// API keys and jobs. It cannot be undone.
+	// API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
+	// answers with what it deleted and what it kept.
 	DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error)
 	// ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
 	// of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing

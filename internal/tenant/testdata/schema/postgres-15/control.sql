@@ -1,5 +1,19 @@
 CREATE SCHEMA ragd;
 
+CREATE FUNCTION ragd.keep_audit_log() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+	IF TG_OP = 'DELETE' AND OLD.recorded_at < clock_timestamp() - interval '30 days' THEN
+		RETURN OLD;
+	ELSIF TG_OP = 'UPDATE' AND OLD.outcome IS NULL AND NEW.outcome IS NOT NULL
+		AND to_jsonb(NEW) - '{outcome,answered_at,result}'::text[] = to_jsonb(OLD) - '{outcome,answered_at,result}'::text[] THEN
+		RETURN NEW;
+	END IF;
+	RAISE EXCEPTION 'the audit log is append-only: % is refused', TG_OP USING ERRCODE = 'insufficient_privilege';
+END $$;
+
 CREATE TABLE ragd.api_keys (
     api_key_id text NOT NULL COLLATE pg_catalog."C",
     tenant_id text COLLATE pg_catalog."C",
@@ -11,7 +25,38 @@ CREATE TABLE ragd.api_keys (
     attributes jsonb,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone,
-    revoked_at timestamp with time zone
+    revoked_at timestamp with time zone,
+    first_used_at timestamp with time zone,
+    last_used_at timestamp with time zone
+)
+WITH (fillfactor='80');
+
+CREATE TABLE ragd.audit_log (
+    entry_id bigint NOT NULL,
+    recorded_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL COLLATE pg_catalog."C",
+    operator boolean NOT NULL,
+    issuer text NOT NULL COLLATE pg_catalog."C",
+    client text NOT NULL COLLATE pg_catalog."C",
+    method text NOT NULL COLLATE pg_catalog."C",
+    object jsonb NOT NULL,
+    request_id text NOT NULL COLLATE pg_catalog."C",
+    calls integer NOT NULL,
+    outcome text COLLATE pg_catalog."C",
+    answered_at timestamp with time zone,
+    result jsonb,
+    CONSTRAINT audit_log_kind_check CHECK ((kind = ANY (ARRAY['action'::text, 'denied'::text])))
+);
+
+ALTER TABLE ragd.audit_log ALTER COLUMN entry_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME ragd.audit_log_entry_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 CREATE TABLE ragd.backlog (
@@ -118,6 +163,9 @@ WITH (fillfactor='80');
 ALTER TABLE ONLY ragd.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (api_key_id);
 
+ALTER TABLE ONLY ragd.audit_log
+    ADD CONSTRAINT audit_log_pkey PRIMARY KEY (entry_id);
+
 ALTER TABLE ONLY ragd.backlog
     ADD CONSTRAINT backlog_pkey PRIMARY KEY (tenant_id, document_id);
 
@@ -153,6 +201,10 @@ ALTER TABLE ONLY ragd.usage
 
 CREATE INDEX api_keys_tenant ON ragd.api_keys USING btree (tenant_id, created_at DESC, api_key_id DESC);
 
+CREATE INDEX audit_log_recorded ON ragd.audit_log USING btree (recorded_at);
+
+CREATE INDEX audit_log_tenant ON ragd.audit_log USING btree (tenant_id, entry_id);
+
 CREATE INDEX backlog_claimed ON ragd.backlog USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
 
 CREATE INDEX backlog_due ON ragd.backlog USING btree (tenant_id, due_at) WHERE (claimed_by IS NULL);
@@ -164,6 +216,10 @@ CREATE INDEX console_sessions_owner ON ragd.console_sessions USING btree (owner,
 CREATE INDEX event_tenants_swept ON ragd.event_tenants USING btree (swept_at);
 
 CREATE INDEX usage_hour ON ragd.usage USING btree (hour);
+
+CREATE TRIGGER audit_log_kept BEFORE DELETE OR UPDATE ON ragd.audit_log FOR EACH ROW EXECUTE FUNCTION ragd.keep_audit_log();
+
+CREATE TRIGGER audit_log_not_truncated BEFORE TRUNCATE ON ragd.audit_log FOR EACH STATEMENT EXECUTE FUNCTION ragd.keep_audit_log();
 
 ALTER TABLE ONLY ragd.api_keys
     ADD CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;

@@ -201,6 +201,73 @@ class DeleteThreadResponse(TypedDict, total=False):
     """The message DeleteThreadResponse."""
 
 
+class ListAuditEntriesRequest(TypedDict, total=False):
+    """The message ListAuditEntriesRequest."""
+    # Only entries from this time on. Default: all.
+    startTime: str
+    # Only entries before this time. Default: all.
+    endTime: str
+    # Only action, which are administrative actions, or denied, which are calls that were denied.
+    # Default: both.
+    kind: str
+    # Only calls of this subject: the id of an API key, or the subject of an access token.
+    subject: str
+    # Only calls of this method, such as DeleteIndex or ragd.v1.IndexService/DeleteIndex.
+    method: str
+    # Only calls with this outcome: ok, unknown, or the code of an error, such as
+    # denied.
+    outcome: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListAuditEntriesResponse(TypedDict, total=False):
+    """The message ListAuditEntriesResponse."""
+    entries: list[AuditEntry]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class AuditEntry(TypedDict, total=False):
+    """AuditEntry is an administrative action, or the sum of the calls of one caller that were denied
+    within a minute. Nothing changes an entry, but that an action gets its outcome.
+    """
+    # Later entries have higher ids.
+    entryId: str
+    # When the action began, or the minute of denied calls ended.
+    createTime: str
+    # action or denied.
+    kind: str
+    # The tenant that it is about; empty for none. It may be deleted by now.
+    tenantId: str
+    # Who called: the id of an API key, `operator` for the operator key of the settings, or the
+    # subject of an access token. Empty if the credential was refused.
+    subject: str
+    # The authorization server of the access token.
+    issuer: str
+    # The address of the caller, or of the proxy before the service; of denied calls over IPv6 its
+    # network of 64 bits. Tenants do not see those of operators.
+    clientAddress: str
+    # The method of the API that does this, also if it was called by another interface.
+    method: str
+    # What it is about: names and ids in the request, by field. `fields` lists the other fields that
+    # the request gave, without their values.
+    object: dict[str, str]
+    # The X-Request-Id, of denied calls that of the first.
+    requestId: str
+    # How many calls this is.
+    calls: int
+    # ok, or the code of an error. Empty while the action goes on, and for ever if the instance or
+    # the database ended before it.
+    outcome: str
+    # When the action ended.
+    endTime: str
+    # Ids and names of what the action made, by field of the answer.
+    result: dict[str, str]
+
+
 class Chunking(TypedDict, total=False):
     """Chunking holds the options of a split; docs/reference/chunking.md lists which strategy takes
     which. An option that the strategy does not know is an error. Sizes are in UTF-16 code
@@ -2938,6 +3005,22 @@ class DeleteTenantRequest(TypedDict, total=False):
 
 class DeleteTenantResponse(TypedDict, total=False):
     """The message DeleteTenantResponse."""
+    # What was deleted, by kind. A call that goes on with an interrupted deletion counts what was
+    # left.
+    deleted: list[TenantRows]
+    # Size of the tenant's own tables, with their indexes.
+    deletedBytes: float
+    # What is still in the database, with the reason.
+    kept: list[TenantRows]
+
+
+class TenantRows(TypedDict, total=False):
+    """TenantRows are the rows of a kind that a tenant had."""
+    # Such as documents or api keys.
+    kind: str
+    count: float
+    # Of what is kept.
+    reason: str
 
 
 class ReencryptSecretsRequest(TypedDict, total=False):
@@ -2977,6 +3060,9 @@ class ApiKey(TypedDict, total=False):
     prompts: AllowedNames
     # Attributes of who uses the key.
     attributes: dict[str, Any]
+    # When the key was first and last used, to the minute; missing if it never was.
+    firstUseTime: str
+    lastUseTime: str
 
 
 class AllowedNames(TypedDict, total=False):
@@ -3943,6 +4029,40 @@ class AsyncAgentService:
         """DeleteThread deletes a conversation of the caller with an agent, if it exists."""
         answer = await self._transport.unary("ragd.v1.AgentService/DeleteThread", request or {}, timeout=timeout, context=context)
         return cast("DeleteThreadResponse", answer)
+
+
+class AuditService:
+    """AuditService says who did what. Calls need the scope admin, and a credential without a mandatory
+    filter and without bounds. An operator sees what is about the tenant that Ragd-Tenant names, or
+    without it everything.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list_audit_entries(self, request: ListAuditEntriesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListAuditEntriesResponse:
+        """ListAuditEntries returns the entries of the audit log, newest first. Administrative actions are
+        there at once, denied calls within a minute.
+        """
+        answer = self._transport.unary("ragd.v1.AuditService/ListAuditEntries", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListAuditEntriesResponse", answer)
+
+
+class AsyncAuditService:
+    """AuditService says who did what. Calls need the scope admin, and a credential without a mandatory
+    filter and without bounds. An operator sees what is about the tenant that Ragd-Tenant names, or
+    without it everything.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def list_audit_entries(self, request: ListAuditEntriesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListAuditEntriesResponse:
+        """ListAuditEntries returns the entries of the audit log, newest first. Administrative actions are
+        there at once, denied calls within a minute.
+        """
+        answer = await self._transport.unary("ragd.v1.AuditService/ListAuditEntries", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListAuditEntriesResponse", answer)
 
 
 class ChunkService:
@@ -5392,7 +5512,8 @@ class TenantService:
 
     def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteTenantResponse:
         """DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
-        API keys and jobs. It cannot be undone.
+        API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
+        answers with what it deleted and what it kept.
         """
         answer = self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
         return cast("DeleteTenantResponse", answer)
@@ -5478,7 +5599,8 @@ class AsyncTenantService:
 
     async def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteTenantResponse:
         """DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
-        API keys and jobs. It cannot be undone.
+        API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
+        answers with what it deleted and what it kept.
         """
         answer = await self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
         return cast("DeleteTenantResponse", answer)
@@ -6041,6 +6163,7 @@ __all__ = [
     "AskAgentResponse",
     "AskAgentStreamRequest",
     "AsyncAgentService",
+    "AsyncAuditService",
     "AsyncChunkService",
     "AsyncContextService",
     "AsyncDocumentService",
@@ -6060,6 +6183,8 @@ __all__ = [
     "AsyncVectorService",
     "AsyncWorkflowService",
     "Audiences",
+    "AuditEntry",
+    "AuditService",
     "BuildIndexRequest",
     "BuildIndexResponse",
     "ByteRange",
@@ -6215,6 +6340,8 @@ __all__ = [
     "ListAgentsResponse",
     "ListApiKeysRequest",
     "ListApiKeysResponse",
+    "ListAuditEntriesRequest",
+    "ListAuditEntriesResponse",
     "ListChunksRequest",
     "ListChunksResponse",
     "ListContextKeysRequest",
@@ -6340,6 +6467,7 @@ __all__ = [
     "SyncSourceRequest",
     "SyncSourceResponse",
     "Tenant",
+    "TenantRows",
     "TenantService",
     "TestEndpointRequest",
     "TestEndpointResponse",
