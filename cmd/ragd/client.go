@@ -21,28 +21,29 @@ const defaultServer = "http://127.0.0.1:8484"
 
 // client calls the services of one ragd with one credential.
 type client struct {
-	server    string
-	access    access
-	http      *http.Client
-	tenants   ragdv1connect.TenantServiceClient
-	issuers   ragdv1connect.IssuerServiceClient
-	indexes   ragdv1connect.IndexServiceClient
-	documents ragdv1connect.DocumentServiceClient
-	queries   ragdv1connect.QueryServiceClient
-	chunks    ragdv1connect.ChunkServiceClient
-	tools     ragdv1connect.ToolServiceClient
-	servers   ragdv1connect.ServerServiceClient
-	prompts   ragdv1connect.PromptServiceClient
-	endpoints ragdv1connect.EndpointServiceClient
-	secrets   ragdv1connect.SecretServiceClient
-	contexts  ragdv1connect.ContextServiceClient
-	evaluate  ragdv1connect.EvaluateServiceClient
-	events    ragdv1connect.EventServiceClient
-	hooks     ragdv1connect.HookServiceClient
-	workflows ragdv1connect.WorkflowServiceClient
-	agents    ragdv1connect.AgentServiceClient
-	usage     ragdv1connect.UsageServiceClient
-	audit     ragdv1connect.AuditServiceClient
+	server     string
+	access     access
+	http       *http.Client
+	tenants    ragdv1connect.TenantServiceClient
+	issuers    ragdv1connect.IssuerServiceClient
+	indexes    ragdv1connect.IndexServiceClient
+	documents  ragdv1connect.DocumentServiceClient
+	queries    ragdv1connect.QueryServiceClient
+	chunks     ragdv1connect.ChunkServiceClient
+	tools      ragdv1connect.ToolServiceClient
+	servers    ragdv1connect.ServerServiceClient
+	prompts    ragdv1connect.PromptServiceClient
+	endpoints  ragdv1connect.EndpointServiceClient
+	secrets    ragdv1connect.SecretServiceClient
+	contexts   ragdv1connect.ContextServiceClient
+	evaluate   ragdv1connect.EvaluateServiceClient
+	events     ragdv1connect.EventServiceClient
+	hooks      ragdv1connect.HookServiceClient
+	workflows  ragdv1connect.WorkflowServiceClient
+	agents     ragdv1connect.AgentServiceClient
+	usage      ragdv1connect.UsageServiceClient
+	connectors ragdv1connect.ConnectorServiceClient
+	audit      ragdv1connect.AuditServiceClient
 }
 
 // clientFlags adds the flags of client commands to cmd and its subcommands.
@@ -82,25 +83,26 @@ func newClient(server string, as access, caller *http.Client) *client {
 	options := connect.WithInterceptors(as)
 	return &client{
 		server: server, access: as, http: caller,
-		tenants:   ragdv1connect.NewTenantServiceClient(caller, server, options),
-		issuers:   ragdv1connect.NewIssuerServiceClient(caller, server, options),
-		indexes:   ragdv1connect.NewIndexServiceClient(caller, server, options),
-		documents: ragdv1connect.NewDocumentServiceClient(caller, server, options),
-		queries:   ragdv1connect.NewQueryServiceClient(caller, server, options),
-		chunks:    ragdv1connect.NewChunkServiceClient(caller, server, options),
-		tools:     ragdv1connect.NewToolServiceClient(caller, server, options),
-		servers:   ragdv1connect.NewServerServiceClient(caller, server, options),
-		prompts:   ragdv1connect.NewPromptServiceClient(caller, server, options),
-		endpoints: ragdv1connect.NewEndpointServiceClient(caller, server, options),
-		secrets:   ragdv1connect.NewSecretServiceClient(caller, server, options),
-		contexts:  ragdv1connect.NewContextServiceClient(caller, server, options),
-		evaluate:  ragdv1connect.NewEvaluateServiceClient(caller, server, options),
-		events:    ragdv1connect.NewEventServiceClient(caller, server, options),
-		hooks:     ragdv1connect.NewHookServiceClient(caller, server, options),
-		workflows: ragdv1connect.NewWorkflowServiceClient(caller, server, options),
-		agents:    ragdv1connect.NewAgentServiceClient(caller, server, options),
-		usage:     ragdv1connect.NewUsageServiceClient(caller, server, options),
-		audit:     ragdv1connect.NewAuditServiceClient(caller, server, options),
+		tenants:    ragdv1connect.NewTenantServiceClient(caller, server, options),
+		issuers:    ragdv1connect.NewIssuerServiceClient(caller, server, options),
+		indexes:    ragdv1connect.NewIndexServiceClient(caller, server, options),
+		documents:  ragdv1connect.NewDocumentServiceClient(caller, server, options),
+		queries:    ragdv1connect.NewQueryServiceClient(caller, server, options),
+		chunks:     ragdv1connect.NewChunkServiceClient(caller, server, options),
+		tools:      ragdv1connect.NewToolServiceClient(caller, server, options),
+		servers:    ragdv1connect.NewServerServiceClient(caller, server, options),
+		prompts:    ragdv1connect.NewPromptServiceClient(caller, server, options),
+		endpoints:  ragdv1connect.NewEndpointServiceClient(caller, server, options),
+		secrets:    ragdv1connect.NewSecretServiceClient(caller, server, options),
+		contexts:   ragdv1connect.NewContextServiceClient(caller, server, options),
+		evaluate:   ragdv1connect.NewEvaluateServiceClient(caller, server, options),
+		events:     ragdv1connect.NewEventServiceClient(caller, server, options),
+		hooks:      ragdv1connect.NewHookServiceClient(caller, server, options),
+		workflows:  ragdv1connect.NewWorkflowServiceClient(caller, server, options),
+		agents:     ragdv1connect.NewAgentServiceClient(caller, server, options),
+		usage:      ragdv1connect.NewUsageServiceClient(caller, server, options),
+		connectors: ragdv1connect.NewConnectorServiceClient(caller, server, options),
+		audit:      ragdv1connect.NewAuditServiceClient(caller, server, options),
 	}
 }
 

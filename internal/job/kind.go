@@ -34,4 +34,6 @@ const (
 	Deliver Kind = "deliver"
 	// Workflow runs a workflow.
 	Workflow Kind = "workflow"
+	// Sync runs a connector.
+	Sync Kind = "sync"
 )

@@ -39,11 +39,14 @@ const (
 	// LaneWorkflow is for runs of workflows and questions to agents, which wait for models and
 	// servers most of the time.
 	LaneWorkflow Lane = "workflow"
+	// LaneSync is for runs of connectors, which wait for the servers of sources most of the time and
+	// hold an item in memory.
+	LaneSync Lane = "sync"
 )
 
-// lanes is how many tasks of each lane an instance runs at once. Those of all but LaneDeliver and
-// LaneWorkflow take a CPU or more, and memory.
-var lanes = map[Lane]int{LaneMaintenance: 2, LaneReembed: 2, LaneEvaluate: 2, LaneDeliver: 64, LaneWorkflow: 1024}
+// lanes is how many tasks of each lane an instance runs at once. Those of all but LaneDeliver,
+// LaneWorkflow and LaneSync take a CPU or more, and memory.
+var lanes = map[Lane]int{LaneMaintenance: 2, LaneReembed: 2, LaneEvaluate: 2, LaneDeliver: 64, LaneWorkflow: 1024, LaneSync: 8}
 
 // MaxAttempts is how often the work of a job is tried, unless its Runner says otherwise.
 const MaxAttempts = 8

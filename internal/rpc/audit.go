@@ -21,6 +21,7 @@ import (
 // of. A procedure that is not here, and not marked NO_SIDE_EFFECTS, is an administrative action.
 var content = []string{
 	ragdv1connect.AgentServiceAskAgentProcedure, ragdv1connect.AgentServiceAskAgentStreamProcedure, ragdv1connect.AgentServiceDeleteThreadProcedure,
+	ragdv1connect.ConnectorServiceTestConnectorProcedure, ragdv1connect.ConnectorServiceSyncConnectorProcedure,
 	ragdv1connect.DocumentServiceUploadDocumentProcedure, ragdv1connect.DocumentServiceUploadDocumentsProcedure, ragdv1connect.DocumentServiceDownloadDocumentProcedure,
 	ragdv1connect.DocumentServiceDeleteDocumentProcedure, ragdv1connect.DocumentServiceSyncSourceProcedure,
 	ragdv1connect.DocumentServiceWatchJobProcedure, ragdv1connect.DocumentServiceCancelJobProcedure, ragdv1connect.DocumentServiceRetryJobProcedure,

@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/agent"
 	"github.com/ragdhq/ragd/internal/audit"
+	"github.com/ragdhq/ragd/internal/connector"
 	"github.com/ragdhq/ragd/internal/contextkey"
 	"github.com/ragdhq/ragd/internal/endpoint/own"
 	"github.com/ragdhq/ragd/internal/evaluate"
@@ -73,6 +74,7 @@ type Handlers struct {
 	ContextKeys  *contextkey.Service
 	Journal      *journal.Journal
 	Hooks        *hook.Service
+	Connectors   *connector.Service
 	Workflows    *workflow.Service
 	Agents       *agent.Service
 	Usage        *usage.Meter
@@ -105,6 +107,7 @@ func ServiceNames() []string {
 		ragdv1connect.ToolServiceName, ragdv1connect.EndpointServiceName, ragdv1connect.EvaluateServiceName,
 		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName, ragdv1connect.ContextServiceName,
 		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName, ragdv1connect.AgentServiceName, ragdv1connect.UsageServiceName,
+		ragdv1connect.ConnectorServiceName,
 		ragdv1connect.AuditServiceName,
 	}
 }
@@ -157,6 +160,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewWorkflowServiceHandler(h, options))
 	add(ragdv1connect.NewAgentServiceHandler(h, options))
 	add(ragdv1connect.NewUsageServiceHandler(h, options))
+	add(ragdv1connect.NewConnectorServiceHandler(h, options))
 	add(ragdv1connect.NewAuditServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)

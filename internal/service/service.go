@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/audit"
 	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/cache"
+	"github.com/ragdhq/ragd/internal/connector"
 	"github.com/ragdhq/ragd/internal/contextkey"
 	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/endpoint"
@@ -279,8 +280,15 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	if err != nil {
 		return err
 	}
+	connectors, err := connector.New(connector.Config{
+		DB: db, Work: work, Queue: s.queue, Auth: s.Tenants.Auth, Guard: guard, Indexes: indexes, Documents: documents, Logger: s.log, Enter: enter,
+	})
+	if err != nil {
+		return err
+	}
 	runners := job.Join(
 		hooks.Runners(),
+		connectors.Runners(),
 		workflows.Runners(),
 		evaluations.Runners(),
 		documents.Runners(),
@@ -319,6 +327,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Usage:       s.usage,
 		Audit:       s.audit,
 		Workflows:   workflows,
+		Connectors:  connectors,
 
 		PublicURL:       s.config.MCP.PublicURL,
 		RegistryPackage: s.config.RegistryPackage,

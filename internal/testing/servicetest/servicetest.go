@@ -107,6 +107,7 @@ type Client struct {
 	ragdv1connect.WorkflowServiceClient
 	ragdv1connect.AgentServiceClient
 	ragdv1connect.UsageServiceClient
+	ragdv1connect.ConnectorServiceClient
 	ragdv1connect.AuditServiceClient
 }
 
@@ -121,27 +122,28 @@ func (s *Service) Client(secret string, headers ...string) Client {
 	}
 	options := connect.WithInterceptors(&signer{UnaryInterceptorFunc: sign, secret: secret, headers: headers})
 	return Client{
-		Secret:                secret,
-		TenantServiceClient:   ragdv1connect.NewTenantServiceClient(http.DefaultClient, s.URL, options),
-		IssuerServiceClient:   ragdv1connect.NewIssuerServiceClient(http.DefaultClient, s.URL, options),
-		IndexServiceClient:    ragdv1connect.NewIndexServiceClient(http.DefaultClient, s.URL, options),
-		DocumentServiceClient: ragdv1connect.NewDocumentServiceClient(http.DefaultClient, s.URL, options),
-		ChunkServiceClient:    ragdv1connect.NewChunkServiceClient(http.DefaultClient, s.URL, options),
-		QueryServiceClient:    ragdv1connect.NewQueryServiceClient(http.DefaultClient, s.URL, options),
-		VectorServiceClient:   ragdv1connect.NewVectorServiceClient(http.DefaultClient, s.URL, options),
-		ToolServiceClient:     ragdv1connect.NewToolServiceClient(http.DefaultClient, s.URL, options),
-		PromptServiceClient:   ragdv1connect.NewPromptServiceClient(http.DefaultClient, s.URL, options),
-		ServerServiceClient:   ragdv1connect.NewServerServiceClient(http.DefaultClient, s.URL, options),
-		EndpointServiceClient: ragdv1connect.NewEndpointServiceClient(http.DefaultClient, s.URL, options),
-		SecretServiceClient:   ragdv1connect.NewSecretServiceClient(http.DefaultClient, s.URL, options),
-		ContextServiceClient:  ragdv1connect.NewContextServiceClient(http.DefaultClient, s.URL, options),
-		EvaluateServiceClient: ragdv1connect.NewEvaluateServiceClient(http.DefaultClient, s.URL, options),
-		EventServiceClient:    ragdv1connect.NewEventServiceClient(http.DefaultClient, s.URL, options),
-		HookServiceClient:     ragdv1connect.NewHookServiceClient(http.DefaultClient, s.URL, options),
-		WorkflowServiceClient: ragdv1connect.NewWorkflowServiceClient(http.DefaultClient, s.URL, options),
-		AgentServiceClient:    ragdv1connect.NewAgentServiceClient(http.DefaultClient, s.URL, options),
-		UsageServiceClient:    ragdv1connect.NewUsageServiceClient(http.DefaultClient, s.URL, options),
-		AuditServiceClient:    ragdv1connect.NewAuditServiceClient(http.DefaultClient, s.URL, options),
+		Secret:                 secret,
+		TenantServiceClient:    ragdv1connect.NewTenantServiceClient(http.DefaultClient, s.URL, options),
+		IssuerServiceClient:    ragdv1connect.NewIssuerServiceClient(http.DefaultClient, s.URL, options),
+		IndexServiceClient:     ragdv1connect.NewIndexServiceClient(http.DefaultClient, s.URL, options),
+		DocumentServiceClient:  ragdv1connect.NewDocumentServiceClient(http.DefaultClient, s.URL, options),
+		ChunkServiceClient:     ragdv1connect.NewChunkServiceClient(http.DefaultClient, s.URL, options),
+		QueryServiceClient:     ragdv1connect.NewQueryServiceClient(http.DefaultClient, s.URL, options),
+		VectorServiceClient:    ragdv1connect.NewVectorServiceClient(http.DefaultClient, s.URL, options),
+		ToolServiceClient:      ragdv1connect.NewToolServiceClient(http.DefaultClient, s.URL, options),
+		PromptServiceClient:    ragdv1connect.NewPromptServiceClient(http.DefaultClient, s.URL, options),
+		ServerServiceClient:    ragdv1connect.NewServerServiceClient(http.DefaultClient, s.URL, options),
+		EndpointServiceClient:  ragdv1connect.NewEndpointServiceClient(http.DefaultClient, s.URL, options),
+		SecretServiceClient:    ragdv1connect.NewSecretServiceClient(http.DefaultClient, s.URL, options),
+		ContextServiceClient:   ragdv1connect.NewContextServiceClient(http.DefaultClient, s.URL, options),
+		EvaluateServiceClient:  ragdv1connect.NewEvaluateServiceClient(http.DefaultClient, s.URL, options),
+		EventServiceClient:     ragdv1connect.NewEventServiceClient(http.DefaultClient, s.URL, options),
+		HookServiceClient:      ragdv1connect.NewHookServiceClient(http.DefaultClient, s.URL, options),
+		WorkflowServiceClient:  ragdv1connect.NewWorkflowServiceClient(http.DefaultClient, s.URL, options),
+		AgentServiceClient:     ragdv1connect.NewAgentServiceClient(http.DefaultClient, s.URL, options),
+		UsageServiceClient:     ragdv1connect.NewUsageServiceClient(http.DefaultClient, s.URL, options),
+		ConnectorServiceClient: ragdv1connect.NewConnectorServiceClient(http.DefaultClient, s.URL, options),
+		AuditServiceClient:     ragdv1connect.NewAuditServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
 

@@ -151,6 +151,8 @@ BEGIN
 			-count(*) FILTER (WHERE b.status IN ('pending', 'processing')) AS pending,
 			-count(*) FILTER (WHERE b.status IN ('failed', 'needs_ocr')) AS failed, array_agg(b.document_id) AS deleted
 		FROM before AS b GROUP BY b.index_id ORDER BY b.index_id) AS n;
+	PERFORM ragd_shared.forget_files(TG_TABLE_SCHEMA, n.index_id, n.uris)
+	FROM (SELECT b.index_id, array_agg(b.uri) AS uris FROM before AS b WHERE b.namespace = 'default' AND b.uri LIKE 'file-%/%' GROUP BY b.index_id) AS n;
 	RETURN NULL;
 END
 $$;
@@ -223,6 +225,17 @@ CREATE FUNCTION ragd_shared.file_bytes() RETURNS bigint
  SELECT (COALESCE(sum(files.byte_size), (0)::numeric))::bigint AS "coalesce"
     FROM ragd_shared.files;
 END;
+
+CREATE FUNCTION ragd_shared.forget_files(schema name, index_id bigint, uris text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$
+BEGIN
+	EXECUTE format('
+		DELETE FROM ragd_shared.vector_store_files AS f USING %I.indexes AS i
+		WHERE i.index_id = $1 AND f.index_name = i.index_name AND f.refused IS NULL
+			AND f.file_id = ANY(ARRAY(SELECT split_part(u, ''/'', 1) FROM unnest($2) AS u)) AND f.file_id || ''/'' || f.file_name = ANY($2)', schema) USING index_id, uris;
+END
+$_$;
 
 CREATE FUNCTION ragd_shared.index_changed() RETURNS trigger
     LANGUAGE plpgsql
@@ -409,6 +422,43 @@ CREATE TABLE ragd_shared.asked_questions (
     generation integer NOT NULL,
     embedding real[] NOT NULL,
     asked_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE ragd_shared.connector_items (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    connector_name text NOT NULL COLLATE pg_catalog."C",
+    item_id text NOT NULL COLLATE pg_catalog."C",
+    status text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    has_document boolean NOT NULL,
+    state json NOT NULL,
+    seen_run bigint NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT connector_items_status_check CHECK ((status = ANY (ARRAY['stored'::text, 'skipped'::text, 'failed'::text])))
+);
+
+CREATE TABLE ragd_shared.connectors (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    connector_name text NOT NULL COLLATE pg_catalog."C",
+    index_name text NOT NULL COLLATE pg_catalog."C",
+    namespace text NOT NULL COLLATE pg_catalog."C",
+    definition json NOT NULL,
+    access json NOT NULL,
+    index_id bigint DEFAULT 0 NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
+    paused_reason text DEFAULT ''::text NOT NULL,
+    accept_deletions boolean DEFAULT false NOT NULL,
+    source_state json DEFAULT '{}'::json NOT NULL,
+    run bigint DEFAULT 0 NOT NULL,
+    status text DEFAULT ''::text NOT NULL,
+    error text DEFAULT ''::text NOT NULL,
+    counts json DEFAULT '{}'::json NOT NULL,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    next_run_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT connectors_status_check CHECK ((status = ANY (ARRAY[''::text, 'running'::text, 'succeeded'::text, 'failed'::text])))
 );
 
 CREATE TABLE ragd_shared.context_keys (
@@ -703,6 +753,12 @@ ALTER TABLE ONLY ragd_shared.agents
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_pkey PRIMARY KEY (tenant_id, index_id, slot);
 
+ALTER TABLE ONLY ragd_shared.connector_items
+    ADD CONSTRAINT connector_items_pkey PRIMARY KEY (tenant_id, connector_name, item_id);
+
+ALTER TABLE ONLY ragd_shared.connectors
+    ADD CONSTRAINT connectors_pkey PRIMARY KEY (tenant_id, connector_name);
+
 ALTER TABLE ONLY ragd_shared.context_keys
     ADD CONSTRAINT context_keys_pkey PRIMARY KEY (tenant_id, key_name);
 
@@ -819,6 +875,15 @@ ALTER TABLE ONLY ragd_shared.agents
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY ragd_shared.connector_items
+    ADD CONSTRAINT connector_items_tenant_id_connector_name_fkey FOREIGN KEY (tenant_id, connector_name) REFERENCES ragd_shared.connectors(tenant_id, connector_name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.connector_items
+    ADD CONSTRAINT connector_items_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.connectors
+    ADD CONSTRAINT connectors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY ragd_shared.context_keys
     ADD CONSTRAINT context_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -912,6 +977,10 @@ ALTER TABLE ragd_shared.agents ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.asked_questions ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE ragd_shared.connector_items ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.connectors ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE ragd_shared.context_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.endpoints ENABLE ROW LEVEL SECURITY;
@@ -939,6 +1008,10 @@ CREATE POLICY own_rows ON ragd_shared.agent_threads USING ((tenant_id = ragd_sha
 CREATE POLICY own_rows ON ragd_shared.agents USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.asked_questions USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.connector_items USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.connectors USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.context_keys USING ((tenant_id = ragd_shared.current_tenant()));
 

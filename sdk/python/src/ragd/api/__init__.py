@@ -427,6 +427,247 @@ class ExtractionFailure(TypedDict, total=False):
     reason: str
 
 
+class WebSource(TypedDict, total=False):
+    """WebSource is the pages of a website: those that links from a start page lead to, or those in
+    a sitemap. It keeps to robots.txt, to noindex and nofollow, and to one host.
+    """
+    # Required. The start page or, with sitemap, the sitemap.
+    url: str
+    # Whether url is a sitemap or an index of sitemaps, plain or gzipped. Its pages are read, and
+    # links are not followed.
+    sitemap: bool
+    # Patterns of paths with their query, in which * stands for any text, such as /docs/*. Only
+    # pages that match one are read; the start page is always read for its links. At most 50 of
+    # 500 bytes. Default: all.
+    include: list[str]
+    # Pages that match one of these are not read. At most 50 of 500 bytes.
+    exclude: list[str]
+    # How many links a page may be away from the start page, from 0 to 20. Default: 5.
+    maxDepth: int
+    # Wait between two requests in milliseconds, from 0 to 60,000. A greater Crawl-delay in
+    # robots.txt takes precedence, up to 60 seconds. Default: 1,000.
+    delayMs: int
+
+
+class FeedSource(TypedDict, total=False):
+    """FeedSource is the entries of an RSS, Atom or JSON feed, with the text that the feed has of them."""
+    # Required.
+    url: str
+    # Whether the documents of entries that the feed no longer has are deleted. Default: they stay,
+    # because most feeds have their newest entries alone.
+    deleteMissing: bool
+
+
+class ConnectorCounts(TypedDict, total=False):
+    """ConnectorCounts counts the items of a run."""
+    # Items that were read or known to be unchanged.
+    seen: int
+    added: int
+    updated: int
+    unchanged: int
+    # Items that have no document by their own wish, such as a page with noindex or one that
+    # names another page as the canonical one.
+    skipped: int
+    failed: int
+    deleted: int
+    requests: int
+    # Bytes of the answers, decompressed.
+    bytes: str
+
+
+class Connector(TypedDict, total=False):
+    """Connector keeps documents of an index the same as the items of a source."""
+    # 1 to 64 letters, digits, _ and -.
+    connectorName: str
+    indexName: str
+    namespace: str
+    description: str
+    web: WebSource
+    feed: FeedSource
+    # When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
+    schedule: str
+    # Expressions whose values become metadata of the documents.
+    metadata: dict[str, str]
+    chunking: Chunking
+    extract: dict[str, Any]
+    maxItems: int
+    paused: bool
+    # Why the service paused it; empty if a caller did.
+    pausedReason: str
+    # State of the last run: empty before the first, running, succeeded or failed.
+    status: str
+    # Why the last run failed.
+    error: str
+    # Of the last run.
+    counts: ConnectorCounts
+    startTime: str
+    # Unset while it runs.
+    endTime: str
+    # Unset if no run is due.
+    nextRunTime: str
+    createTime: str
+    updateTime: str
+
+
+class CreateConnectorRequest(TypedDict, total=False):
+    """The message CreateConnectorRequest."""
+    # Required. 1 to 64 letters, digits, _ and -.
+    connectorName: str
+    # Default: the tenant's index, if it has exactly one. It cannot be changed.
+    indexName: str
+    # Default: "default". It cannot be changed.
+    namespace: str
+    # At most 1,000 bytes.
+    description: str
+    web: WebSource
+    feed: FeedSource
+    # When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
+    # @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
+    # Default: only when SyncConnector asks.
+    schedule: str
+    # Metadata of the documents: names and expressions in CEL over item, which has id, title,
+    # contentType, modifiedTime and attributes. null leaves a name out. At most 20 of 4 KiB.
+    metadata: dict[str, str]
+    # Default: the index's.
+    chunking: Chunking
+    # As in UploadDocument. Default: that of the index.
+    extract: dict[str, Any]
+    # The most items, from 1 to 10,000. A source with more fails the run, which keeps what it has
+    # read. Default: 1,000.
+    maxItems: int
+    # Whether it starts paused.
+    paused: bool
+
+
+class GetConnectorRequest(TypedDict, total=False):
+    """The message GetConnectorRequest."""
+    # Required.
+    connectorName: str
+
+
+class ListConnectorsRequest(TypedDict, total=False):
+    """The message ListConnectorsRequest."""
+    # At most 1,000. Default: 100.
+    pageSize: int
+    # nextPageToken of the previous page.
+    pageToken: str
+
+
+class ListConnectorsResponse(TypedDict, total=False):
+    """The message ListConnectorsResponse."""
+    connectors: list[Connector]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class ConnectorMetadata(TypedDict, total=False):
+    """ConnectorMetadata are expressions, of which there may be none."""
+    metadata: dict[str, str]
+
+
+class UpdateConnectorRequest(TypedDict, total=False):
+    """The message UpdateConnectorRequest."""
+    # Required.
+    connectorName: str
+    description: str
+    web: WebSource
+    feed: FeedSource
+    schedule: str
+    # Replaces all expressions.
+    metadata: ConnectorMetadata
+    chunking: Chunking
+    extract: dict[str, Any]
+    maxItems: int
+
+
+class DeleteConnectorRequest(TypedDict, total=False):
+    """The message DeleteConnectorRequest."""
+    # Required.
+    connectorName: str
+    # Whether its documents are deleted too. Default: they stay.
+    deleteDocuments: bool
+
+
+class DeleteConnectorResponse(TypedDict, total=False):
+    """The message DeleteConnectorResponse."""
+    # How many documents were deleted.
+    deletedCount: int
+
+
+class TestConnectorRequest(TypedDict, total=False):
+    """The message TestConnectorRequest."""
+    # Required.
+    connectorName: str
+
+
+class ConnectorItem(TypedDict, total=False):
+    """ConnectorItem is an item of a source."""
+    # The uri of its document.
+    id: str
+    # In the answer of TestConnector: would_store, skipped or failed. Else stored, skipped or
+    # failed.
+    status: str
+    # Why it failed or was skipped.
+    reason: str
+    # Only in the answer of TestConnector.
+    title: str
+    # Only in the answer of TestConnector.
+    contentType: str
+    # Of the content; only in the answer of TestConnector.
+    byteSize: str
+    # Only in the answer of TestConnector.
+    metadata: dict[str, Any]
+    # When it was last seen or read; unset in the answer of TestConnector.
+    updateTime: str
+
+
+class TestConnectorResponse(TypedDict, total=False):
+    """The message TestConnectorResponse."""
+    items: list[ConnectorItem]
+    # Whether these are all items of the source.
+    complete: bool
+
+
+class SyncConnectorRequest(TypedDict, total=False):
+    """The message SyncConnectorRequest."""
+    # Required.
+    connectorName: str
+
+
+class PauseConnectorRequest(TypedDict, total=False):
+    """The message PauseConnectorRequest."""
+    # Required.
+    connectorName: str
+
+
+class ResumeConnectorRequest(TypedDict, total=False):
+    """The message ResumeConnectorRequest."""
+    # Required.
+    connectorName: str
+    # Lets the next run delete the documents of all items that are gone, even if these are more
+    # than half, for which the connector was paused.
+    acceptDeletions: bool
+
+
+class ListConnectorItemsRequest(TypedDict, total=False):
+    """The message ListConnectorItemsRequest."""
+    # Required.
+    connectorName: str
+    # stored, skipped or failed. Default: all.
+    status: str
+    # At most 1,000. Default: 100.
+    pageSize: int
+    # nextPageToken of the previous page.
+    pageToken: str
+
+
+class ListConnectorItemsResponse(TypedDict, total=False):
+    """The message ListConnectorItemsResponse."""
+    items: list[ConnectorItem]
+    # Empty on the last page.
+    nextPageToken: str
+
+
 ContextKey = TypedDict(
     "ContextKey",
     {
@@ -4097,6 +4338,158 @@ class AsyncChunkService:
         return cast("ChunkTextResponse", answer)
 
 
+class ConnectorService:
+    """ConnectorService manages a tenant's connectors. A connector keeps documents of an index the
+    same as the items of a source, such as the pages of a website: it adds new items, updates
+    changed ones and deletes the documents of items that are gone.
+    
+    All calls need the scope admin and a credential without a mandatory filter and without
+    bounds. A connector runs with the rights of the credential that created or last updated it,
+    and fails when this is revoked.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_connector(self, request: CreateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+        """CreateConnector creates a connector. It runs at once, unless it is paused. Errors:
+        ALREADY_EXISTS; INVALID_ARGUMENT; NOT_FOUND for the index; FAILED_PRECONDITION for an
+        address inside the network of the service; RESOURCE_EXHAUSTED when the tenant has too many.
+        """
+        answer = self._transport.unary("ragd.v1.ConnectorService/CreateConnector", request or {}, timeout=timeout, context=context)
+        return cast("Connector", answer)
+
+    def get_connector(self, request: GetConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+        """GetConnector returns a connector, with its last run. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.ConnectorService/GetConnector", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Connector", answer)
+
+    def list_connectors(self, request: ListConnectorsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListConnectorsResponse:
+        """ListConnectors returns the connectors in the order of their names."""
+        answer = self._transport.unary("ragd.v1.ConnectorService/ListConnectors", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListConnectorsResponse", answer)
+
+    def update_connector(self, request: UpdateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+        """UpdateConnector changes the given fields and leaves the others. It starts a run that reads all
+        items again, unless the connector is paused. Errors: as CreateConnector; NOT_FOUND; ABORTED when another call changed it at the same
+        time.
+        """
+        answer = self._transport.unary("ragd.v1.ConnectorService/UpdateConnector", request or {}, timeout=timeout, context=context)
+        return cast("Connector", answer)
+
+    def delete_connector(self, request: DeleteConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteConnectorResponse:
+        """DeleteConnector deletes a connector, and its documents if asked. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.ConnectorService/DeleteConnector", request or {}, timeout=timeout, context=context)
+        return cast("DeleteConnectorResponse", answer)
+
+    def test_connector(self, request: TestConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TestConnectorResponse:
+        """TestConnector reads the first 20 items of the source, as a run does, and stores nothing.
+        Errors: NOT_FOUND; those of the source.
+        """
+        answer = self._transport.unary("ragd.v1.ConnectorService/TestConnector", request or {}, timeout=timeout, context=context)
+        return cast("TestConnectorResponse", answer)
+
+    def sync_connector(self, request: SyncConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+        """SyncConnector starts a run now, or another one after that which is running. Errors:
+        NOT_FOUND; FAILED_PRECONDITION while the connector is paused.
+        """
+        answer = self._transport.unary("ragd.v1.ConnectorService/SyncConnector", request or {}, timeout=timeout, context=context)
+        return cast("Connector", answer)
+
+    def pause_connector(self, request: PauseConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+        """PauseConnector ends a run soon and starts no others. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.ConnectorService/PauseConnector", request or {}, timeout=timeout, context=context)
+        return cast("Connector", answer)
+
+    def resume_connector(self, request: ResumeConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+        """ResumeConnector ends a pause and starts a run. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.ConnectorService/ResumeConnector", request or {}, timeout=timeout, context=context)
+        return cast("Connector", answer)
+
+    def list_connector_items(self, request: ListConnectorItemsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListConnectorItemsResponse:
+        """ListConnectorItems returns the items that the connector knows in the order of their ids.
+        Errors: NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.ConnectorService/ListConnectorItems", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListConnectorItemsResponse", answer)
+
+
+class AsyncConnectorService:
+    """ConnectorService manages a tenant's connectors. A connector keeps documents of an index the
+    same as the items of a source, such as the pages of a website: it adds new items, updates
+    changed ones and deletes the documents of items that are gone.
+    
+    All calls need the scope admin and a credential without a mandatory filter and without
+    bounds. A connector runs with the rights of the credential that created or last updated it,
+    and fails when this is revoked.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_connector(self, request: CreateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+        """CreateConnector creates a connector. It runs at once, unless it is paused. Errors:
+        ALREADY_EXISTS; INVALID_ARGUMENT; NOT_FOUND for the index; FAILED_PRECONDITION for an
+        address inside the network of the service; RESOURCE_EXHAUSTED when the tenant has too many.
+        """
+        answer = await self._transport.unary("ragd.v1.ConnectorService/CreateConnector", request or {}, timeout=timeout, context=context)
+        return cast("Connector", answer)
+
+    async def get_connector(self, request: GetConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+        """GetConnector returns a connector, with its last run. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.ConnectorService/GetConnector", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Connector", answer)
+
+    async def list_connectors(self, request: ListConnectorsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListConnectorsResponse:
+        """ListConnectors returns the connectors in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.ConnectorService/ListConnectors", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListConnectorsResponse", answer)
+
+    async def update_connector(self, request: UpdateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+        """UpdateConnector changes the given fields and leaves the others. It starts a run that reads all
+        items again, unless the connector is paused. Errors: as CreateConnector; NOT_FOUND; ABORTED when another call changed it at the same
+        time.
+        """
+        answer = await self._transport.unary("ragd.v1.ConnectorService/UpdateConnector", request or {}, timeout=timeout, context=context)
+        return cast("Connector", answer)
+
+    async def delete_connector(self, request: DeleteConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteConnectorResponse:
+        """DeleteConnector deletes a connector, and its documents if asked. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.ConnectorService/DeleteConnector", request or {}, timeout=timeout, context=context)
+        return cast("DeleteConnectorResponse", answer)
+
+    async def test_connector(self, request: TestConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TestConnectorResponse:
+        """TestConnector reads the first 20 items of the source, as a run does, and stores nothing.
+        Errors: NOT_FOUND; those of the source.
+        """
+        answer = await self._transport.unary("ragd.v1.ConnectorService/TestConnector", request or {}, timeout=timeout, context=context)
+        return cast("TestConnectorResponse", answer)
+
+    async def sync_connector(self, request: SyncConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+        """SyncConnector starts a run now, or another one after that which is running. Errors:
+        NOT_FOUND; FAILED_PRECONDITION while the connector is paused.
+        """
+        answer = await self._transport.unary("ragd.v1.ConnectorService/SyncConnector", request or {}, timeout=timeout, context=context)
+        return cast("Connector", answer)
+
+    async def pause_connector(self, request: PauseConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+        """PauseConnector ends a run soon and starts no others. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.ConnectorService/PauseConnector", request or {}, timeout=timeout, context=context)
+        return cast("Connector", answer)
+
+    async def resume_connector(self, request: ResumeConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+        """ResumeConnector ends a pause and starts a run. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.ConnectorService/ResumeConnector", request or {}, timeout=timeout, context=context)
+        return cast("Connector", answer)
+
+    async def list_connector_items(self, request: ListConnectorItemsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListConnectorItemsResponse:
+        """ListConnectorItems returns the items that the connector knows in the order of their ids.
+        Errors: NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.ConnectorService/ListConnectorItems", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListConnectorItemsResponse", answer)
+
+
 class ContextService:
     """ContextService manages the keys of the request context that a tenant declares beside the
     known ones such as topK. Tools use a value as {{context.NAME}}, filters as
@@ -6165,6 +6558,7 @@ __all__ = [
     "AsyncAgentService",
     "AsyncAuditService",
     "AsyncChunkService",
+    "AsyncConnectorService",
     "AsyncContextService",
     "AsyncDocumentService",
     "AsyncEndpointService",
@@ -6205,12 +6599,18 @@ __all__ = [
     "ChunkingHeader",
     "ChunkingSection",
     "CompareEvaluationsRequest",
+    "Connector",
+    "ConnectorCounts",
+    "ConnectorItem",
+    "ConnectorMetadata",
+    "ConnectorService",
     "ContextKey",
     "ContextService",
     "ContextValue",
     "CreateAgentRequest",
     "CreateApiKeyRequest",
     "CreateApiKeyResponse",
+    "CreateConnectorRequest",
     "CreateEndpointRequest",
     "CreateHookRequest",
     "CreateHookResponse",
@@ -6229,6 +6629,8 @@ __all__ = [
     "DeleteAgentResponse",
     "DeleteAskedQuestionsRequest",
     "DeleteAskedQuestionsResponse",
+    "DeleteConnectorRequest",
+    "DeleteConnectorResponse",
     "DeleteContextKeyRequest",
     "DeleteContextKeyResponse",
     "DeleteDocumentRequest",
@@ -6290,9 +6692,11 @@ __all__ = [
     "Explain",
     "Extraction",
     "ExtractionFailure",
+    "FeedSource",
     "FindUnchangedRequest",
     "FindUnchangedResponse",
     "GetAgentRequest",
+    "GetConnectorRequest",
     "GetContextKeyRequest",
     "GetContextKeyResponse",
     "GetDocumentRequest",
@@ -6344,6 +6748,10 @@ __all__ = [
     "ListAuditEntriesResponse",
     "ListChunksRequest",
     "ListChunksResponse",
+    "ListConnectorItemsRequest",
+    "ListConnectorItemsResponse",
+    "ListConnectorsRequest",
+    "ListConnectorsResponse",
     "ListContextKeysRequest",
     "ListContextKeysResponse",
     "ListDeliveriesRequest",
@@ -6393,6 +6801,7 @@ __all__ = [
     "Measure",
     "MeasureDifference",
     "MetadataIndexes",
+    "PauseConnectorRequest",
     "PgVectorConfig",
     "PineconeConfig",
     "PresentedTool",
@@ -6435,6 +6844,7 @@ __all__ = [
     "RerankerWeights",
     "Reranking",
     "ResourceContent",
+    "ResumeConnectorRequest",
     "ResumeRunRequest",
     "RetryJobRequest",
     "RevokeApiKeyRequest",
@@ -6464,11 +6874,14 @@ __all__ = [
     "StartEvaluationRequest",
     "StartWorkflowRequest",
     "StepRun",
+    "SyncConnectorRequest",
     "SyncSourceRequest",
     "SyncSourceResponse",
     "Tenant",
     "TenantRows",
     "TenantService",
+    "TestConnectorRequest",
+    "TestConnectorResponse",
     "TestEndpointRequest",
     "TestEndpointResponse",
     "TestHookRequest",
@@ -6485,6 +6898,7 @@ __all__ = [
     "TruncateIndexRequest",
     "TruncateIndexResponse",
     "UpdateAgentRequest",
+    "UpdateConnectorRequest",
     "UpdateEndpointRequest",
     "UpdateHookRequest",
     "UpdateIndexRequest",
@@ -6515,6 +6929,7 @@ __all__ = [
     "WatchEventsResponse",
     "WatchJobRequest",
     "WatchRunRequest",
+    "WebSource",
     "WhoAmIRequest",
     "WhoAmIResponse",
     "Workflow",

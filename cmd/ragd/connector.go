@@ -1,0 +1,383 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+func (p *program) connectorCommands() *cobra.Command {
+	return p.clientFlags(p.group("connector", "Keep documents the same as a website or a feed", `
+A connector keeps documents of an index the same as the items of a source, such as the
+pages of a website: it adds new ones, updates changed ones and deletes those that are gone.
+These commands need a key of the scope admin.`,
+		p.connectorCreate(), p.connectorUpdate(), p.connectorGet(), p.connectorList(), p.connectorTest(), p.connectorSync(), p.connectorItems(),
+		p.connectorPause(), p.connectorResume(), p.connectorDelete(),
+	))
+}
+
+// connectorFlags are the flags that create and update have in common.
+type connectorFlags struct {
+	flags                 *pflag.FlagSet
+	url, sitemap, feed    *string
+	deleteMissing         *bool
+	include, exclude      *[]string
+	depth                 *int32
+	delay                 *time.Duration
+	schedule, description *string
+	metadata              *[]string
+	maxItems              *int32
+}
+
+func newConnectorFlags(flags *pflag.FlagSet) *connectorFlags {
+	return &connectorFlags{
+		flags:         flags,
+		url:           flags.String("url", "", "start page of a website"),
+		sitemap:       flags.String("sitemap", "", "sitemap of a website, instead of a start page"),
+		feed:          flags.String("feed", "", "RSS, Atom or JSON feed, instead of a website"),
+		deleteMissing: flags.Bool("delete-missing", false, "delete the documents of entries that the feed no longer has"),
+		include:       flags.StringSlice("include", nil, `only pages whose path matches, such as "/docs/*" (repeatable)`),
+		exclude:       flags.StringSlice("exclude", nil, "no pages whose path matches (repeatable)"),
+		depth:         flags.Int32("depth", 5, "how many links a page may be away from the start page, at most 20"),
+		delay:         flags.Duration("delay", time.Second, "wait between two requests, at most 1m"),
+		schedule:      flags.String("schedule", "", `when it runs: "0 3 * * *" in UTC, @daily or "@every 6h" (default only on "ragd connector sync")`),
+		description:   flags.String("description", "", "what the connector is for"),
+		metadata:      flags.StringArray("metadata", nil, `metadata of the documents, as "NAME=EXPRESSION" over item (repeatable; "" for none)`),
+		maxItems:      flags.Int32("max-items", 0, "most items, up to 10000 (default 1000)"),
+	}
+}
+
+// web returns the website of the flags, nil if none was given.
+func (f *connectorFlags) web() (*ragdv1.WebSource, error) {
+	if *f.feed != "" && (*f.url != "" || *f.sitemap != "") {
+		return nil, usageError{errors.New("a connector has one source: --url, --sitemap or --feed")}
+	}
+	if (*f.url == "") == (*f.sitemap == "") {
+		for _, name := range []string{"url", "sitemap", "include", "exclude", "depth", "delay"} {
+			if f.flags.Changed(name) {
+				return nil, usageError{errors.New("a website needs either --url or --sitemap")}
+			}
+		}
+		return nil, nil
+	}
+	return &ragdv1.WebSource{
+		Url: *f.url + *f.sitemap, Sitemap: *f.sitemap != "", Include: *f.include, Exclude: *f.exclude,
+		MaxDepth: givenFlag(f.flags, "depth", f.depth), DelayMs: new(int32(f.delay.Milliseconds())),
+	}, nil
+}
+
+// feedSource returns the feed of the flags, nil if none was given.
+func (f *connectorFlags) feedSource() *ragdv1.FeedSource {
+	if *f.feed == "" {
+		return nil
+	}
+	return &ragdv1.FeedSource{Url: *f.feed, DeleteMissing: *f.deleteMissing}
+}
+
+// expressions returns the expressions of the flag.
+func (f *connectorFlags) expressions() (map[string]string, error) {
+	out := map[string]string{}
+	for _, text := range named(*f.metadata) {
+		name, expression, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, usageError{errors.New(`--metadata must be "NAME=EXPRESSION"`)}
+		}
+		out[strings.TrimSpace(name)] = strings.TrimSpace(expression)
+	}
+	return out, nil
+}
+
+func showConnector(c *ragdv1.Connector) func(io.Writer) {
+	return func(w io.Writer) {
+		output.Field(w, "connector", c.GetConnectorName())
+		output.Field(w, "index", c.GetIndexName())
+		output.Field(w, "namespace", c.GetNamespace())
+		output.Field(w, "description", c.GetDescription())
+		output.Field(w, "website", c.GetWeb().GetUrl())
+		output.Field(w, "feed", c.GetFeed().GetUrl())
+		output.Field(w, "include", strings.Join(c.GetWeb().GetInclude(), ", "))
+		output.Field(w, "exclude", strings.Join(c.GetWeb().GetExclude(), ", "))
+		output.Field(w, "schedule", c.GetSchedule())
+		output.Field(w, "most items", fmt.Sprint(c.GetMaxItems()))
+		output.Field(w, "state", connectorState(c))
+		output.Field(w, "paused because", c.GetPausedReason())
+		output.Field(w, "error", c.GetError())
+		if c.GetStartTime() != nil {
+			output.Field(w, "started", output.Stamp(c.GetStartTime()))
+			n := c.GetCounts()
+			output.Field(w, "items", fmt.Sprintf("%d seen, %d added, %d updated, %d unchanged, %d skipped, %d failed, %d deleted",
+				n.GetSeen(), n.GetAdded(), n.GetUpdated(), n.GetUnchanged(), n.GetSkipped(), n.GetFailed(), n.GetDeleted()))
+			output.Field(w, "requests", fmt.Sprintf("%d, %d bytes", n.GetRequests(), n.GetBytes()))
+		}
+		if c.GetEndTime() != nil {
+			output.Field(w, "ended", output.Stamp(c.GetEndTime()))
+		}
+		if c.GetNextRunTime() != nil {
+			output.Field(w, "next run", output.Stamp(c.GetNextRunTime()))
+		}
+	}
+}
+
+func connectorState(c *ragdv1.Connector) string {
+	switch {
+	case c.GetPaused():
+		return "paused"
+	case c.GetStatus() == "":
+		return "new"
+	}
+	return c.GetStatus()
+}
+
+func (p *program) connectorCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "create CONNECTOR",
+		Short: "Make a connector, which runs at once",
+		Example: `  ragd connector create handbook --index docs --url https://example.com/handbook/ --include "/handbook/*" --schedule @daily
+  ragd connector create site --index docs --sitemap https://example.com/sitemap.xml --metadata 'team="web"'
+  ragd connector create news --index docs --feed https://example.com/feed.xml --schedule @hourly`,
+		Args: arguments("CONNECTOR"),
+	}
+	flags := newConnectorFlags(cmd.Flags())
+	index := cmd.Flags().String("index", "", "index of the documents (default the only one)")
+	namespace := cmd.Flags().String("namespace", "", "namespace of the documents")
+	paused := cmd.Flags().Bool("paused", false, "do not run yet")
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		web, err := flags.web()
+		if err != nil {
+			return err
+		}
+		metadata, err := flags.expressions()
+		if err != nil {
+			return err
+		}
+		req := &ragdv1.CreateConnectorRequest{
+			ConnectorName: args[0], IndexName: *index, Namespace: *namespace, Description: *flags.description, Schedule: *flags.schedule,
+			Metadata: metadata, MaxItems: *flags.maxItems, Paused: *paused,
+		}
+		if web != nil {
+			req.Source = &ragdv1.CreateConnectorRequest_Web{Web: web}
+		}
+		if feed := flags.feedSource(); feed != nil {
+			req.Source = &ragdv1.CreateConnectorRequest_Feed{Feed: feed}
+		}
+		made, err := c.connectors.CreateConnector(ctx, req)
+		if err != nil {
+			return err
+		}
+		return p.out.Show(made, showConnector(made))
+	})
+	return cmd
+}
+
+func (p *program) connectorUpdate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "update CONNECTOR",
+		Short: "Change a connector, and run it",
+		Long: `Change what is given of a connector and leave the rest. The flags of the source replace
+the whole source. A run follows that reads all items again.`,
+		Example: `  ragd connector update handbook --schedule "0 3 * * *"`,
+		Args:    arguments("CONNECTOR"),
+	}
+	flags := newConnectorFlags(cmd.Flags())
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		web, err := flags.web()
+		if err != nil {
+			return err
+		}
+		req := &ragdv1.UpdateConnectorRequest{
+			ConnectorName: args[0], Description: givenFlag(flags.flags, "description", flags.description),
+			Schedule: givenFlag(flags.flags, "schedule", flags.schedule), MaxItems: givenFlag(flags.flags, "max-items", flags.maxItems),
+		}
+		if web != nil {
+			req.Source = &ragdv1.UpdateConnectorRequest_Web{Web: web}
+		}
+		if feed := flags.feedSource(); feed != nil {
+			req.Source = &ragdv1.UpdateConnectorRequest_Feed{Feed: feed}
+		}
+		if flags.flags.Changed("metadata") {
+			metadata, err := flags.expressions()
+			if err != nil {
+				return err
+			}
+			req.Metadata = &ragdv1.ConnectorMetadata{Metadata: metadata}
+		}
+		changed, err := c.connectors.UpdateConnector(ctx, req)
+		if err != nil {
+			return err
+		}
+		return p.out.Show(changed, showConnector(changed))
+	})
+	return cmd
+}
+
+// connectorCall is a command that calls a method with the name of a connector and shows the answer.
+func (p *program) connectorCall(use, short, example string, do func(ctx context.Context, c *client, name string) (*ragdv1.Connector, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " CONNECTOR", Short: short, Example: example, Args: arguments("CONNECTOR"),
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+			got, err := do(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			return p.out.Show(got, showConnector(got))
+		}),
+	}
+}
+
+func (p *program) connectorGet() *cobra.Command {
+	return p.connectorCall("get", "Show a connector, and its last run", "  ragd connector get handbook", func(ctx context.Context, c *client, name string) (*ragdv1.Connector, error) {
+		return c.connectors.GetConnector(ctx, &ragdv1.GetConnectorRequest{ConnectorName: name})
+	})
+}
+
+func (p *program) connectorPause() *cobra.Command {
+	return p.connectorCall("pause", "End a run soon, and start no others", "  ragd connector pause handbook", func(ctx context.Context, c *client, name string) (*ragdv1.Connector, error) {
+		return c.connectors.PauseConnector(ctx, &ragdv1.PauseConnectorRequest{ConnectorName: name})
+	})
+}
+
+func (p *program) connectorResume() *cobra.Command {
+	var accept *bool
+	cmd := p.connectorCall("resume", "End a pause, and run", "  ragd connector resume handbook --accept-deletions", func(ctx context.Context, c *client, name string) (*ragdv1.Connector, error) {
+		return c.connectors.ResumeConnector(ctx, &ragdv1.ResumeConnectorRequest{ConnectorName: name, AcceptDeletions: *accept})
+	})
+	accept = cmd.Flags().Bool("accept-deletions", false, "let the next run delete what is gone, even if it is more than half")
+	return cmd
+}
+
+func (p *program) connectorSync() *cobra.Command {
+	var wait *bool
+	cmd := p.connectorCall("sync", "Run now", "  ragd connector sync handbook --wait", func(ctx context.Context, c *client, name string) (*ragdv1.Connector, error) {
+		started, err := c.connectors.SyncConnector(ctx, &ragdv1.SyncConnectorRequest{ConnectorName: name})
+		if err != nil || !*wait {
+			return started, err
+		}
+		return c.awaitRun(ctx, started)
+	})
+	wait = cmd.Flags().Bool("wait", false, "wait until the run has ended, and fail if it failed")
+	return cmd
+}
+
+// awaitRun waits until a run ended that started after the one that is shown.
+func (c *client) awaitRun(ctx context.Context, before *ragdv1.Connector) (*ragdv1.Connector, error) {
+	const pause = 500 * time.Millisecond
+	for {
+		now, err := c.connectors.GetConnector(ctx, &ragdv1.GetConnectorRequest{ConnectorName: before.GetConnectorName()})
+		if err != nil {
+			return nil, err
+		}
+		began := now.GetStartTime() != nil && (before.GetStartTime() == nil || now.GetStartTime().AsTime().After(before.GetStartTime().AsTime()))
+		switch {
+		case began && now.GetStatus() == "failed":
+			return nil, errors.New("the run failed: " + output.OneLine(now.GetError()))
+		case began && now.GetStatus() == "succeeded":
+			return now, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (p *program) connectorList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the connectors in the order of their names",
+		Example: `  ragd connector list`,
+		Args:    arguments(),
+	}
+	limit := limitFlag(cmd.Flags())
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+		connectors := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Connector, string, error) {
+			page, err := c.connectors.ListConnectors(ctx, &ragdv1.ListConnectorsRequest{PageSize: size, PageToken: token})
+			return page.GetConnectors(), page.GetNextPageToken(), err
+		})
+		return output.List(p.out, "connectors", connectors, "CONNECTOR INDEX STATE SEEN FAILED SOURCE", func(c *ragdv1.Connector) []any {
+			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl()}
+		})
+	})
+	return cmd
+}
+
+func (p *program) connectorItems() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "items CONNECTOR",
+		Short:   "List the items that a connector knows",
+		Example: `  ragd connector items handbook --status failed`,
+		Args:    arguments("CONNECTOR"),
+	}
+	limit := limitFlag(cmd.Flags())
+	status := cmd.Flags().String("status", "", "stored, skipped or failed (default all)")
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		items := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.ConnectorItem, string, error) {
+			page, err := c.connectors.ListConnectorItems(ctx, &ragdv1.ListConnectorItemsRequest{ConnectorName: args[0], Status: *status, PageSize: size, PageToken: token})
+			return page.GetItems(), page.GetNextPageToken(), err
+		})
+		return output.List(p.out, "items", items, "ITEM STATUS UPDATED REASON", func(i *ragdv1.ConnectorItem) []any {
+			return []any{i.GetId(), i.GetStatus(), output.Stamp(i.GetUpdateTime()), i.GetReason()}
+		})
+	})
+	return cmd
+}
+
+func (p *program) connectorTest() *cobra.Command {
+	return &cobra.Command{
+		Use:     "test CONNECTOR",
+		Short:   "Show what the first 20 items of the source would become",
+		Example: `  ragd connector test handbook`,
+		Args:    arguments("CONNECTOR"),
+		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+			res, err := c.connectors.TestConnector(ctx, &ragdv1.TestConnectorRequest{ConnectorName: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.out.Show(res, func(w io.Writer) {
+				for _, i := range res.GetItems() {
+					output.Field(w, i.GetStatus(), strings.TrimSpace(i.GetId()+" "+i.GetReason()))
+				}
+				output.Field(w, "all", fmt.Sprint(res.GetComplete()))
+			})
+		}),
+	}
+}
+
+func (p *program) connectorDelete() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "delete CONNECTOR",
+		Short:   "Delete a connector, and its documents if asked",
+		Example: `  ragd connector delete handbook --documents --yes`,
+		Args:    arguments("CONNECTOR"),
+	}
+	documents := cmd.Flags().Bool("documents", false, "delete its documents too")
+	yes := yesFlag(cmd)
+	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		what := "Deletes the connector %s; its documents stay."
+		if *documents {
+			what = "Deletes the connector %s and its documents."
+		}
+		if err := p.confirm(ctx, *yes, args[0], what, args[0]); err != nil {
+			return err
+		}
+		res, err := c.connectors.DeleteConnector(ctx, &ragdv1.DeleteConnectorRequest{ConnectorName: args[0], DeleteDocuments: *documents})
+		if err != nil {
+			return err
+		}
+		return p.out.Show(res, func(w io.Writer) {
+			output.Field(w, "deleted", args[0])
+			output.Field(w, "documents", fmt.Sprint(res.GetDeletedCount()))
+		})
+	})
+	return cmd
+}

@@ -1,0 +1,2 @@
+DROP TABLE connector_items;
+DROP TABLE connectors;
