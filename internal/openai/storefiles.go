@@ -270,6 +270,9 @@ func (h *Handler) attachAll(ctx context.Context, db *tenant.Handle, indexName st
 	if err != nil {
 		return nil, err
 	}
+	if err := keepAttached(ctx, db, indexName, files); err != nil {
+		return nil, err
+	}
 	refused, uris := map[string]error{}, []string{}
 	for _, r := range results {
 		if r.Err != nil {
@@ -296,6 +299,27 @@ func (h *Handler) attachAll(ctx context.Context, db *tenant.Handle, indexName st
 		}
 	}
 	return refused, nil
+}
+
+// keepAttached stores again what is kept of files in an index and was deleted with earlier documents
+// of them since.
+func keepAttached(ctx context.Context, db *tenant.Handle, indexName string, files []addition) error {
+	ids := make([]string, len(files))
+	for i, f := range files {
+		ids[i] = f.FileID
+	}
+	known, err := attachedFiles(ctx, db, indexName, ids)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if _, ok := known[f.FileID]; !ok {
+			if err := putAttached(ctx, db, f.in(indexName)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // in returns what is kept of the file in an index.

@@ -300,3 +300,57 @@ func TestAnAnswerTakesMemoryOfItsTenant(t *testing.T) {
 		acme.want(t, http.StatusOK, http.MethodGet, "/v1/files/"+id+"/content", nil)
 	}
 }
+
+// A document that is deleted by another interface is no file of the vector store any more, and nothing
+// is kept of it there, whatever deletes it. The file itself stays, and can be put into the store again.
+func TestADeletedDocumentIsNoFileOfTheStore(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	client := s.Tenant(t, "acme")
+	acme := of(s, client)
+	store, at := acme.newStore(t)
+	other, otherAt := acme.newStore(t)
+	index, otherIndex := strings.TrimPrefix(store, "vs_"), strings.TrimPrefix(other, "vs_")
+	id, bad := acme.upload(t, "tide.txt", "The tide turns."), acme.upload(t, "bad.png", picture)
+	acme.want(t, http.StatusOK, http.MethodPost, otherAt+"/files", map[string]any{"file_id": id})
+	acme.want(t, http.StatusOK, http.MethodPost, at+"/files", map[string]any{"file_id": bad})
+	client.AwaitAll(t, otherIndex)
+	for name, remove := range map[string]func() error{
+		"DeleteDocument": func() error {
+			_, err := client.DeleteDocument(t.Context(), &ragdv1.DeleteDocumentRequest{IndexName: index, Uri: id + "/tide.txt"})
+			return err
+		},
+		"DeleteDocuments": func() error {
+			_, err := client.DeleteDocuments(t.Context(), &ragdv1.DeleteDocumentsRequest{IndexName: index, Uris: []string{id + "/tide.txt"}})
+			return err
+		},
+		"TruncateIndex": func() error {
+			_, err := client.TruncateIndex(t.Context(), &ragdv1.TruncateIndexRequest{IndexName: index})
+			return err
+		},
+	} {
+		chunking := map[string]any{"type": "static", "static": map[string]any{"max_chunk_size_tokens": 200, "chunk_overlap_tokens": 10}}
+		acme.want(t, http.StatusOK, http.MethodPost, at+"/files", map[string]any{"file_id": id, "chunking_strategy": chunking})
+		client.AwaitAll(t, index)
+		if got := fmt.Sprint(acme.pages(t, at+"/files?order=asc", 10)); got != fmt.Sprint([]string{id, bad}) {
+			t.Errorf("before %s the store has %s", name, got)
+		}
+		if err := remove(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := fmt.Sprint(acme.pages(t, at+"/files", 10)); got != fmt.Sprint([]string{bad}) {
+			t.Errorf("after %s the store has %s", name, got)
+		}
+		acme.want(t, http.StatusNotFound, http.MethodGet, at+"/files/"+id, nil)
+		var kept, elsewhere int
+		err := s.Pool.QueryRow(t.Context(), `
+			SELECT count(*) FILTER (WHERE index_name = $2), count(*) FILTER (WHERE index_name = $3) FROM ragd_shared.vector_store_files WHERE file_id = $1`,
+			id, index, otherIndex).Scan(&kept, &elsewhere)
+		if err != nil || kept != 0 || elsewhere != 1 {
+			t.Errorf("after %s: %d rows are kept of it, and %d in another store; %v", name, kept, elsewhere, err)
+		}
+	}
+	if got := acme.pages(t, otherAt+"/files", 10); len(got) != 1 || got[0] != id {
+		t.Errorf("another store has %v", got)
+	}
+}
