@@ -4,6 +4,7 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -136,6 +137,7 @@ func withCredential(t *testing.T, address, key string) string {
 	}
 	proxy := httptest.NewServer(&httputil.ReverseProxy{
 		FlushInterval: -1,
+		Transport:     &http.Transport{DisableKeepAlives: true}, // one connection for each request
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
 			if host := r.In.Host; !strings.HasPrefix(host, "127.0.0.1") {
