@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -177,8 +178,31 @@ func (c caller) fill(models string) {
 	c.call("WorkflowService/CreateWorkflow", object{"workflowName": "shape", "definition": object{"description": "Shapes.", "steps": []object{{"id": "a", "kind": "map", "input": object{"said": object{"value": "hello"}}}}}})
 	c.call("WorkflowService/StartWorkflow", object{"workflowName": "shape"})
 	c.call("QueryService/VectorQuery", object{"indexName": "docs", "queryText": "Where is the rota?"})
+	c.followSite()
 	c.awaitJobs()
 	c.call("HookService/UpdateHook", object{"hookName": "changes", "enabled": false}) // it posts nothing in later tests
+}
+
+// followSite makes a connector for a website of one page, and pauses it when it has run.
+func (c caller) followSite() {
+	c.t.Helper()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<title>Harbour</title><p>The harbour has a website.</p>")
+	}))
+	defer site.Close()
+	c.call("IndexService/CreateIndex", object{"indexName": "pages"})
+	c.call("ConnectorService/CreateConnector", object{"connectorName": "site", "indexName": "pages", "web": object{"url": site.URL, "delayMs": 0}})
+	for deadline := time.Now().Add(time.Minute); c.call("ConnectorService/GetConnector", object{"connectorName": "site"})["status"] != "succeeded"; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.t.Fatal("the connector does not run")
+		}
+	}
+	c.call("ConnectorService/PauseConnector", object{"connectorName": "site"})
 }
 
 // awaitJobs waits until no job is queued or running.
@@ -216,6 +240,8 @@ func (c caller) reads() (calls []answered) {
 	add("EndpointService/GetEndpoint", object{"endpointName": "own"})
 	add("ContextService/ListContextKeys", object{})
 	add("HookService/GetHook", object{"hookName": "changes"})
+	add("ConnectorService/GetConnector", object{"connectorName": "site"})
+	add("ConnectorService/ListConnectorItems", object{"connectorName": "site"})
 	add("IssuerService/GetIssuer", object{"issuerName": "own"})
 	add("IndexService/ListIndexes", object{})
 	for _, d := range c.list("DocumentService/ListDocuments", "documents", object{"indexName": "docs"}) {
