@@ -1,6 +1,6 @@
 import {
-  IconAffiliate, IconBooks, IconBuildingCommunity, IconKey, IconListCheck, IconMessageSearch, IconPlayerPlay,
-  IconRobot, IconRouteAltLeft, IconTestPipe, IconTool, IconWebhook, type Icon,
+  IconAffiliate, IconBooks, IconBuildingCommunity, IconChartBar, IconKey, IconListCheck, IconMessageSearch, IconPlayerPlay,
+  IconRobot, IconRouteAltLeft, IconShieldCheck, IconTestPipe, IconTool, IconWebhook, type Icon,
 } from "@tabler/icons-react";
 import type { Session } from "./session";
 
@@ -43,6 +43,8 @@ export const links: { label: string; links: Link[] }[] = [
       { to: "/jobs", label: "Jobs", icon: IconListCheck },
       { to: "/activity", label: "Activity", icon: IconPlayerPlay },
       { to: "/keys", label: "Keys and access", icon: IconKey, allowed: admin },
+      { to: "/usage", label: "Usage", icon: IconChartBar, allowed: admin },
+      { to: "/audit", label: "Audit", icon: IconShieldCheck, allowed: admin },
       { to: "/tenants", label: "Tenants", icon: IconBuildingCommunity, allowed: (session) => session.operator },
     ],
   },

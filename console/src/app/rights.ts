@@ -23,6 +23,13 @@ export function whyNotChange(session: Session, { unbound = false } = {}): string
   return "";
 }
 
+/** whyNotAll returns why the session may not see something of the whole tenant, or "". */
+export function whyNotAll(session: Session, what: string): string {
+  if (!session.isAdmin) return `${what} needs a key with the scope admin.`;
+  if (session.who.filtered || isBound(session)) return `${what} is of the whole tenant, and needs a key without a mandatory filter and without bounds.`;
+  return "";
+}
+
 /** whyNoHooks returns why the session may not see hooks, or "". */
 export function whyNoHooks(session: Session): string {
   if (!session.isAdmin) return "Hooks need a key with the scope admin.";

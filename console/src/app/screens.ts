@@ -32,5 +32,7 @@ export const screens: Screen[] = [
   { path: "/workflows/:workflow", Screen: lazy(() => import("@/screens/workflows/Workflow")) },
   { path: "/workflows/:workflow/runs/:run", Screen: lazy(() => import("@/screens/workflows/Run")) },
   { path: "/jobs", Screen: lazy(() => import("@/screens/jobs/Jobs")) },
+  { path: "/usage", Screen: lazy(() => import("@/screens/usage/Usage")) },
+  { path: "/audit", Screen: lazy(() => import("@/screens/audit/Audit")) },
   { path: "/graph", Screen: lazy(() => import("@/screens/graph/Graph")) },
 ];

@@ -71,6 +71,7 @@ const columns: Column<ApiKey>[] = [
   { head: "Bound to", cell: (key) => <Text size="xs" component="div">{bounds(key).map((bound) => <div key={bound}>{bound}</div>)}</Text> },
   { head: "Expires", cell: (key) => (key.expireTime ? <Time value={key.expireTime} /> : ""), narrow: true },
   { head: "Created", cell: (key) => <Time value={key.createTime} />, narrow: true },
+  { head: "Last used", cell: (key) => (key.lastUseTime ? <Time value={key.lastUseTime} /> : "never"), narrow: true },
 ];
 
 /** bounds says what a key is bound to. */
