@@ -2,6 +2,8 @@ package tenant
 
 import (
 	"context"
+	"math/rand/v2"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -98,19 +100,36 @@ func ensureRole(ctx context.Context, conn *pgxpool.Conn, r roles, id ID) error {
 }
 
 // withRole runs do, which creates a role, in a transaction. Roles belong to the whole
-// server: a service on another of its databases may create the same role at the same time.
-// Then the attempt fails and the next one finds the role.
-func withRole(ctx context.Context, conn *pgxpool.Conn, do func(tx pgx.Tx) error) (err error) {
-	const attempts = 5
-	for range attempts {
-		err = pgx.BeginFunc(ctx, conn, do)
+// server: a service on another of its databases may create or drop the same role at the same
+// time. Then the attempt fails and the next one finds what is there.
+func withRole(ctx context.Context, conn *pgxpool.Conn, do func(tx pgx.Tx) error) error {
+	return withoutConflict(ctx, func() error { return pgx.BeginFunc(ctx, conn, do) })
+}
+
+const (
+	// conflictAttempts is how often something is done with a role that others create and drop.
+	conflictAttempts = 10
+	maxConflictPause = 50 * time.Millisecond
+)
+
+// withoutConflict repeats do while it fails because of what another service does with the same role.
+func withoutConflict(ctx context.Context, do func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := do()
 		switch postgres.Code(err) {
-		case duplicateObject, postgres.CodeUniqueViolation, internalError: // "tuple concurrently updated"
-			continue
+		case duplicateObject, undefinedObject, postgres.CodeUniqueViolation, internalError: // "tuple concurrently updated"
+		default:
+			return postgres.Fault(err)
 		}
-		break
+		if attempt == conflictAttempts {
+			return postgres.Fault(err)
+		}
+		select {
+		case <-ctx.Done():
+			return postgres.Fault(err)
+		case <-time.After(rand.N(maxConflictPause)):
+		}
 	}
-	return postgres.Fault(err)
 }
 
 // setReady marks a tenant, whose schema has this version, as ready and returns its row.

@@ -66,12 +66,13 @@ func (s *Service) completeDeletion(ctx context.Context, conn *pgxpool.Conn, id I
 	if err := endDeletion(ctx, conn, id, s.onDelete); err != nil {
 		return err
 	}
-	// dependentObjects: another database of the server still uses the role.
-	_, err = conn.Exec(ctx, `DROP ROLE IF EXISTS `+id.quoted())
-	if err != nil && postgres.Code(err) != dependentObjects {
-		return postgres.Fault(err)
-	}
-	return nil
+	return withoutConflict(ctx, func() error {
+		_, err := conn.Exec(ctx, `DROP ROLE IF EXISTS `+id.quoted())
+		if postgres.Code(err) == dependentObjects { // another database of the server uses the role
+			return nil
+		}
+		return err
+	})
 }
 
 // beginDeletion sets the status deleting and removes the tenant's waiting work. It returns

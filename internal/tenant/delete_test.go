@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -253,4 +254,26 @@ func TestAnInterruptedDeletionIsCompleted(t *testing.T) {
 			must(t, err)
 		})
 	}
+}
+
+// Services on two databases of a server have tenants of the same name, and so share a role, which
+// each creates and drops.
+func TestTenantsOfTwoDatabasesShareARole(t *testing.T) {
+	t.Parallel()
+	name := unique("acme")
+	var group sync.WaitGroup
+	for range 2 {
+		f := setup(t)
+		group.Go(func() {
+			for range 30 {
+				if _, err := f.tenants.Create(f.operator, name, "", nil); err != nil {
+					t.Errorf("create: %v", err)
+				}
+				if _, err := f.tenants.Delete(f.operator, name); err != nil {
+					t.Errorf("delete: %v", err)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
