@@ -51,41 +51,7 @@ func (s *Service) wake(ctx context.Context, tx *tenant.Tx, r row) error {
 	if r.Paused || r.NextRunAt == nil {
 		return nil
 	}
-	woken, err := s.Queue.Wake(ctx, tx, job.Sync, r.ConnectorName)
-	if err == nil && !woken {
-		s.wakeLater(context.WithoutCancel(ctx), tx.Tenant(), r.ConnectorName)
-	}
-	return err
-}
-
-const (
-	wakePause    = time.Second
-	wakeAttempts = 30
-)
-
-// wakeLater wakes a task that may just be going to sleep. One that runs for longer looks itself
-// whether another run is due when it ends.
-func (s *Service) wakeLater(ctx context.Context, id tenant.ID, name string) {
-	go func() {
-		for range wakeAttempts {
-			time.Sleep(wakePause)
-			woken := false
-			err := s.Work.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
-				r, ok, err := find(ctx, tx, name)
-				if woken = err == nil && (!ok || !r.due(time.Now())); woken || err != nil {
-					return err
-				}
-				woken, err = s.Queue.Wake(ctx, tx, job.Sync, name)
-				return err
-			})
-			if woken {
-				return
-			}
-			if err != nil {
-				s.Logger.WarnContext(ctx, "wake a connector", "tenant", id, "connector", name, "err", err)
-			}
-		}
-	}()
+	return s.Queue.Wake(ctx, tx, job.Sync, r.ConnectorName)
 }
 
 // attempt makes the run of a connector that is due, then waits for the next one. A failure of the

@@ -11,12 +11,8 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-const (
-	// wakePause is how long announcements of deliveries are collected.
-	wakePause = 100 * time.Millisecond
-	// againPause is when a hook is tried again whose task was running.
-	againPause = time.Second
-)
+// wakePause is how long announcements of deliveries are collected.
+const wakePause = 100 * time.Millisecond
 
 // waker notes the tenants that have new deliveries.
 type waker struct {
@@ -90,12 +86,7 @@ func (s *Service) Wake(ctx context.Context, id tenant.ID) error {
 	})
 }
 
-// wake starts the task of a hook, or tries again later if it is running.
+// wake starts the task of a hook.
 func (s *Service) wake(ctx context.Context, tx *tenant.Tx, name string) error {
-	woken, err := s.config.Queue.Wake(ctx, tx, job.Deliver, name)
-	if err == nil && !woken {
-		id := tx.Tenant()
-		time.AfterFunc(againPause, func() { s.waker.add(id) })
-	}
-	return err
+	return s.config.Queue.Wake(ctx, tx, job.Deliver, name)
 }

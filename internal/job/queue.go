@@ -37,7 +37,7 @@ const (
 	// LaneDeliver is for tasks that wait for servers of tenants most of the time.
 	LaneDeliver Lane = "deliver"
 	// LaneWorkflow is for runs of workflows and questions to agents, which wait for models and
-	// servers most of the time.
+	// servers most of the time, and for what takes a moment.
 	LaneWorkflow Lane = "workflow"
 	// LaneSync is for runs of connectors, which wait for the servers of sources most of the time and
 	// hold an item in memory.
@@ -123,6 +123,7 @@ func (q *Queue) Register(runners Registry) {
 	for kind, r := range runners {
 		if r.Run != nil {
 			river.AddWorkerArgs(q.workers, args{kind: kind}, &worker{runner: r, pause: q.pause})
+			river.AddWorkerArgs(q.workers, args{kind: wakes(kind)}, &waker{queue: q, kind: kind})
 		}
 	}
 }
@@ -146,22 +147,21 @@ func (q *Queue) Enqueue(ctx context.Context, tx *tenant.Tx, kind Kind, indexID i
 }
 
 // Wake makes the task of a kind on something with a name, of the transaction's tenant, due now:
-// it stores the task, or ends its wait. It returns false while the task is running, which may
-// miss what the transaction changes: the caller tries again later.
-func (q *Queue) Wake(ctx context.Context, tx *tenant.Tx, kind Kind, name string) (woken bool, err error) {
-	var running bool
-	err = tx.AsService(ctx, func(service pgx.Tx) error {
-		stored, err := q.client.InsertTx(ctx, service, args{kind, Task{Tenant: tx.Tenant(), Name: name}}, q.options(kind))
-		if err != nil || !stored.UniqueSkippedAsDuplicate {
+// it stores the task, or ends its wait. A running task may already have missed what the transaction
+// changes: it becomes due again when it has ended, even if this instance is gone by then.
+func (q *Queue) Wake(ctx context.Context, tx *tenant.Tx, kind Kind, name string) error {
+	task := Task{Tenant: tx.Tenant(), Name: name}
+	return tx.AsService(ctx, func(service pgx.Tx) error {
+		stored, err := q.client.InsertTx(ctx, service, args{kind, task}, q.options(kind))
+		switch {
+		case err != nil || !stored.UniqueSkippedAsDuplicate:
+			return err
+		case stored.Job.State != rivertype.JobStateRunning:
+			_, err = q.client.JobRetryTx(ctx, service, stored.Job.ID)
 			return err
 		}
-		running = stored.Job.State == rivertype.JobStateRunning
-		if !running {
-			_, err = q.client.JobRetryTx(ctx, service, stored.Job.ID)
-		}
-		return err
+		return q.wakeLater(ctx, service, kind, task)
 	})
-	return !running, err
 }
 
 // options returns how tasks of a kind are stored: only once until they are done.

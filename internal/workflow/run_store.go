@@ -52,8 +52,7 @@ func insertRun(ctx context.Context, h *tenant.Handle, queue *job.Queue, r Run, a
 			r.RunID, r.WorkflowName, r.Version, r.Subject, access, r.Input); err != nil {
 			return err
 		}
-		_, err = queue.Wake(ctx, tx, job.Workflow, r.RunID)
-		return err
+		return queue.Wake(ctx, tx, job.Workflow, r.RunID)
 	})
 }
 

@@ -187,13 +187,12 @@ func (s *Service) Resume(ctx context.Context, id, path string, data json.RawMess
 	if err := checkAnswer(step, data); err != nil {
 		return Run{}, err
 	}
-	ok, woken := false, false
+	ok := false
 	err = c.handle.Tx(ctx, func(tx *tenant.Tx) (err error) {
 		if ok, err = answer(ctx, tx, id, step.Path, data); err != nil || !ok {
 			return err
 		}
-		woken, err = s.Queue.Wake(ctx, tx, job.Workflow, id)
-		return err
+		return s.Queue.Wake(ctx, tx, job.Workflow, id)
 	})
 	if err != nil {
 		return Run{}, err
@@ -201,40 +200,7 @@ func (s *Service) Resume(ctx context.Context, id, path string, data json.RawMess
 	if !ok {
 		return Run{}, fault.New(fault.Precondition, "step %q of run %q no longer waits", step.Path, id)
 	}
-	if !woken {
-		s.wakeLater(context.WithoutCancel(ctx), r, c.handle)
-	}
 	return s.GetRun(ctx, id)
-}
-
-const (
-	wakePause    = 200 * time.Millisecond
-	wakeAttempts = 50
-)
-
-// wakeLater wakes the task of a run that was just going to sleep.
-func (s *Service) wakeLater(ctx context.Context, r Run, h *tenant.Handle) {
-	go func() {
-		for range wakeAttempts {
-			time.Sleep(wakePause)
-			woken := false
-			err := h.Tx(ctx, func(tx *tenant.Tx) (err error) {
-				now, ok, err := getRun(ctx, tx, "", r.RunID)
-				if err != nil || !ok || now.Status != Queued {
-					woken = err == nil
-					return err
-				}
-				woken, err = s.Queue.Wake(ctx, tx, job.Workflow, r.RunID)
-				return err
-			})
-			if err != nil {
-				s.Logger.WarnContext(ctx, "wake a run of a workflow", "tenant", h.Tenant(), "run", r.RunID, "err", err)
-			}
-			if woken {
-				return
-			}
-		}
-	}()
 }
 
 // waitingStep returns the step of a run that waits at a path, or the only one that waits.
