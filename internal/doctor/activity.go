@@ -95,7 +95,7 @@ func (i inspection) clock(ctx context.Context, tx pgx.Tx) (Finding, error) {
 		skew = there.Sub(after)
 	}
 	if skew > maxSkew {
-		return warn(fmt.Sprintf("the clocks of the database and of this machine differ by %v", skew.Round(time.Millisecond)), "synchronize both with NTP: keys and waits end too early or too late"), nil
+		return warn(fmt.Sprintf("the clocks of the database and of this machine differ by %v", skew.Round(time.Second/10)), "synchronize both with NTP: keys and waits end too early or too late"), nil
 	}
 	return ok("differs from the database's by less than %v", maxSkew), nil
 }

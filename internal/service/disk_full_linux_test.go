@@ -91,7 +91,18 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 		{name: "the disk is full", begin: func() { remove = fill(t, dir, 0) }, end: func() { remove() }},
 	})
 	wantReads(t, other)
-	other.Upload(t, upload("b"))
+	uploadsSoon(t, other)
+}
+
+// uploadsSoon waits until an upload is accepted, which is half a minute after the last statement that
+// found the disk full, and until it is ready.
+func uploadsSoon(t *testing.T, c servicetest.Client) {
+	t.Helper()
+	until(t, func() bool {
+		_, err := c.UploadDocument(t.Context(), upload("b"))
+		return err == nil
+	})
+	c.AwaitAll(t, "docs")
 }
 
 // The disk with the tables of a PostgreSQL server elsewhere is full, which the service learns from its
@@ -130,9 +141,5 @@ func TestAFullDiskOfAServerLosesNothing(t *testing.T) {
 		wantRefused(t, "an upload", err, "disk of the PostgreSQL server is full")
 		wantReads(t, other)
 	}, end: func() { remove() }}})
-	until(t, func() bool {
-		_, err := other.UploadDocument(t.Context(), upload("b"))
-		return err == nil
-	})
-	other.AwaitAll(t, "docs")
+	uploadsSoon(t, other)
 }

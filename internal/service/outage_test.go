@@ -114,9 +114,9 @@ func runService(t *testing.T, config service.Config) *servicetest.Service {
 // until waits for a condition.
 func until(t *testing.T, reached func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !reached(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !reached(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("waited a minute in vain")
+			t.Fatal("waited two minutes in vain")
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (c Client) stream(t testing.TB, documents []*ragdv1.UploadDocumentRequest) 
 // AwaitAll waits until no document of an index is pending and returns the index.
 func (c Client) AwaitAll(t testing.TB, indexName string) *ragdv1.Index {
 	t.Helper()
-	const patience = time.Minute
+	const patience = 2 * time.Minute
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		i, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: indexName})
 		if err != nil {
