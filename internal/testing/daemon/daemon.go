@@ -193,7 +193,7 @@ func (d *Daemon) Postmaster() int {
 // Stop ends the service and its PostgreSQL, by force if they do not end in time, and
 // removes its data unless Config.Keep is set.
 func (d *Daemon) Stop() {
-	const patience = 15 * time.Second
+	const patience = time.Minute
 	d.end(patience)
 	d.group.remove()
 	if !d.config.Keep {

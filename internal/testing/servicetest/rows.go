@@ -47,7 +47,7 @@ func (s *Service) RowSums(t testing.TB, tenant string) map[string]string {
 		}
 		return sums
 	}
-	const settled, patience = 500 * time.Millisecond, 30 * time.Second
+	const settled, patience = 500 * time.Millisecond, 2 * time.Minute
 	last, since := read(), time.Now()
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(100 * time.Millisecond) {
 		if now := read(); !maps.Equal(now, last) {

@@ -216,7 +216,7 @@ func (c Client) Upload(t testing.TB, req *ragdv1.UploadDocumentRequest) *ragdv1.
 // Await waits until a job has ended and returns the document.
 func (c Client) Await(t testing.TB, indexName, jobID, documentID string) *ragdv1.Document {
 	t.Helper()
-	const patience = 30 * time.Second
+	const patience = 2 * time.Minute
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		found, err := c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: jobID})
 		if err != nil {
