@@ -1,14 +1,17 @@
 #!/bin/sh
-# Installs the programs that some tests call, where apt can: tesseract. A test whose program is
-# missing is skipped.
+# Installs the programs that some tests call, where apt can: tesseract and libfaketime. A test whose
+# program is missing is skipped.
 set -eu
 
-command -v tesseract >/dev/null 2>&1 && exit 0
+missing=
+command -v tesseract >/dev/null 2>&1 || missing="tesseract-ocr"
+ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || missing="$missing faketime"
+[ -n "$missing" ] || exit 0
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-  echo "test-tools: tesseract is missing: tests of character recognition are skipped (Debian's package is tesseract-ocr)"
+  echo "test-tools: missing, so their tests are skipped (packages of Debian): $missing"
   exit 0
 fi
-install="apt-get install -y -qq --no-install-recommends tesseract-ocr"
+install="apt-get install -y -qq --no-install-recommends $missing"
 if ! { $install || { apt-get update -qq && $install; }; } >/dev/null 2>&1; then
-  echo "test-tools: tesseract cannot be installed: tests of character recognition are skipped"
+  echo "test-tools: cannot be installed, so their tests are skipped: $missing"
 fi

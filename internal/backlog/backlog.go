@@ -47,6 +47,7 @@ type Processor func(ctx context.Context, claims []Claim)
 type control interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
 // jobQueue is the queue of tasks that instances run besides the backlog; job.Queue
@@ -108,7 +109,7 @@ func New(config Config) *Backlog {
 // Run processes documents and runs the job queue until ctx ends. Then it waits up to
 // drainTimeout for running work. It writes heartbeats until it returns.
 func (b *Backlog) Run(ctx context.Context, process Processor) error {
-	switch err := b.beat(ctx); {
+	switch _, err := b.beat(ctx); {
 	case ctx.Err() != nil: // the statement may have taken effect
 		return b.leave(context.WithoutCancel(ctx))
 	case err != nil:

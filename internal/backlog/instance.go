@@ -16,15 +16,33 @@ import (
 const (
 	beatInterval = 3 * time.Second
 	deadAfter    = 15 * time.Second
+	// clockTolerance is how far the clock of the database may go back between two heartbeats unnoticed.
+	clockTolerance = 10 * time.Second
+	// longestWait is longer than any wait of Postpone.
+	longestWait = 10 * time.Minute
 )
 
-// beat writes the heartbeat.
-func (b *Backlog) beat(ctx context.Context) error {
-	_, err := b.control.Exec(ctx, `
+// beat writes the heartbeat and returns the time of the database's clock.
+func (b *Backlog) beat(ctx context.Context) (now time.Time, err error) {
+	err = b.control.QueryRow(ctx, `
 		INSERT INTO ragd.instances (instance_id, heartbeat_at) VALUES ($1, clock_timestamp())
-		ON CONFLICT (instance_id) DO UPDATE SET heartbeat_at = clock_timestamp()`, b.instance)
+		ON CONFLICT (instance_id) DO UPDATE SET heartbeat_at = clock_timestamp() RETURNING heartbeat_at`, b.instance).Scan(&now)
 	if err != nil {
-		return fmt.Errorf("write the heartbeat: %w", err)
+		return now, fmt.Errorf("write the heartbeat: %w", err)
+	}
+	return now, nil
+}
+
+// bringForward makes the documents due that wait for longer than any Postpone: the clock of the
+// database was set back after it had set their times. It reads the whole backlog.
+func (b *Backlog) bringForward(ctx context.Context) error {
+	tag, err := b.control.Exec(ctx, `UPDATE ragd.backlog SET due_at = now() WHERE claimed_by IS NULL AND due_at > now() + $1::interval`, longestWait)
+	if err != nil {
+		return fmt.Errorf("bring documents forward: %w", err)
+	}
+	if n := tag.RowsAffected(); n > 0 {
+		b.log.WarnContext(ctx, "the clock of the database was set back: documents that waited for it are due now", "documents", n)
+		b.Wake()
 	}
 	return nil
 }
@@ -56,7 +74,16 @@ func (b *Backlog) ForgetInstances(ctx context.Context) error {
 func (b *Backlog) keepAlive(ctx context.Context) {
 	ticker := time.NewTicker(beatInterval)
 	defer ticker.Stop()
+	setBack := true // perhaps before the start
+	var beatAt time.Time
 	for {
+		if setBack {
+			if err := b.bringForward(ctx); err == nil {
+				setBack = false
+			} else if ctx.Err() == nil {
+				b.log.WarnContext(ctx, "looking for documents that wait for too long failed", "err", err)
+			}
+		}
 		if err := b.takeOver(ctx); err != nil && ctx.Err() == nil {
 			b.log.WarnContext(ctx, "taking over the work of dead instances failed", "err", err)
 		}
@@ -65,7 +92,12 @@ func (b *Backlog) keepAlive(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if err := b.beat(ctx); err != nil && ctx.Err() == nil {
+		now, err := b.beat(ctx)
+		switch {
+		case err == nil:
+			setBack = setBack || now.Before(beatAt.Add(-clockTolerance))
+			beatAt = now
+		case ctx.Err() == nil:
 			b.log.WarnContext(ctx, "writing the heartbeat failed", "err", err)
 		}
 	}
@@ -90,9 +122,11 @@ func (b *Backlog) takeOver(ctx context.Context) error {
 	return nil
 }
 
-// alive removes the heartbeats of dead instances and returns the ids of the others.
+// alive removes the heartbeats of dead instances and returns the ids of the others. A heartbeat in
+// the future is older than a change of the database's clock.
 func (b *Backlog) alive(ctx context.Context) ([]string, error) {
-	_, err := b.control.Exec(ctx, `DELETE FROM ragd.instances WHERE heartbeat_at < clock_timestamp() - $1::interval`, deadAfter)
+	_, err := b.control.Exec(ctx, `
+		DELETE FROM ragd.instances WHERE heartbeat_at NOT BETWEEN clock_timestamp() - $1::interval AND clock_timestamp() + $1::interval`, deadAfter)
 	if err != nil {
 		return nil, err
 	}
