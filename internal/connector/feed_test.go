@@ -141,3 +141,22 @@ func TestEntriesOfAFeedAreDeletedAfterTheConsent(t *testing.T) {
 	}
 	equal(t, "documents", documents(t, acme, site), []string{"/a v1"})
 }
+
+// An id that the database cannot store fails its entry alone.
+func TestAnEntryWithAnUnusableIdFailsAlone(t *testing.T) {
+	t.Parallel()
+	site := newWebsite(t, map[string]string{"/feed": `{"version": "https://jsonfeed.org/version/1.1", "title": "News", "items": [
+		{"id": "bad\u0000id", "title": "One", "content_text": "The text of one."}, {"id": "good", "title": "Two", "content_text": "The text of two."}]}`})
+	acme := newTenant(t, newService(t), "acme")
+	if got := create(t, acme, feed(site.URL+"/feed", false)); got.Status != "succeeded" || got.Counts.Failed != 1 || got.Counts.Added != 1 {
+		t.Errorf("run: %v", got)
+	}
+	failed, err := acme.ListConnectorItems(t.Context(), &ragdv1.ListConnectorItemsRequest{ConnectorName: "site", Status: "failed"})
+	if err != nil || len(failed.Items) != 1 || failed.Items[0].Id != "badid" || !strings.Contains(failed.Items[0].Reason, "null character") {
+		t.Errorf("items: %v, %v", failed, err)
+	}
+	tested, err := acme.TestConnector(t.Context(), &ragdv1.TestConnectorRequest{ConnectorName: "site"})
+	if err != nil || len(tested.Items) != 2 {
+		t.Errorf("test: %v, %v", tested, err)
+	}
+}

@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -193,7 +194,20 @@ func (s *Service) walk(ctx context.Context, c Connector, w walking, visit func(I
 	if err != nil {
 		return listing{}, err
 	}
-	return source.walk(ctx, w, visit)
+	return source.walk(ctx, w, func(item Item) error { return visit(named(item)) })
+}
+
+// named returns the item. One whose id cannot be stored has failed, and has what is left of the id.
+func named(item Item) Item {
+	err := textlimit.Check("its id", item.ID, maxPageURLBytes)
+	if err == nil && item.ID != "" {
+		return item
+	}
+	failed := Item{ID: cmp.Or(textlimit.OneLine(item.ID, maxPageURLBytes), "?"), Failed: "it has no id"}
+	if err != nil {
+		failed.Failed = fault.Public(err)
+	}
+	return failed
 }
 
 // sync walks the source and follows it.
