@@ -61,6 +61,12 @@ test-deploy: ## check the chart, compose.yaml and, with a container engine, the 
 test-faults: deps ## let faults of the database and its network last a minute each, and a steady load half an hour
 	RAGD_TEST_HUGE=1 go test -count=1 -v -timeout 90m -run 'TestFaults|TestASteady' ./internal/service
 
+FUZZTIME ?= 5m
+
+.PHONY: fuzz
+fuzz: ## let each fuzz test look for inputs that fail, for FUZZTIME (default 5m)
+	hack/fuzz.sh $(FUZZTIME)
+
 .PHONY: test-quality
 test-quality: deps ## compare the quality of searches with its floors on the labelled sets in the folder RAGD_TEST_DATASETS
 	hack/test-quality.sh
