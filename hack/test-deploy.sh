@@ -21,6 +21,7 @@ if render --set settings.Public_URL=x >/dev/null 2>&1; then
 	echo "test-deploy: the schema of the values allows a name that is no setting" >&2
 	exit 1
 fi
+[ "$(render --set prometheusRule.enabled=true | grep -c ' alert: ')" = "$(grep -c ' alert: ' deploy/prometheus/alerts.yml)" ] || { echo "test-deploy: the chart has other alerts than deploy/prometheus" >&2; exit 1; }
 deploy/compose/secrets.sh
 "$check" compose deploy/compose/compose.yaml
 echo "the chart and compose.yaml are valid"
