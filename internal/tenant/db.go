@@ -395,8 +395,13 @@ func (h *Handle) transact(ctx context.Context, on beginner, do func(tx pgx.Tx) e
 // begin begins a transaction as the tenant. The driver closes a connection on which that
 // fails, so another attempt gets another one; see withConn.
 func (h *Handle) begin(ctx context.Context, on beginner) (tx pgx.Tx, err error) {
+	return h.beginWith(ctx, on, "BEGIN")
+}
+
+// beginWith is begin with other statements that begin the transaction.
+func (h *Handle) beginWith(ctx context.Context, on beginner, statements string) (tx pgx.Tx, err error) {
 	for range roleAttempts {
-		tx, err = on.BeginTx(ctx, pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL ROLE " + h.schema})
+		tx, err = on.BeginTx(ctx, pgx.TxOptions{BeginQuery: statements + "; SET LOCAL ROLE " + h.schema})
 		if !h.deniesRole(err) {
 			break
 		}

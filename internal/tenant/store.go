@@ -33,9 +33,10 @@ type store struct {
 // its tenant, is interrupted, the row keeps the status deleting or creating until the call is
 // repeated; Service.Run repeats deletions.
 const (
-	statusCreating = "creating"
-	statusReady    = "ready"
-	statusDeleting = "deleting"
+	statusCreating  = "creating"
+	statusImporting = "importing"
+	statusReady     = "ready"
+	statusDeleting  = "deleting"
 )
 
 // secret returns a key that all instances share.

@@ -94,6 +94,16 @@ CREATE TABLE ragd.event_tenants (
     swept_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd.imports (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    frames bigint DEFAULT 0 NOT NULL,
+    chain bytea NOT NULL,
+    state json NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+)
+WITH (fillfactor='50');
+
 CREATE TABLE ragd.instances (
     instance_id text NOT NULL,
     heartbeat_at timestamp with time zone NOT NULL
@@ -141,7 +151,7 @@ CREATE TABLE ragd.tenants (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     schema_version integer DEFAULT 0 NOT NULL,
     migration_error text,
-    CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'ready'::text, 'deleting'::text])))
+    CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'importing'::text, 'ready'::text, 'deleting'::text])))
 );
 
 CREATE TABLE ragd.usage (
@@ -177,6 +187,9 @@ ALTER TABLE ONLY ragd.console_sessions
 
 ALTER TABLE ONLY ragd.event_tenants
     ADD CONSTRAINT event_tenants_pkey PRIMARY KEY (tenant_id);
+
+ALTER TABLE ONLY ragd.imports
+    ADD CONSTRAINT imports_pkey PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY ragd.instances
     ADD CONSTRAINT instances_pkey PRIMARY KEY (instance_id);
@@ -226,6 +239,9 @@ ALTER TABLE ONLY ragd.api_keys
 
 ALTER TABLE ONLY ragd.event_tenants
     ADD CONSTRAINT event_tenants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd.imports
+    ADD CONSTRAINT imports_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd.issuers
     ADD CONSTRAINT issuers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;

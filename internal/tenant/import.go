@@ -1,0 +1,208 @@
+package tenant
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/postgres"
+)
+
+// Import is the progress of the import of a tenant that has not ended. Nothing but the import and
+// a deletion uses the tenant.
+type Import struct {
+	TenantID  ID
+	Frames    int64  // of the archive that are stored
+	Chain     []byte // checksum of these
+	State     json.RawMessage
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+const importColumns = `i.tenant_id, i.frames, i.chain, i.state, i.created_at, i.updated_at`
+
+// BeginImport makes a tenant that is being imported, with a role and an empty schema at the newest version.
+// Errors: Exists, also while the tenant is being imported; Precondition while it is being
+// deleted, or if its schema is there without it; Exhausted without space on the disk.
+func (s *Service) BeginImport(ctx context.Context, name string, begun Import) (Import, error) {
+	if _, err := requireScope(ctx, Operator); err != nil {
+		return Import{}, err
+	}
+	id, err := ParseID(name)
+	if err != nil {
+		return Import{}, err
+	}
+	if err := s.storage.Disk(); err != nil {
+		return Import{}, err
+	}
+	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
+		return withRole(ctx, conn, func(tx pgx.Tx) error {
+			row, has, err := insertTenant(ctx, tx, id, "", map[string]any{})
+			if err != nil {
+				return err
+			}
+			if err := importable(row, has); err != nil {
+				return err
+			}
+			sql := s.store.roles.makeRole(id, has.HasRole) + s.migrator.CreateSQL(id.Schema(), id.Schema()) + `; SET LOCAL ROLE NONE;` + s.store.roles.visibility(id)
+			if _, err := tx.Exec(ctx, sql); err != nil {
+				return err
+			}
+			_, err = tx.Exec(ctx, `UPDATE ragd.tenants SET status = 'importing', schema_version = $2 WHERE tenant_id = $1`, id, s.migrator.Newest())
+			if err != nil {
+				return err
+			}
+			_, err = tx.Exec(ctx, `INSERT INTO ragd.imports (tenant_id, frames, chain, state) VALUES ($1, $2, $3, $4)`, id, begun.Frames, begun.Chain, begun.State)
+			return err
+		})
+	})
+	if err != nil {
+		return Import{}, fmt.Errorf("begin the import of the tenant %s: %w", id, err)
+	}
+	begun.TenantID = id
+	return begun, nil
+}
+
+// importable returns an error unless the row of a tenant was just made and it had no schema.
+func importable(row tenantRow, has provisioned) error {
+	switch id := row.TenantID; {
+	case row.Status == statusDeleting:
+		return fault.New(fault.Precondition, "tenant %q is being deleted: delete it again to wait for the end of that, then import it", id)
+	case row.Status == statusImporting:
+		return fault.New(fault.Exists, "tenant %q is being imported already: go on with that import, or delete the tenant to begin anew", id)
+	case row.Status == statusCreating && has.HasSchema:
+		return fault.New(fault.Precondition, "the schema %s exists without its tenant: create the tenant to use it, or delete it", id.Schema())
+	case row.Status != statusCreating:
+		return fault.New(fault.Exists, "tenant %q exists already: import the archive under another name, or delete the tenant first", id)
+	}
+	return nil
+}
+
+// Importing returns the progress of the import of a tenant. Errors: NotFound, also when the import has ended.
+func (s *Service) Importing(ctx context.Context, name string) (Import, error) {
+	if _, err := requireScope(ctx, Operator); err != nil {
+		return Import{}, err
+	}
+	id, err := ParseID(name)
+	if err != nil {
+		return Import{}, err
+	}
+	rows, _ := s.store.pool.Query(ctx, `
+		SELECT `+importColumns+` FROM ragd.imports AS i JOIN ragd.tenants AS t USING (tenant_id) WHERE i.tenant_id = $1 AND t.status = 'importing'`, id)
+	found, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[Import])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Import{}, fault.New(fault.NotFound, "no import of a tenant %q is under way", id)
+	}
+	return found, postgres.Fault(err)
+}
+
+// Advance stores the progress of the import of the transaction's tenant, which was at the given
+// frame and checksum. Two imports of one tenant cannot both advance it. Errors: Conflict when it was
+// not there, or is no longer.
+func (t *Tx) Advance(ctx context.Context, from, to Import) error {
+	return t.AsService(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			UPDATE ragd.imports AS i SET frames = $4, chain = $5, state = $6, updated_at = now() FROM ragd.tenants AS t
+			WHERE i.tenant_id = $1 AND i.frames = $2 AND i.chain = $3 AND t.tenant_id = $1 AND t.status = 'importing'`,
+			t.handle.id, from.Frames, from.Chain, to.Frames, to.Chain, to.State)
+		if err == nil && tag.RowsAffected() == 0 {
+			return fault.New(fault.Conflict, "another call goes on with the import of tenant %q, or it was deleted: ask how far the import is before you go on", t.handle.id)
+		}
+		return err
+	})
+}
+
+// Imported is what the row of an imported tenant gets from the archive.
+type Imported struct {
+	DisplayName      string
+	Settings         map[string]any
+	VectorStoreNames []string
+}
+
+// check validates what an archive says. Errors: Invalid.
+func (i Imported) check() error {
+	if err := checkTenant(i.DisplayName, i.Settings); err != nil {
+		return err
+	}
+	if len(i.VectorStoreNames) > maxStores {
+		return fault.Field("vectorStoreNames", "must be at most %d, got %d", maxStores, len(i.VectorStoreNames))
+	}
+	for _, name := range i.VectorStoreNames {
+		if err := CheckStore("vectorStoreNames", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EndImport ends the import of the transaction's tenant: when the transaction commits, the tenant
+// is there. Call Ready after that. Errors: Conflict when the import is no longer under way.
+func (t *Tx) EndImport(ctx context.Context, has Imported) error {
+	if err := has.check(); err != nil {
+		return err
+	}
+	return t.AsService(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `DELETE FROM ragd.imports WHERE tenant_id = $1`, t.handle.id)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return fault.New(fault.Conflict, "another call has ended the import of tenant %q", t.handle.id)
+		}
+		settings, names := has.Settings, has.VectorStoreNames
+		if settings == nil {
+			settings = map[string]any{}
+		}
+		if names == nil {
+			names = []string{}
+		}
+		tag, err = tx.Exec(ctx, `
+			UPDATE ragd.tenants SET status = 'ready', display_name = $2, settings = $3, vector_store_names = $4, updated_at = now()
+			WHERE tenant_id = $1 AND status = 'importing'`, t.handle.id, has.DisplayName, settings, names)
+		if err == nil && tag.RowsAffected() == 0 {
+			return fault.New(fault.Conflict, "tenant %q was deleted while it was imported", t.handle.id)
+		}
+		return err
+	})
+}
+
+// Ready lets this instance know a tenant whose import has ended, and returns the tenant.
+func (s *Service) Ready(ctx context.Context, id ID) (Tenant, error) {
+	s.Auth.forget()
+	return s.tenant(ctx, id)
+}
+
+// CheckImportedScopes returns an error unless an API key of a tenant may have these scopes. Errors: Invalid.
+func CheckImportedScopes(scopes []string) error {
+	for _, scope := range scopes {
+		if !slices.Contains([]Scope{Read, Write, Admin}, Scope(scope)) {
+			return fault.New(fault.Invalid, "the archive has an API key with the scope %q, which no key of a tenant can have", scope)
+		}
+	}
+	return nil
+}
+
+// MoveDelegations lets the stored delegations of a table with rows of all tenants act for the
+// tenant of the transaction alone, whatever tenant they named. The rights of an operator become
+// those of an admin. The name of the table has its schema; the column is JSON.
+func MoveDelegations(ctx context.Context, tx *Tx, table, column string) error {
+	_, err := tx.Exec(ctx, fmt.Sprintf(`
+		UPDATE %[1]s SET %[2]s = (%[2]s::jsonb || jsonb_build_object('tenant', ragd_shared.current_tenant())
+			|| CASE WHEN coalesce(%[2]s::jsonb ->> 'home', '') = '' THEN '{}' ELSE jsonb_build_object('home', ragd_shared.current_tenant()) END
+			|| CASE WHEN %[2]s::jsonb -> 'scopes' ? 'operator' THEN '{"scopes": ["admin"]}' ELSE '{}'::jsonb END)
+		WHERE jsonb_typeof(%[2]s::jsonb) = 'object'`, table, column))
+	return err
+}
+
+// RequireOperator returns an error unless the caller has the scope operator. Errors: Denied, Unauthenticated.
+func RequireOperator(ctx context.Context) error {
+	_, err := requireScope(ctx, Operator)
+	return err
+}
