@@ -123,8 +123,11 @@ func MakeEdges(ctx context.Context, h *tenant.Handle, i Index) error {
 // makeEdges returns the statements that create the edge table of an index. A chunk
 // is identified by document and ordinal. That one chunk follows another in a
 // document needs no row.
-func makeEdges(indexID int64) []string {
-	call := fmt.Sprintf(`FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.edges_changed('%d')`, indexID)
+func makeEdges(indexID int64) []string { return append(makeBareEdges(), indexEdges(indexID)...) }
+
+// makeBareEdges returns the statement that creates the edge table without its Postgres indexes and
+// triggers.
+func makeBareEdges() []string {
 	return []string{
 		`CREATE TABLE tenant.edge (
 			document_id    uuid NOT NULL,
@@ -137,6 +140,13 @@ func makeEdges(indexID int64) []string {
 			to_ordinal     int,
 			cosine         real
 		)`,
+	}
+}
+
+// indexEdges returns the statements that create the Postgres indexes and triggers of the edge table.
+func indexEdges(indexID int64) []string {
+	call := fmt.Sprintf(`FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.edges_changed('%d')`, indexID)
+	return []string{
 		`CREATE INDEX ON tenant.edge (document_id, ordinal)`,
 		// The type comes first, so that all names of an index can be read, to
 		// compare a batch of texts with them when they are few.

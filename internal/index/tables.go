@@ -53,8 +53,12 @@ func makeOnce(ctx context.Context, h *tenant.Handle, i Index, table string, stat
 }
 
 // makeChunks returns the statements that create the chunk table.
-func (i Index) makeChunks() []string {
-	statements := []string{
+func (i Index) makeChunks() []string { return append(i.makeBareChunks(), i.indexChunks()...) }
+
+// makeBareChunks returns the statements that create the chunk table without its Postgres indexes,
+// but for that of the primary key.
+func (i Index) makeBareChunks() []string {
+	return []string{
 		`CREATE TABLE tenant.chunk (
 			document_id  uuid,
 			ordinal      int NOT NULL DEFAULT 0,
@@ -81,6 +85,13 @@ func (i Index) makeChunks() []string {
 					ALTER text SET COMPRESSION lz4, ALTER terms SET COMPRESSION lz4;
 			END IF;
 		END $$`,
+	}
+}
+
+// indexChunks returns the statements that create the Postgres indexes on chunks, except the one over
+// the embeddings.
+func (i Index) indexChunks() []string {
+	statements := []string{
 		`CREATE INDEX ON tenant.chunk (document_id, ordinal) WHERE document_id IS NOT NULL`,
 		`CREATE INDEX ON tenant.chunk USING gin (terms)`,
 		`CREATE INDEX ON tenant.chunk USING gin (metadata jsonb_path_ops)`,

@@ -53,7 +53,13 @@ func WithoutTopics(h *tenant.Handle) *tenant.Handle {
 // MakeTopics creates the tables of the topics of an index unless they exist. Errors:
 // NotFound.
 func MakeTopics(ctx context.Context, h *tenant.Handle, i Index) error {
-	return makeOnce(ctx, h, i, "topic", []string{
+	return makeOnce(ctx, h, i, "topic", append(makeBareTopics(), indexTopics))
+}
+
+// makeBareTopics returns the statements that create the tables of topics without the Postgres index
+// of indexTopics.
+func makeBareTopics() []string {
+	return []string{
 		`CREATE TABLE tenant.topic (
 			topic_id  int PRIMARY KEY,
 			parent_id int NOT NULL,              -- of a subtopic; 0 for others
@@ -75,6 +81,7 @@ func MakeTopics(ctx context.Context, h *tenant.Handle, i Index) error {
 			rank        real NOT NULL, -- PageRank within the topic
 			PRIMARY KEY (document_id, ordinal)
 		)`,
-		`CREATE INDEX ON tenant.member (topic_id)`,
-	})
+	}
 }
+
+const indexTopics = `CREATE INDEX ON tenant.member (topic_id)`
