@@ -26,6 +26,7 @@ import (
 // emptyTables are the tables with rows of tenants in which a tenant of the test has none.
 var emptyTables = []string{
 	"ragd.backlog",                // everything is processed
+	"ragd.imports",                // while the tenant is being imported
 	"ragd.event_tenants",          // only with an enabled hook or a watcher, as are the next three
 	"ragd_shared.event_watchers",  // while somebody watches
 	"ragd_shared.events",          // only if somebody wants them

@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/agent"
+	"github.com/ragdhq/ragd/internal/archive"
 	"github.com/ragdhq/ragd/internal/audit"
 	"github.com/ragdhq/ragd/internal/connector"
 	"github.com/ragdhq/ragd/internal/contextkey"
@@ -79,6 +80,7 @@ type Handlers struct {
 	Agents       *agent.Service
 	Usage        *usage.Meter
 	Audit        *audit.Log
+	Archives     *archive.Service
 	// Remote checks tools that call other services.
 	Remote RemoteKinds
 
@@ -108,7 +110,7 @@ func ServiceNames() []string {
 		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName, ragdv1connect.ContextServiceName,
 		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName, ragdv1connect.AgentServiceName, ragdv1connect.UsageServiceName,
 		ragdv1connect.ConnectorServiceName,
-		ragdv1connect.AuditServiceName,
+		ragdv1connect.AuditServiceName, ragdv1connect.ArchiveServiceName,
 	}
 }
 
@@ -162,6 +164,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewUsageServiceHandler(h, options))
 	add(ragdv1connect.NewConnectorServiceHandler(h, options))
 	add(ragdv1connect.NewAuditServiceHandler(h, options))
+	add(ragdv1connect.NewArchiveServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

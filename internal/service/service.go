@@ -303,9 +303,11 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	servers := server.New(db)
 	contextKeys := contextkey.New(db)
 	s.Tenants.Auth.Declare(contextKeys.Of)
+	sealed := reseal.New(reseal.Config{DB: db, Control: s.database.requests, Keys: keys, Tenants: s.Tenants.List})
 	s.Handlers = &rpc.Handlers{
 		Tenants: s.Tenants, Indexes: indexes,
-		Reseal:    reseal.New(reseal.Config{DB: db, Control: s.database.requests, Keys: keys, Tenants: s.Tenants.List}),
+		Reseal:    sealed,
+		Archives:  s.newArchives(work, sealed, documents, connectors),
 		Ingest:    documents,
 		Jobs:      job.New(db, runners),
 		Vectors:   vector.New(indexes, s.queue).WithMeter(s.usage),

@@ -89,6 +89,7 @@ func run(t testing.TB, s *service.Service) {
 type Client struct {
 	Secret string
 	ragdv1connect.TenantServiceClient
+	ragdv1connect.ArchiveServiceClient
 	ragdv1connect.IssuerServiceClient
 	ragdv1connect.IndexServiceClient
 	ragdv1connect.DocumentServiceClient
@@ -124,6 +125,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 	return Client{
 		Secret:                 secret,
 		TenantServiceClient:    ragdv1connect.NewTenantServiceClient(http.DefaultClient, s.URL, options),
+		ArchiveServiceClient:   ragdv1connect.NewArchiveServiceClient(http.DefaultClient, s.URL, options),
 		IssuerServiceClient:    ragdv1connect.NewIssuerServiceClient(http.DefaultClient, s.URL, options),
 		IndexServiceClient:     ragdv1connect.NewIndexServiceClient(http.DefaultClient, s.URL, options),
 		DocumentServiceClient:  ragdv1connect.NewDocumentServiceClient(http.DefaultClient, s.URL, options),

@@ -201,6 +201,310 @@ class DeleteThreadResponse(TypedDict, total=False):
     """The message DeleteThreadResponse."""
 
 
+class Tenant(TypedDict, total=False):
+    """Tenant is a customer of the service."""
+    # 1 to 40 characters of [a-z0-9-], the first a letter.
+    tenantId: str
+    # Name for display, at most 200 bytes.
+    displayName: str
+    # Free-form settings of the operator; at most 16 KiB of JSON. Some keys are quotas of the
+    # tenant, whole numbers from 1 to 1,000,000 in place of the service's standard ones:
+    # maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
+    # concurrentRequests (besides streams). maxTokensPerMonth, maxDocuments and
+    # maxDocumentBytes are too, of up to 10^12 and 10^15.
+    settings: dict[str, Any]
+    createTime: str
+    updateTime: str
+
+
+class CreateTenantRequest(TypedDict, total=False):
+    """The message CreateTenantRequest."""
+    # Required. 1 to 40 lower-case letters, digits and hyphens, the first a letter.
+    tenantId: str
+    displayName: str
+    # Settings of the tenant, as in Tenant.
+    settings: dict[str, Any]
+
+
+class GetTenantRequest(TypedDict, total=False):
+    """The message GetTenantRequest."""
+    # Required.
+    tenantId: str
+
+
+class ListTenantsRequest(TypedDict, total=False):
+    """The message ListTenantsRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListTenantsResponse(TypedDict, total=False):
+    """The message ListTenantsResponse."""
+    tenants: list[Tenant]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdateTenantRequest(TypedDict, total=False):
+    """The message UpdateTenantRequest."""
+    # Required.
+    tenantId: str
+    displayName: str
+    # Replaces all settings.
+    settings: dict[str, Any]
+
+
+class SetVectorStoreNamesRequest(TypedDict, total=False):
+    """The message SetVectorStoreNamesRequest."""
+    # At most 16, each of 1 to 64 letters, digits, _, - and . They replace the present ones.
+    vectorStoreNames: list[str]
+
+
+class SetVectorStoreNamesResponse(TypedDict, total=False):
+    """The message SetVectorStoreNamesResponse."""
+    vectorStoreNames: list[str]
+
+
+class GetVectorStoreNamesRequest(TypedDict, total=False):
+    """The message GetVectorStoreNamesRequest."""
+
+
+class GetVectorStoreNamesResponse(TypedDict, total=False):
+    """The message GetVectorStoreNamesResponse."""
+    vectorStoreNames: list[str]
+
+
+class DeleteTenantRequest(TypedDict, total=False):
+    """The message DeleteTenantRequest."""
+    # Required.
+    tenantId: str
+
+
+class DeleteTenantResponse(TypedDict, total=False):
+    """The message DeleteTenantResponse."""
+    # What was deleted, by kind. A call that goes on with an interrupted deletion counts what was
+    # left.
+    deleted: list[TenantRows]
+    # Size of the tenant's own tables, with their indexes.
+    deletedBytes: float
+    # What is still in the database, with the reason.
+    kept: list[TenantRows]
+
+
+class TenantRows(TypedDict, total=False):
+    """TenantRows are the rows of a kind that a tenant had."""
+    # Such as documents or api keys.
+    kind: str
+    count: float
+    # Of what is kept.
+    reason: str
+
+
+class ReencryptSecretsRequest(TypedDict, total=False):
+    """The message ReencryptSecretsRequest."""
+
+
+class ReencryptSecretsResponse(TypedDict, total=False):
+    """The message ReencryptSecretsResponse."""
+    # Secrets that are encrypted with another key than before.
+    reencrypted: int
+    # What no master key opens: endpoints, secrets and hooks, as tenant/endpoints/name,
+    # tenant/secrets/name and tenant/hooks/name, whose tenants must give the keys again or rotate
+    # the hook's secret; and the service's own signing keys, as signing-keys/id, which it replaces
+    # itself.
+    lost: list[str]
+
+
+class ApiKey(TypedDict, total=False):
+    """ApiKey describes a credential. It never contains the secret."""
+    apiKeyId: str
+    tenantId: str
+    displayName: str
+    # The first characters of the secret, which identify the key in lists and logs.
+    prefix: str
+    # `read`, `write`, `admin` of the tenant, or `operator` of the service. Each
+    # includes those before it.
+    scopes: list[str]
+    # Filter that is and-ed with every read of this key, see docs/reference/filters.md.
+    mandatoryFilter: dict[str, Any]
+    createTime: str
+    expireTime: str
+    revokeTime: str
+    # What the key may use, by name. A list that is missing allows all names.
+    servers: AllowedNames
+    indexes: AllowedNames
+    tools: AllowedNames
+    prompts: AllowedNames
+    # Attributes of who uses the key.
+    attributes: dict[str, Any]
+    # When the key was first and last used, to the minute; missing if it never was.
+    firstUseTime: str
+    lastUseTime: str
+
+
+class AllowedNames(TypedDict, total=False):
+    """AllowedNames is a list of the names that may be used; an empty list allows none. Names need
+    not exist.
+    """
+    # At most 200 names.
+    names: list[str]
+
+
+class CreateApiKeyRequest(TypedDict, total=False):
+    """The message CreateApiKeyRequest."""
+    tenantId: str
+    displayName: str
+    # Default: read and write.
+    scopes: list[str]
+    # Default: the key does not expire.
+    expireTime: str
+    # A filter that is and-ed with every read of the key. Default: none.
+    mandatoryFilter: dict[str, Any]
+    # The MCP servers, indexes, tools and prompts that the key may use. What it may not use does
+    # not exist for it. A key that is bound to tools or servers may only call tools. Default:
+    # those of the caller, which are all unless its own credential is bound.
+    servers: AllowedNames
+    indexes: AllowedNames
+    tools: AllowedNames
+    prompts: AllowedNames
+    # Attributes of who uses the key, such as a department, for templates and filters. At most
+    # 4 KiB of JSON.
+    attributes: dict[str, Any]
+
+
+class CreateApiKeyResponse(TypedDict, total=False):
+    """The message CreateApiKeyResponse."""
+    apiKey: ApiKey
+    # The key itself, which is shown only here.
+    secret: str
+
+
+class ListApiKeysRequest(TypedDict, total=False):
+    """The message ListApiKeysRequest."""
+    # Default: the caller's tenant; for an operator, the operator keys.
+    tenantId: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListApiKeysResponse(TypedDict, total=False):
+    """The message ListApiKeysResponse."""
+    apiKeys: list[ApiKey]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class RevokeApiKeyRequest(TypedDict, total=False):
+    """The message RevokeApiKeyRequest."""
+    # Required.
+    apiKeyId: str
+
+
+class RevokeApiKeyResponse(TypedDict, total=False):
+    """The message RevokeApiKeyResponse."""
+
+
+class WhoAmIRequest(TypedDict, total=False):
+    """The message WhoAmIRequest."""
+
+
+class WhoAmIResponse(TypedDict, total=False):
+    """The message WhoAmIResponse."""
+    # The id of an API key, `operator` for the operator's configured key, or the subject of an
+    # access token as `user:` or `client:` and its name, with several issuers as
+    # `user@https://id.example.com alice`.
+    subject: str
+    # The tenant whose data the call may use. Empty for an operator who named none.
+    tenantId: str
+    # All scopes that the credential has, those that others include too.
+    scopes: list[str]
+    # Whether the credential is an access token. Its client may request more scopes.
+    accessToken: bool
+    # Whether a mandatory filter hides documents from the credential.
+    filtered: bool
+    # What the credential may use, by name. A list that is missing allows all names.
+    servers: AllowedNames
+    indexes: AllowedNames
+    tools: AllowedNames
+    prompts: AllowedNames
+
+
+class ExportTenantRequest(TypedDict, total=False):
+    """The message ExportTenantRequest."""
+    # Required.
+    tenantId: str
+    # Leave out API keys and issuers.
+    withoutKeys: bool
+    # SHA-256 checksums of frames with rows that the caller has, 32 bytes each, one after the other. At most
+    # 500,000.
+    knownFrames: str
+
+
+class ExportTenantResponse(TypedDict, total=False):
+    """The message ExportTenantResponse."""
+    # The next bytes of the archive, at most 1 MiB.
+    data: str
+    # The head of a frame that the caller has. In the archive it is followed by the stored bytes
+    # that the caller has, whose number and checksum it must get.
+    knownFrame: str
+
+
+class ImportTenantRequest(TypedDict, total=False):
+    """The message ImportTenantRequest."""
+    # Required in the first message.
+    options: ImportOptions
+    # The next bytes of the archive.
+    data: str
+
+
+class ImportOptions(TypedDict, total=False):
+    """The message ImportOptions."""
+    # Name of the imported tenant. Default: that in the archive. Under another name API keys, issuers and usage are left
+    # out, hooks are disabled and connectors are paused.
+    tenantId: str
+    # Leave out API keys and issuers under the name in the archive too.
+    withoutKeys: bool
+    # Go on with the import of tenant_id, with the options that it was begun with. The data begin with the
+    # frame after those that GetImport counts.
+    resume: bool
+
+
+class ImportTenantResponse(TypedDict, total=False):
+    """The message ImportTenantResponse."""
+    tenant: Tenant
+    # Name of the tenant in the archive.
+    archivedTenantId: str
+    # Rows that were stored, by kind.
+    rows: list[TenantRows]
+    # Rows of the archive that were not stored, with the reason.
+    leftOut: list[TenantRows]
+    # Secrets that no master key of this service opens, such as secrets/crm: they must be given again.
+    lostSecrets: list[str]
+
+
+class GetImportRequest(TypedDict, total=False):
+    """The message GetImportRequest."""
+    # Required.
+    tenantId: str
+
+
+class TenantImport(TypedDict, total=False):
+    """TenantImport is an import that has not ended."""
+    tenantId: str
+    # Name of the tenant in the archive.
+    archivedTenantId: str
+    # Frames of the archive that are stored.
+    frames: float
+    # Rows in these.
+    rows: float
+    createTime: str
+    updateTime: str
+
+
 class ListAuditEntriesRequest(TypedDict, total=False):
     """The message ListAuditEntriesRequest."""
     # Only entries from this time on. Default: all.
@@ -3163,238 +3467,6 @@ class DeleteSecretResponse(TypedDict, total=False):
     """The message DeleteSecretResponse."""
 
 
-class Tenant(TypedDict, total=False):
-    """Tenant is a customer of the service."""
-    # 1 to 40 characters of [a-z0-9-], the first a letter.
-    tenantId: str
-    # Name for display, at most 200 bytes.
-    displayName: str
-    # Free-form settings of the operator; at most 16 KiB of JSON. Some keys are quotas of the
-    # tenant, whole numbers from 1 to 1,000,000 in place of the service's standard ones:
-    # maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
-    # concurrentRequests (besides streams). maxTokensPerMonth, maxDocuments and
-    # maxDocumentBytes are too, of up to 10^12 and 10^15.
-    settings: dict[str, Any]
-    createTime: str
-    updateTime: str
-
-
-class CreateTenantRequest(TypedDict, total=False):
-    """The message CreateTenantRequest."""
-    # Required. 1 to 40 lower-case letters, digits and hyphens, the first a letter.
-    tenantId: str
-    displayName: str
-    # Settings of the tenant, as in Tenant.
-    settings: dict[str, Any]
-
-
-class GetTenantRequest(TypedDict, total=False):
-    """The message GetTenantRequest."""
-    # Required.
-    tenantId: str
-
-
-class ListTenantsRequest(TypedDict, total=False):
-    """The message ListTenantsRequest."""
-    # 1 to 1000; 0 means 100.
-    pageSize: int
-    # The next_page_token of the previous page; empty for the first page.
-    pageToken: str
-
-
-class ListTenantsResponse(TypedDict, total=False):
-    """The message ListTenantsResponse."""
-    tenants: list[Tenant]
-    # Empty on the last page.
-    nextPageToken: str
-
-
-class UpdateTenantRequest(TypedDict, total=False):
-    """The message UpdateTenantRequest."""
-    # Required.
-    tenantId: str
-    displayName: str
-    # Replaces all settings.
-    settings: dict[str, Any]
-
-
-class SetVectorStoreNamesRequest(TypedDict, total=False):
-    """The message SetVectorStoreNamesRequest."""
-    # At most 16, each of 1 to 64 letters, digits, _, - and . They replace the present ones.
-    vectorStoreNames: list[str]
-
-
-class SetVectorStoreNamesResponse(TypedDict, total=False):
-    """The message SetVectorStoreNamesResponse."""
-    vectorStoreNames: list[str]
-
-
-class GetVectorStoreNamesRequest(TypedDict, total=False):
-    """The message GetVectorStoreNamesRequest."""
-
-
-class GetVectorStoreNamesResponse(TypedDict, total=False):
-    """The message GetVectorStoreNamesResponse."""
-    vectorStoreNames: list[str]
-
-
-class DeleteTenantRequest(TypedDict, total=False):
-    """The message DeleteTenantRequest."""
-    # Required.
-    tenantId: str
-
-
-class DeleteTenantResponse(TypedDict, total=False):
-    """The message DeleteTenantResponse."""
-    # What was deleted, by kind. A call that goes on with an interrupted deletion counts what was
-    # left.
-    deleted: list[TenantRows]
-    # Size of the tenant's own tables, with their indexes.
-    deletedBytes: float
-    # What is still in the database, with the reason.
-    kept: list[TenantRows]
-
-
-class TenantRows(TypedDict, total=False):
-    """TenantRows are the rows of a kind that a tenant had."""
-    # Such as documents or api keys.
-    kind: str
-    count: float
-    # Of what is kept.
-    reason: str
-
-
-class ReencryptSecretsRequest(TypedDict, total=False):
-    """The message ReencryptSecretsRequest."""
-
-
-class ReencryptSecretsResponse(TypedDict, total=False):
-    """The message ReencryptSecretsResponse."""
-    # Secrets that are encrypted with another key than before.
-    reencrypted: int
-    # What no master key opens: endpoints, secrets and hooks, as tenant/endpoints/name,
-    # tenant/secrets/name and tenant/hooks/name, whose tenants must give the keys again or rotate
-    # the hook's secret; and the service's own signing keys, as signing-keys/id, which it replaces
-    # itself.
-    lost: list[str]
-
-
-class ApiKey(TypedDict, total=False):
-    """ApiKey describes a credential. It never contains the secret."""
-    apiKeyId: str
-    tenantId: str
-    displayName: str
-    # The first characters of the secret, which identify the key in lists and logs.
-    prefix: str
-    # `read`, `write`, `admin` of the tenant, or `operator` of the service. Each
-    # includes those before it.
-    scopes: list[str]
-    # Filter that is and-ed with every read of this key, see docs/reference/filters.md.
-    mandatoryFilter: dict[str, Any]
-    createTime: str
-    expireTime: str
-    revokeTime: str
-    # What the key may use, by name. A list that is missing allows all names.
-    servers: AllowedNames
-    indexes: AllowedNames
-    tools: AllowedNames
-    prompts: AllowedNames
-    # Attributes of who uses the key.
-    attributes: dict[str, Any]
-    # When the key was first and last used, to the minute; missing if it never was.
-    firstUseTime: str
-    lastUseTime: str
-
-
-class AllowedNames(TypedDict, total=False):
-    """AllowedNames is a list of the names that may be used; an empty list allows none. Names need
-    not exist.
-    """
-    # At most 200 names.
-    names: list[str]
-
-
-class CreateApiKeyRequest(TypedDict, total=False):
-    """The message CreateApiKeyRequest."""
-    tenantId: str
-    displayName: str
-    # Default: read and write.
-    scopes: list[str]
-    # Default: the key does not expire.
-    expireTime: str
-    # A filter that is and-ed with every read of the key. Default: none.
-    mandatoryFilter: dict[str, Any]
-    # The MCP servers, indexes, tools and prompts that the key may use. What it may not use does
-    # not exist for it. A key that is bound to tools or servers may only call tools. Default:
-    # those of the caller, which are all unless its own credential is bound.
-    servers: AllowedNames
-    indexes: AllowedNames
-    tools: AllowedNames
-    prompts: AllowedNames
-    # Attributes of who uses the key, such as a department, for templates and filters. At most
-    # 4 KiB of JSON.
-    attributes: dict[str, Any]
-
-
-class CreateApiKeyResponse(TypedDict, total=False):
-    """The message CreateApiKeyResponse."""
-    apiKey: ApiKey
-    # The key itself, which is shown only here.
-    secret: str
-
-
-class ListApiKeysRequest(TypedDict, total=False):
-    """The message ListApiKeysRequest."""
-    # Default: the caller's tenant; for an operator, the operator keys.
-    tenantId: str
-    # 1 to 1000; 0 means 100.
-    pageSize: int
-    # The next_page_token of the previous page; empty for the first page.
-    pageToken: str
-
-
-class ListApiKeysResponse(TypedDict, total=False):
-    """The message ListApiKeysResponse."""
-    apiKeys: list[ApiKey]
-    # Empty on the last page.
-    nextPageToken: str
-
-
-class RevokeApiKeyRequest(TypedDict, total=False):
-    """The message RevokeApiKeyRequest."""
-    # Required.
-    apiKeyId: str
-
-
-class RevokeApiKeyResponse(TypedDict, total=False):
-    """The message RevokeApiKeyResponse."""
-
-
-class WhoAmIRequest(TypedDict, total=False):
-    """The message WhoAmIRequest."""
-
-
-class WhoAmIResponse(TypedDict, total=False):
-    """The message WhoAmIResponse."""
-    # The id of an API key, `operator` for the operator's configured key, or the subject of an
-    # access token as `user:` or `client:` and its name, with several issuers as
-    # `user@https://id.example.com alice`.
-    subject: str
-    # The tenant whose data the call may use. Empty for an operator who named none.
-    tenantId: str
-    # All scopes that the credential has, those that others include too.
-    scopes: list[str]
-    # Whether the credential is an access token. Its client may request more scopes.
-    accessToken: bool
-    # Whether a mandatory filter hides documents from the credential.
-    filtered: bool
-    # What the credential may use, by name. A list that is missing allows all names.
-    servers: AllowedNames
-    indexes: AllowedNames
-    tools: AllowedNames
-    prompts: AllowedNames
-
-
 class Server(TypedDict, total=False):
     """Server is an MCP server of a tenant."""
     serverName: str
@@ -4270,6 +4342,248 @@ class AsyncAgentService:
         """DeleteThread deletes a conversation of the caller with an agent, if it exists."""
         answer = await self._transport.unary("ragd.v1.AgentService/DeleteThread", request or {}, timeout=timeout, context=context)
         return cast("DeleteThreadResponse", answer)
+
+
+class TenantService:
+    """TenantService manages tenants and their API keys. Calls need a credential with the
+    scope operator; calls on API keys and names of vector stores also accept the scope admin for
+    the caller's own tenant, and WhoAmI any credential.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+        """CreateTenant creates a tenant with its own schema and database role. Errors:
+        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context)
+        return cast("Tenant", answer)
+
+    def get_tenant(self, request: GetTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+        """GetTenant returns a tenant. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.TenantService/GetTenant", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Tenant", answer)
+
+    def list_tenants(self, request: ListTenantsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTenantsResponse:
+        """ListTenants returns the tenants in the order of their ids."""
+        answer = self._transport.unary("ragd.v1.TenantService/ListTenants", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListTenantsResponse", answer)
+
+    def update_tenant(self, request: UpdateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+        """UpdateTenant changes the given fields and leaves the others."""
+        answer = self._transport.unary("ragd.v1.TenantService/UpdateTenant", request or {}, timeout=timeout, context=context)
+        return cast("Tenant", answer)
+
+    def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteTenantResponse:
+        """DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
+        API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
+        answers with what it deleted and what it kept.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
+        return cast("DeleteTenantResponse", answer)
+
+    def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReencryptSecretsResponse:
+        """ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
+        of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
+        keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
+        operator's key. Errors: FAILED_PRECONDITION without master keys.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/ReencryptSecrets", request or {}, timeout=timeout, context=context)
+        return cast("ReencryptSecretsResponse", answer)
+
+    def create_api_key(self, request: CreateApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CreateApiKeyResponse:
+        """CreateApiKey creates an API key. Its secret is returned only here: the service stores
+        only a hash.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/CreateApiKey", request or {}, timeout=timeout, context=context)
+        return cast("CreateApiKeyResponse", answer)
+
+    def list_api_keys(self, request: ListApiKeysRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListApiKeysResponse:
+        """ListApiKeys returns a tenant's keys, newest first, revoked ones included."""
+        answer = self._transport.unary("ragd.v1.TenantService/ListApiKeys", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListApiKeysResponse", answer)
+
+    def revoke_api_key(self, request: RevokeApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RevokeApiKeyResponse:
+        """RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
+        Revoking a revoked key is no error.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/RevokeApiKey", request or {}, timeout=timeout, context=context)
+        return cast("RevokeApiKeyResponse", answer)
+
+    def set_vector_store_names(self, request: SetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SetVectorStoreNamesResponse:
+        """SetVectorStoreNames replaces the names that the caller's tenant gives its vector store beside
+        ragd, pgvector, pinecone and chroma: a vectorStoreName may be one of them. It needs a
+        credential without a mandatory filter and without bounds. Errors: INVALID_ARGUMENT for a
+        malformed name, a repeated one, and more than 16.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/SetVectorStoreNames", request or {}, timeout=timeout, context=context)
+        return cast("SetVectorStoreNamesResponse", answer)
+
+    def get_vector_store_names(self, request: GetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetVectorStoreNamesResponse:
+        """GetVectorStoreNames returns these names. It needs the scope read."""
+        answer = self._transport.unary("ragd.v1.TenantService/GetVectorStoreNames", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GetVectorStoreNamesResponse", answer)
+
+    def who_am_i(self, request: WhoAmIRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WhoAmIResponse:
+        """WhoAmI returns what the caller's credential is and what it may do. It needs no scope."""
+        answer = self._transport.unary("ragd.v1.TenantService/WhoAmI", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("WhoAmIResponse", answer)
+
+
+class AsyncTenantService:
+    """TenantService manages tenants and their API keys. Calls need a credential with the
+    scope operator; calls on API keys and names of vector stores also accept the scope admin for
+    the caller's own tenant, and WhoAmI any credential.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+        """CreateTenant creates a tenant with its own schema and database role. Errors:
+        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context)
+        return cast("Tenant", answer)
+
+    async def get_tenant(self, request: GetTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+        """GetTenant returns a tenant. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.TenantService/GetTenant", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Tenant", answer)
+
+    async def list_tenants(self, request: ListTenantsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTenantsResponse:
+        """ListTenants returns the tenants in the order of their ids."""
+        answer = await self._transport.unary("ragd.v1.TenantService/ListTenants", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListTenantsResponse", answer)
+
+    async def update_tenant(self, request: UpdateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+        """UpdateTenant changes the given fields and leaves the others."""
+        answer = await self._transport.unary("ragd.v1.TenantService/UpdateTenant", request or {}, timeout=timeout, context=context)
+        return cast("Tenant", answer)
+
+    async def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteTenantResponse:
+        """DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
+        API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
+        answers with what it deleted and what it kept.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
+        return cast("DeleteTenantResponse", answer)
+
+    async def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReencryptSecretsResponse:
+        """ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
+        of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
+        keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
+        operator's key. Errors: FAILED_PRECONDITION without master keys.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/ReencryptSecrets", request or {}, timeout=timeout, context=context)
+        return cast("ReencryptSecretsResponse", answer)
+
+    async def create_api_key(self, request: CreateApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CreateApiKeyResponse:
+        """CreateApiKey creates an API key. Its secret is returned only here: the service stores
+        only a hash.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/CreateApiKey", request or {}, timeout=timeout, context=context)
+        return cast("CreateApiKeyResponse", answer)
+
+    async def list_api_keys(self, request: ListApiKeysRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListApiKeysResponse:
+        """ListApiKeys returns a tenant's keys, newest first, revoked ones included."""
+        answer = await self._transport.unary("ragd.v1.TenantService/ListApiKeys", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListApiKeysResponse", answer)
+
+    async def revoke_api_key(self, request: RevokeApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RevokeApiKeyResponse:
+        """RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
+        Revoking a revoked key is no error.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/RevokeApiKey", request or {}, timeout=timeout, context=context)
+        return cast("RevokeApiKeyResponse", answer)
+
+    async def set_vector_store_names(self, request: SetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SetVectorStoreNamesResponse:
+        """SetVectorStoreNames replaces the names that the caller's tenant gives its vector store beside
+        ragd, pgvector, pinecone and chroma: a vectorStoreName may be one of them. It needs a
+        credential without a mandatory filter and without bounds. Errors: INVALID_ARGUMENT for a
+        malformed name, a repeated one, and more than 16.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/SetVectorStoreNames", request or {}, timeout=timeout, context=context)
+        return cast("SetVectorStoreNamesResponse", answer)
+
+    async def get_vector_store_names(self, request: GetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetVectorStoreNamesResponse:
+        """GetVectorStoreNames returns these names. It needs the scope read."""
+        answer = await self._transport.unary("ragd.v1.TenantService/GetVectorStoreNames", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GetVectorStoreNamesResponse", answer)
+
+    async def who_am_i(self, request: WhoAmIRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WhoAmIResponse:
+        """WhoAmI returns what the caller's credential is and what it may do. It needs no scope."""
+        answer = await self._transport.unary("ragd.v1.TenantService/WhoAmI", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("WhoAmIResponse", answer)
+
+
+class ArchiveService:
+    """ArchiveService exports tenants as archives and imports them, in this service or another one, while other
+    tenants are served. docs/reference/archive.md says what an archive has. Calls need a credential with
+    the scope operator.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def export_tenant(self, request: ExportTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[ExportTenantResponse]:
+        """ExportTenant sends everything of a tenant, from one snapshot of the database. A call that was cut off is made
+        again with known_frames, so that nothing that has arrived is sent again; that
+        also works after a restart and with another instance, and what has changed meanwhile is sent. Errors: NOT_FOUND; ABORTED when an index was emptied or deleted during
+        the call; RESOURCE_EXHAUSTED when this instance makes 2 exports already; DEADLINE_EXCEEDED after 12 hours.
+        """
+        answer = self._transport.server_stream("ragd.v1.ArchiveService/ExportTenant", request or {}, timeout=timeout, context=context)
+        return cast("Iterator[ExportTenantResponse]", answer)
+
+    def import_tenant(self, requests: Iterable[ImportTenantRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ImportTenantResponse:
+        """ImportTenant makes a tenant from an archive. The first message has options, all others data. Nobody sees the tenant
+        before the call has ended without an error. When a call fails or is cut off, GetImport says how much is
+        stored, and another call with resume goes on; DeleteTenant gives the import up. Errors: INVALID_ARGUMENT for what is no archive, is
+        damaged, which names the frame, or was made by a newer ragd; ALREADY_EXISTS; ABORTED when another call goes on
+        with the same import; RESOURCE_EXHAUSTED without space, and when this instance makes 2 imports already.
+        """
+        answer = self._transport.client_stream("ragd.v1.ArchiveService/ImportTenant", requests, timeout=timeout, context=context)
+        return cast("ImportTenantResponse", answer)
+
+    def get_import(self, request: GetImportRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TenantImport:
+        """GetImport says how far the import of a tenant is. Errors: NOT_FOUND, also when it has ended."""
+        answer = self._transport.unary("ragd.v1.ArchiveService/GetImport", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("TenantImport", answer)
+
+
+class AsyncArchiveService:
+    """ArchiveService exports tenants as archives and imports them, in this service or another one, while other
+    tenants are served. docs/reference/archive.md says what an archive has. Calls need a credential with
+    the scope operator.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def export_tenant(self, request: ExportTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[ExportTenantResponse]:
+        """ExportTenant sends everything of a tenant, from one snapshot of the database. A call that was cut off is made
+        again with known_frames, so that nothing that has arrived is sent again; that
+        also works after a restart and with another instance, and what has changed meanwhile is sent. Errors: NOT_FOUND; ABORTED when an index was emptied or deleted during
+        the call; RESOURCE_EXHAUSTED when this instance makes 2 exports already; DEADLINE_EXCEEDED after 12 hours.
+        """
+        answer = self._transport.server_stream("ragd.v1.ArchiveService/ExportTenant", request or {}, timeout=timeout, context=context)
+        return cast("AsyncIterator[ExportTenantResponse]", answer)
+
+    async def import_tenant(self, requests: AsyncIterable[ImportTenantRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ImportTenantResponse:
+        """ImportTenant makes a tenant from an archive. The first message has options, all others data. Nobody sees the tenant
+        before the call has ended without an error. When a call fails or is cut off, GetImport says how much is
+        stored, and another call with resume goes on; DeleteTenant gives the import up. Errors: INVALID_ARGUMENT for what is no archive, is
+        damaged, which names the frame, or was made by a newer ragd; ALREADY_EXISTS; ABORTED when another call goes on
+        with the same import; RESOURCE_EXHAUSTED without space, and when this instance makes 2 imports already.
+        """
+        answer = await self._transport.client_stream("ragd.v1.ArchiveService/ImportTenant", requests, timeout=timeout, context=context)
+        return cast("ImportTenantResponse", answer)
+
+    async def get_import(self, request: GetImportRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TenantImport:
+        """GetImport says how far the import of a tenant is. Errors: NOT_FOUND, also when it has ended."""
+        answer = await self._transport.unary("ragd.v1.ArchiveService/GetImport", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("TenantImport", answer)
 
 
 class AuditService:
@@ -5872,180 +6186,6 @@ class AsyncSecretService:
         return cast("DeleteSecretResponse", answer)
 
 
-class TenantService:
-    """TenantService manages tenants and their API keys. Calls need a credential with the
-    scope operator; calls on API keys and names of vector stores also accept the scope admin for
-    the caller's own tenant, and WhoAmI any credential.
-    """
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
-        """CreateTenant creates a tenant with its own schema and database role. Errors:
-        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
-        """
-        answer = self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context)
-        return cast("Tenant", answer)
-
-    def get_tenant(self, request: GetTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
-        """GetTenant returns a tenant. Errors: NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.TenantService/GetTenant", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("Tenant", answer)
-
-    def list_tenants(self, request: ListTenantsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTenantsResponse:
-        """ListTenants returns the tenants in the order of their ids."""
-        answer = self._transport.unary("ragd.v1.TenantService/ListTenants", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListTenantsResponse", answer)
-
-    def update_tenant(self, request: UpdateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
-        """UpdateTenant changes the given fields and leaves the others."""
-        answer = self._transport.unary("ragd.v1.TenantService/UpdateTenant", request or {}, timeout=timeout, context=context)
-        return cast("Tenant", answer)
-
-    def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteTenantResponse:
-        """DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
-        API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
-        answers with what it deleted and what it kept.
-        """
-        answer = self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
-        return cast("DeleteTenantResponse", answer)
-
-    def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReencryptSecretsResponse:
-        """ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
-        of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
-        keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
-        operator's key. Errors: FAILED_PRECONDITION without master keys.
-        """
-        answer = self._transport.unary("ragd.v1.TenantService/ReencryptSecrets", request or {}, timeout=timeout, context=context)
-        return cast("ReencryptSecretsResponse", answer)
-
-    def create_api_key(self, request: CreateApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CreateApiKeyResponse:
-        """CreateApiKey creates an API key. Its secret is returned only here: the service stores
-        only a hash.
-        """
-        answer = self._transport.unary("ragd.v1.TenantService/CreateApiKey", request or {}, timeout=timeout, context=context)
-        return cast("CreateApiKeyResponse", answer)
-
-    def list_api_keys(self, request: ListApiKeysRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListApiKeysResponse:
-        """ListApiKeys returns a tenant's keys, newest first, revoked ones included."""
-        answer = self._transport.unary("ragd.v1.TenantService/ListApiKeys", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListApiKeysResponse", answer)
-
-    def revoke_api_key(self, request: RevokeApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RevokeApiKeyResponse:
-        """RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
-        Revoking a revoked key is no error.
-        """
-        answer = self._transport.unary("ragd.v1.TenantService/RevokeApiKey", request or {}, timeout=timeout, context=context)
-        return cast("RevokeApiKeyResponse", answer)
-
-    def set_vector_store_names(self, request: SetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SetVectorStoreNamesResponse:
-        """SetVectorStoreNames replaces the names that the caller's tenant gives its vector store beside
-        ragd, pgvector, pinecone and chroma: a vectorStoreName may be one of them. It needs a
-        credential without a mandatory filter and without bounds. Errors: INVALID_ARGUMENT for a
-        malformed name, a repeated one, and more than 16.
-        """
-        answer = self._transport.unary("ragd.v1.TenantService/SetVectorStoreNames", request or {}, timeout=timeout, context=context)
-        return cast("SetVectorStoreNamesResponse", answer)
-
-    def get_vector_store_names(self, request: GetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetVectorStoreNamesResponse:
-        """GetVectorStoreNames returns these names. It needs the scope read."""
-        answer = self._transport.unary("ragd.v1.TenantService/GetVectorStoreNames", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("GetVectorStoreNamesResponse", answer)
-
-    def who_am_i(self, request: WhoAmIRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WhoAmIResponse:
-        """WhoAmI returns what the caller's credential is and what it may do. It needs no scope."""
-        answer = self._transport.unary("ragd.v1.TenantService/WhoAmI", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("WhoAmIResponse", answer)
-
-
-class AsyncTenantService:
-    """TenantService manages tenants and their API keys. Calls need a credential with the
-    scope operator; calls on API keys and names of vector stores also accept the scope admin for
-    the caller's own tenant, and WhoAmI any credential.
-    """
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    async def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
-        """CreateTenant creates a tenant with its own schema and database role. Errors:
-        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
-        """
-        answer = await self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context)
-        return cast("Tenant", answer)
-
-    async def get_tenant(self, request: GetTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
-        """GetTenant returns a tenant. Errors: NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.TenantService/GetTenant", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("Tenant", answer)
-
-    async def list_tenants(self, request: ListTenantsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTenantsResponse:
-        """ListTenants returns the tenants in the order of their ids."""
-        answer = await self._transport.unary("ragd.v1.TenantService/ListTenants", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListTenantsResponse", answer)
-
-    async def update_tenant(self, request: UpdateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
-        """UpdateTenant changes the given fields and leaves the others."""
-        answer = await self._transport.unary("ragd.v1.TenantService/UpdateTenant", request or {}, timeout=timeout, context=context)
-        return cast("Tenant", answer)
-
-    async def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteTenantResponse:
-        """DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
-        API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
-        answers with what it deleted and what it kept.
-        """
-        answer = await self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
-        return cast("DeleteTenantResponse", answer)
-
-    async def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReencryptSecretsResponse:
-        """ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
-        of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
-        keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
-        operator's key. Errors: FAILED_PRECONDITION without master keys.
-        """
-        answer = await self._transport.unary("ragd.v1.TenantService/ReencryptSecrets", request or {}, timeout=timeout, context=context)
-        return cast("ReencryptSecretsResponse", answer)
-
-    async def create_api_key(self, request: CreateApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CreateApiKeyResponse:
-        """CreateApiKey creates an API key. Its secret is returned only here: the service stores
-        only a hash.
-        """
-        answer = await self._transport.unary("ragd.v1.TenantService/CreateApiKey", request or {}, timeout=timeout, context=context)
-        return cast("CreateApiKeyResponse", answer)
-
-    async def list_api_keys(self, request: ListApiKeysRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListApiKeysResponse:
-        """ListApiKeys returns a tenant's keys, newest first, revoked ones included."""
-        answer = await self._transport.unary("ragd.v1.TenantService/ListApiKeys", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListApiKeysResponse", answer)
-
-    async def revoke_api_key(self, request: RevokeApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RevokeApiKeyResponse:
-        """RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
-        Revoking a revoked key is no error.
-        """
-        answer = await self._transport.unary("ragd.v1.TenantService/RevokeApiKey", request or {}, timeout=timeout, context=context)
-        return cast("RevokeApiKeyResponse", answer)
-
-    async def set_vector_store_names(self, request: SetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SetVectorStoreNamesResponse:
-        """SetVectorStoreNames replaces the names that the caller's tenant gives its vector store beside
-        ragd, pgvector, pinecone and chroma: a vectorStoreName may be one of them. It needs a
-        credential without a mandatory filter and without bounds. Errors: INVALID_ARGUMENT for a
-        malformed name, a repeated one, and more than 16.
-        """
-        answer = await self._transport.unary("ragd.v1.TenantService/SetVectorStoreNames", request or {}, timeout=timeout, context=context)
-        return cast("SetVectorStoreNamesResponse", answer)
-
-    async def get_vector_store_names(self, request: GetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetVectorStoreNamesResponse:
-        """GetVectorStoreNames returns these names. It needs the scope read."""
-        answer = await self._transport.unary("ragd.v1.TenantService/GetVectorStoreNames", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("GetVectorStoreNamesResponse", answer)
-
-    async def who_am_i(self, request: WhoAmIRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WhoAmIResponse:
-        """WhoAmI returns what the caller's credential is and what it may do. It needs no scope."""
-        answer = await self._transport.unary("ragd.v1.TenantService/WhoAmI", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("WhoAmIResponse", answer)
-
-
 class ServerService:
     """ServerService manages a tenant's MCP servers. Each is served at /mcp/{server} with tools,
     prompts, indexes, instructions and a request context of its own. The server default is the
@@ -6551,11 +6691,13 @@ __all__ = [
     "AnswerUsage",
     "AnswerVerdict",
     "ApiKey",
+    "ArchiveService",
     "AskAgentEvent",
     "AskAgentRequest",
     "AskAgentResponse",
     "AskAgentStreamRequest",
     "AsyncAgentService",
+    "AsyncArchiveService",
     "AsyncAuditService",
     "AsyncChunkService",
     "AsyncConnectorService",
@@ -6690,6 +6832,8 @@ __all__ = [
     "Event",
     "EventService",
     "Explain",
+    "ExportTenantRequest",
+    "ExportTenantResponse",
     "Extraction",
     "ExtractionFailure",
     "FeedSource",
@@ -6703,6 +6847,7 @@ __all__ = [
     "GetEndpointRequest",
     "GetEvaluationRequest",
     "GetHookRequest",
+    "GetImportRequest",
     "GetIssuerRequest",
     "GetJobRequest",
     "GetPromptMessagesRequest",
@@ -6732,6 +6877,9 @@ __all__ = [
     "HookHeaders",
     "HookService",
     "Hybrid",
+    "ImportOptions",
+    "ImportTenantRequest",
+    "ImportTenantResponse",
     "Index",
     "IndexConfig",
     "IndexService",
@@ -6878,6 +7026,7 @@ __all__ = [
     "SyncSourceRequest",
     "SyncSourceResponse",
     "Tenant",
+    "TenantImport",
     "TenantRows",
     "TenantService",
     "TestConnectorRequest",

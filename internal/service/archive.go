@@ -1,0 +1,40 @@
+package service
+
+import (
+	"context"
+
+	"github.com/ragdhq/ragd/internal/archive"
+	"github.com/ragdhq/ragd/internal/connector"
+	"github.com/ragdhq/ragd/internal/evaluate"
+	"github.com/ragdhq/ragd/internal/hook"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/seal/reseal"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/workflow"
+)
+
+// newArchives returns the service that exports and imports tenants.
+func (s *Service) newArchives(work *tenant.DB, sealed *reseal.Service, documents *ingest.Service, connectors *connector.Service) *archive.Service {
+	return archive.New(archive.Config{
+		Tenants: s.Tenants, DB: work, Version: s.config.Version, Logger: s.log, Wake: s.backlog.Wake,
+		Settle: func(ctx context.Context, tx *tenant.Tx, from tenant.ID) (lost []string, err error) {
+			for _, settle := range []func() error{
+				func() error { return job.Restored(ctx, tx) },
+				func() error { return index.Restored(ctx, tx, s.queue) }, // after it, as it starts jobs
+				func() error { return documents.Restored(ctx, tx) },
+				func() error { return evaluate.Restored(ctx, tx) },
+				func() error { return workflow.Restored(ctx, tx) },
+				func() error { return connectors.Restored(ctx, tx, from) },
+				func() (err error) { lost, err = sealed.Restored(ctx, tx, from); return err },
+				func() error { return hook.Restored(ctx, tx, from) }, // the last: it deletes the events of the others
+			} {
+				if err := settle(); err != nil {
+					return nil, err
+				}
+			}
+			return lost, nil
+		},
+	})
+}
