@@ -44,6 +44,7 @@ type client struct {
 	usage      ragdv1connect.UsageServiceClient
 	connectors ragdv1connect.ConnectorServiceClient
 	audit      ragdv1connect.AuditServiceClient
+	archives   ragdv1connect.ArchiveServiceClient
 }
 
 // clientFlags adds the flags of client commands to cmd and its subcommands.
@@ -103,6 +104,8 @@ func newClient(server string, as access, caller *http.Client) *client {
 		usage:      ragdv1connect.NewUsageServiceClient(caller, server, options),
 		connectors: ragdv1connect.NewConnectorServiceClient(caller, server, options),
 		audit:      ragdv1connect.NewAuditServiceClient(caller, server, options),
+		// The frames of archives are compressed already.
+		archives: ragdv1connect.NewArchiveServiceClient(caller, server, options, connect.WithAcceptCompression("gzip", nil, nil)),
 	}
 }
 
