@@ -172,7 +172,8 @@ func (s *Service) load(ctx context.Context, stored tenant.Import, p progress, fr
 	for {
 		f, err := frames.Next()
 		if err != nil {
-			return Result{}, errors.Join(unexpected(err), l.flushRead(ctx))
+			l.flushRead(ctx)
+			return Result{}, unexpected(err)
 		}
 		switch f.Kind {
 		case frame.Section:
@@ -319,12 +320,10 @@ func (l *loading) located(err error) error {
 }
 
 // flushRead stores the rows that were read before an error, so that they need not be sent again.
-func (l *loading) flushRead(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return nil // the connection may be lost for the same reason
+func (l *loading) flushRead(ctx context.Context) {
+	if ctx.Err() == nil {
+		_ = l.flush(ctx) // the error that ended the import counts
 	}
-	_ = l.flush(ctx) // the error that ended the import counts
-	return nil
 }
 
 // flush stores the batch.
