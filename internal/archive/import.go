@@ -415,6 +415,8 @@ func (p *progress) readTenant(columns []column, rows [][][]byte) error {
 			err = kinds.Scan(pgtype.JSONBOID, pgtype.BinaryFormatCode, rows[0][i], &p.Imported.Settings)
 		case "vector_store_names":
 			err = kinds.Scan(pgtype.TextArrayOID, pgtype.BinaryFormatCode, rows[0][i], &p.Imported.VectorStoreNames)
+		case "created_at":
+			err = kinds.Scan(pgtype.TimestamptzOID, pgtype.BinaryFormatCode, rows[0][i], &p.Imported.CreatedAt)
 		}
 		if err != nil {
 			return fault.Wrap(fault.Invalid, err, "the archive has a tenant whose %s cannot be read", c.Name)
@@ -550,6 +552,9 @@ func (l *loading) settle(ctx context.Context) (Result, error) {
 		}
 		if err := tx.Script(ctx, `ANALYZE tenant.documents, tenant.document_contents, tenant.jobs, tenant.indexes, tenant.index_counts`); err != nil {
 			return err
+		}
+		if l.as() { // it is another tenant
+			p.Imported.CreatedAt = nil
 		}
 		return tx.EndImport(ctx, p.Imported)
 	})

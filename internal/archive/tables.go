@@ -104,7 +104,6 @@ var leftOutColumns = map[string]string{
 	"control/tenants.status":          "of the service",
 	"control/tenants.schema_version":  "of the service",
 	"control/tenants.migration_error": "of the service",
-	"control/tenants.created_at":      "of the service",
 	"control/tenants.updated_at":      "of the service",
 }
 

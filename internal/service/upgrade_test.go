@@ -25,6 +25,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
@@ -355,7 +356,7 @@ func releaseConfig(t *testing.T) (service.Config, *modelserver.Server) {
 
 // mayBeEmpty are tables whose rows do not last, or that fill cannot fill without other services.
 var mayBeEmpty = []string{
-	"ragd.backlog", "ragd.console_sessions", "ragd.river_notification", "ragd.signing_keys", "ragd_shared.asked_questions", "ragd_shared.event_watchers",
+	"ragd.backlog", "ragd.console_sessions", "ragd.imports", "ragd.river_notification", "ragd.signing_keys", "ragd_shared.asked_questions", "ragd_shared.event_watchers",
 }
 
 // TestMakeRelease writes the database of this checkout with -release.
@@ -373,6 +374,7 @@ func TestMakeRelease(t *testing.T) {
 		}
 	}
 	answers := c.reads()
+	archived := exportRelease(t, s)
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, err := io.WriteString(w, pgtest.Dump(t, s.Pool, "ragd", "ragd_shared", tenant.ID(ofRelease).Schema()))
@@ -386,6 +388,19 @@ func TestMakeRelease(t *testing.T) {
 	must(t, os.MkdirAll(releasesDir, 0o755))
 	must(t, os.WriteFile(filepath.Join(releasesDir, *release+".sql.gz"), packed.Bytes(), 0o644))
 	must(t, os.WriteFile(filepath.Join(releasesDir, *release+".json"), append(text, '\n'), 0o644))
+	must(t, os.WriteFile(filepath.Join(releasesDir, *release+".ragd"), archived, 0o644))
+}
+
+// exportRelease returns the archive of the tenant.
+func exportRelease(t *testing.T, s *servicetest.Service) (data []byte) {
+	t.Helper()
+	stream, err := s.Operator().ExportTenant(t.Context(), &ragdv1.ExportTenantRequest{TenantId: ofRelease})
+	must(t, err)
+	for stream.Receive() {
+		data = append(data, stream.Msg().GetData()...)
+	}
+	must(t, errors.Join(stream.Err(), stream.Close()))
+	return data
 }
 
 // emptyTables returns the tables without rows.
@@ -449,6 +464,38 @@ func TestDatabasesOfReleasesAreUpgraded(t *testing.T) {
 				t.Errorf("%d passages of a new document are found", len(found))
 			}
 		})
+		t.Run(name+" as an archive", func(t *testing.T) { importRelease(t, strings.TrimSuffix(file, ".sql.gz")) })
+	}
+}
+
+// importRelease imports the archive of a release into an empty service, which answers what the release answered.
+func importRelease(t *testing.T, path string) {
+	var known snapshotOf
+	text, err := os.ReadFile(path + ".json")
+	must(t, err)
+	must(t, json.Unmarshal(text, &known))
+	data, err := os.ReadFile(path + ".ragd")
+	must(t, err)
+	config, _ := releaseConfig(t)
+	s := servicetest.New(t, config)
+	stream, err := s.Operator().ImportTenant(t.Context())
+	must(t, err)
+	must(t, stream.Send(&ragdv1.ImportTenantRequest{Part: &ragdv1.ImportTenantRequest_Options{Options: &ragdv1.ImportOptions{}}}))
+	must(t, stream.Send(&ragdv1.ImportTenantRequest{Part: &ragdv1.ImportTenantRequest_Data{Data: data}}))
+	done, err := stream.CloseAndReceive()
+	must(t, err)
+	if done.Tenant.TenantId != ofRelease || len(done.LostSecrets) > 0 || len(done.LeftOut) > 0 {
+		t.Errorf("imported %v", done)
+	}
+	c := caller{t, s.URL}
+	for _, call := range known.Answers {
+		if call.Path == "TenantService/GetTenant" {
+			delete(call.Answer.(object), "updateTime") // of the import
+		}
+		got := within(call.Answer, c.read(call))
+		if diff := cmp.Diff(call.Answer, got); diff != "" {
+			t.Errorf("%s %v (-then +now):\n%s", call.Path, call.Body, diff)
+		}
 	}
 }
 

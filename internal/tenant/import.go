@@ -124,6 +124,7 @@ type Imported struct {
 	DisplayName      string
 	Settings         map[string]any
 	VectorStoreNames []string
+	CreatedAt        *time.Time // nil for the present time
 }
 
 // check validates what an archive says. Errors: Invalid.
@@ -164,8 +165,8 @@ func (t *Tx) EndImport(ctx context.Context, has Imported) error {
 			names = []string{}
 		}
 		tag, err = tx.Exec(ctx, `
-			UPDATE ragd.tenants SET status = 'ready', display_name = $2, settings = $3, vector_store_names = $4, updated_at = now()
-			WHERE tenant_id = $1 AND status = 'importing'`, t.handle.id, has.DisplayName, settings, names)
+			UPDATE ragd.tenants SET status = 'ready', display_name = $2, settings = $3, vector_store_names = $4, created_at = coalesce($5, now()), updated_at = now()
+			WHERE tenant_id = $1 AND status = 'importing'`, t.handle.id, has.DisplayName, settings, names, has.CreatedAt)
 		if err == nil && tag.RowsAffected() == 0 {
 			return fault.New(fault.Conflict, "tenant %q was deleted while it was imported", t.handle.id)
 		}
