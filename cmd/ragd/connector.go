@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 )
 
 func (p *program) connectorCommands() *cobra.Command {
-	return p.clientFlags(p.group("connector", "Keep documents the same as a website or a feed", `
+	return p.clientFlags(p.group("connector", "Keep documents the same as a website, a feed or a repository", `
 A connector keeps documents of an index the same as the items of a source, such as the
 pages of a website: it adds new ones, updates changed ones and deletes those that are gone.
 These commands need a key of the scope admin.`,
@@ -30,6 +31,8 @@ These commands need a key of the scope admin.`,
 type connectorFlags struct {
 	flags                 *pflag.FlagSet
 	url, sitemap, feed    *string
+	git, branch           *string
+	user, secret          *string
 	deleteMissing         *bool
 	include, exclude      *[]string
 	depth                 *int32
@@ -46,8 +49,12 @@ func newConnectorFlags(flags *pflag.FlagSet) *connectorFlags {
 		sitemap:       flags.String("sitemap", "", "sitemap of a website, instead of a start page"),
 		feed:          flags.String("feed", "", "RSS, Atom or JSON feed, instead of a website"),
 		deleteMissing: flags.Bool("delete-missing", false, "delete the documents of entries that the feed no longer has"),
-		include:       flags.StringSlice("include", nil, `only pages whose path matches, such as "/docs/*" (repeatable)`),
-		exclude:       flags.StringSlice("exclude", nil, "no pages whose path matches (repeatable)"),
+		git:           flags.String("git", "", "address of a Git repository over HTTPS, instead of a website"),
+		branch:        flags.String("branch", "", "branch of the repository (default that of HEAD)"),
+		user:          flags.String("user", "", "user to whom the secret belongs (default git)"),
+		secret:        flags.String("secret", "", "name of the secret with the token of the repository"),
+		include:       flags.StringSlice("include", nil, `only pages or files whose path matches, such as "/docs/*" or "docs/*.md" (repeatable)`),
+		exclude:       flags.StringSlice("exclude", nil, "no pages or files whose path matches (repeatable)"),
 		depth:         flags.Int32("depth", 5, "how many links a page may be away from the start page, at most 20"),
 		delay:         flags.Duration("delay", time.Second, "wait between two requests, at most 1m"),
 		schedule:      flags.String("schedule", "", `when it runs: "0 3 * * *" in UTC, @daily or "@every 6h" (default only on "ragd connector sync")`),
@@ -57,31 +64,65 @@ func newConnectorFlags(flags *pflag.FlagSet) *connectorFlags {
 	}
 }
 
-// web returns the website of the flags, nil if none was given.
-func (f *connectorFlags) web() (*ragdv1.WebSource, error) {
-	if *f.feed != "" && (*f.url != "" || *f.sitemap != "") {
-		return nil, usageError{errors.New("a connector has one source: --url, --sitemap or --feed")}
-	}
-	if (*f.url == "") == (*f.sitemap == "") {
-		for _, name := range []string{"url", "sitemap", "include", "exclude", "depth", "delay"} {
-			if f.flags.Changed(name) {
-				return nil, usageError{errors.New("a website needs either --url or --sitemap")}
-			}
-		}
-		return nil, nil
-	}
-	return &ragdv1.WebSource{
-		Url: *f.url + *f.sitemap, Sitemap: *f.sitemap != "", Include: *f.include, Exclude: *f.exclude,
-		MaxDepth: givenFlag(f.flags, "depth", f.depth), DelayMs: new(int32(f.delay.Milliseconds())),
-	}, nil
+// connectorSource is a flag that names a source, with the other flags of this source.
+type connectorSource struct {
+	flag   string
+	others []string
 }
 
-// feedSource returns the feed of the flags, nil if none was given.
-func (f *connectorFlags) feedSource() *ragdv1.FeedSource {
-	if *f.feed == "" {
-		return nil
+var connectorSources = []connectorSource{
+	{"url", []string{"include", "exclude", "depth", "delay"}},
+	{"sitemap", []string{"include", "exclude", "delay", "depth"}},
+	{"feed", []string{"delete-missing"}},
+	{"git", []string{"include", "exclude", "branch", "user", "secret"}},
+}
+
+// given returns the flag of the source that was given, empty for none.
+func (f *connectorFlags) given() (string, error) {
+	var source connectorSource
+	var names []string
+	for _, one := range connectorSources {
+		names = append(names, "--"+one.flag)
+		switch {
+		case !f.flags.Changed(one.flag):
+		case source.flag != "":
+			return "", usageError{fmt.Errorf("a connector has one source: --%s or --%s", source.flag, one.flag)}
+		default:
+			source = one
+		}
 	}
-	return &ragdv1.FeedSource{Url: *f.feed, DeleteMissing: *f.deleteMissing}
+	for _, one := range connectorSources {
+		for _, name := range one.others {
+			switch {
+			case !f.flags.Changed(name) || slices.Contains(source.others, name):
+			case source.flag == "":
+				return "", usageError{fmt.Errorf("--%s needs a source: one of %s", name, strings.Join(names, ", "))}
+			default:
+				return "", usageError{fmt.Errorf("--%s is not for --%s", name, source.flag)}
+			}
+		}
+	}
+	return source.flag, nil
+}
+
+// source returns a connector with the source of the flags, without one if none was given.
+func (f *connectorFlags) source() (*ragdv1.Connector, error) {
+	c := &ragdv1.Connector{}
+	flag, err := f.given()
+	switch flag {
+	case "url", "sitemap":
+		c.Source = &ragdv1.Connector_Web{Web: &ragdv1.WebSource{
+			Url: *f.url + *f.sitemap, Sitemap: flag == "sitemap", Include: *f.include, Exclude: *f.exclude,
+			MaxDepth: givenFlag(f.flags, "depth", f.depth), DelayMs: new(int32(f.delay.Milliseconds())),
+		}}
+	case "feed":
+		c.Source = &ragdv1.Connector_Feed{Feed: &ragdv1.FeedSource{Url: *f.feed, DeleteMissing: *f.deleteMissing}}
+	case "git":
+		c.Source = &ragdv1.Connector_Git{Git: &ragdv1.GitSource{
+			Url: *f.git, Branch: *f.branch, Include: *f.include, Exclude: *f.exclude, User: *f.user, SecretName: *f.secret,
+		}}
+	}
+	return c, err
 }
 
 // expressions returns the expressions of the flag.
@@ -105,8 +146,11 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 		output.Field(w, "description", c.GetDescription())
 		output.Field(w, "website", c.GetWeb().GetUrl())
 		output.Field(w, "feed", c.GetFeed().GetUrl())
-		output.Field(w, "include", strings.Join(c.GetWeb().GetInclude(), ", "))
-		output.Field(w, "exclude", strings.Join(c.GetWeb().GetExclude(), ", "))
+		output.Field(w, "repository", c.GetGit().GetUrl())
+		output.Field(w, "branch", c.GetGit().GetBranch())
+		include, exclude := selectionOf(c)
+		output.Field(w, "include", strings.Join(include, ", "))
+		output.Field(w, "exclude", strings.Join(exclude, ", "))
 		output.Field(w, "schedule", c.GetSchedule())
 		output.Field(w, "most items", fmt.Sprint(c.GetMaxItems()))
 		output.Field(w, "state", connectorState(c))
@@ -128,6 +172,17 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 	}
 }
 
+// selectionOf returns the patterns of the source of a connector.
+func selectionOf(c *ragdv1.Connector) (include, exclude []string) {
+	switch source := c.GetSource().(type) {
+	case *ragdv1.Connector_Web:
+		return source.Web.GetInclude(), source.Web.GetExclude()
+	case *ragdv1.Connector_Git:
+		return source.Git.GetInclude(), source.Git.GetExclude()
+	}
+	return nil, nil
+}
+
 func connectorState(c *ragdv1.Connector) string {
 	switch {
 	case c.GetPaused():
@@ -144,7 +199,8 @@ func (p *program) connectorCreate() *cobra.Command {
 		Short: "Make a connector, which runs at once",
 		Example: `  ragd connector create handbook --index docs --url https://example.com/handbook/ --include "/handbook/*" --schedule @daily
   ragd connector create site --index docs --sitemap https://example.com/sitemap.xml --metadata 'team="web"'
-  ragd connector create news --index docs --feed https://example.com/feed.xml --schedule @hourly`,
+  ragd connector create news --index docs --feed https://example.com/feed.xml --schedule @hourly
+  ragd connector create guides --index docs --git https://example.com/team/guides.git --include "docs/*.md" --secret git-token --schedule @hourly`,
 		Args: arguments("CONNECTOR"),
 	}
 	flags := newConnectorFlags(cmd.Flags())
@@ -152,7 +208,7 @@ func (p *program) connectorCreate() *cobra.Command {
 	namespace := cmd.Flags().String("namespace", "", "namespace of the documents")
 	paused := cmd.Flags().Bool("paused", false, "do not run yet")
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
-		web, err := flags.web()
+		source, err := flags.source()
 		if err != nil {
 			return err
 		}
@@ -164,11 +220,13 @@ func (p *program) connectorCreate() *cobra.Command {
 			ConnectorName: args[0], IndexName: *index, Namespace: *namespace, Description: *flags.description, Schedule: *flags.schedule,
 			Metadata: metadata, MaxItems: *flags.maxItems, Paused: *paused,
 		}
-		if web != nil {
-			req.Source = &ragdv1.CreateConnectorRequest_Web{Web: web}
-		}
-		if feed := flags.feedSource(); feed != nil {
-			req.Source = &ragdv1.CreateConnectorRequest_Feed{Feed: feed}
+		switch source := source.GetSource().(type) {
+		case *ragdv1.Connector_Web:
+			req.Source = &ragdv1.CreateConnectorRequest_Web{Web: source.Web}
+		case *ragdv1.Connector_Feed:
+			req.Source = &ragdv1.CreateConnectorRequest_Feed{Feed: source.Feed}
+		case *ragdv1.Connector_Git:
+			req.Source = &ragdv1.CreateConnectorRequest_Git{Git: source.Git}
 		}
 		made, err := c.connectors.CreateConnector(ctx, req)
 		if err != nil {
@@ -190,7 +248,7 @@ the whole source. A run follows that reads all items again.`,
 	}
 	flags := newConnectorFlags(cmd.Flags())
 	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
-		web, err := flags.web()
+		source, err := flags.source()
 		if err != nil {
 			return err
 		}
@@ -198,11 +256,13 @@ the whole source. A run follows that reads all items again.`,
 			ConnectorName: args[0], Description: givenFlag(flags.flags, "description", flags.description),
 			Schedule: givenFlag(flags.flags, "schedule", flags.schedule), MaxItems: givenFlag(flags.flags, "max-items", flags.maxItems),
 		}
-		if web != nil {
-			req.Source = &ragdv1.UpdateConnectorRequest_Web{Web: web}
-		}
-		if feed := flags.feedSource(); feed != nil {
-			req.Source = &ragdv1.UpdateConnectorRequest_Feed{Feed: feed}
+		switch source := source.GetSource().(type) {
+		case *ragdv1.Connector_Web:
+			req.Source = &ragdv1.UpdateConnectorRequest_Web{Web: source.Web}
+		case *ragdv1.Connector_Feed:
+			req.Source = &ragdv1.UpdateConnectorRequest_Feed{Feed: source.Feed}
+		case *ragdv1.Connector_Git:
+			req.Source = &ragdv1.UpdateConnectorRequest_Git{Git: source.Git}
 		}
 		if flags.flags.Changed("metadata") {
 			metadata, err := flags.expressions()
@@ -305,7 +365,7 @@ func (p *program) connectorList() *cobra.Command {
 			return page.GetConnectors(), page.GetNextPageToken(), err
 		})
 		return output.List(p.out, "connectors", connectors, "CONNECTOR INDEX STATE SEEN FAILED SOURCE", func(c *ragdv1.Connector) []any {
-			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl()}
+			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetGit().GetUrl()}
 		})
 	})
 	return cmd

@@ -32,11 +32,13 @@ var reviewed = map[string]review{
 
 	"gonum.org/v1/gonum THIRD_PARTY_LICENSES/Sun-LICENSE":     {"SunPro", "1fad26590385"},
 	"gonum.org/v1/gonum THIRD_PARTY_LICENSES/W3C-BSD-LICENSE": {"BSD-3-Clause", "5531609b9501"}, // of works instead of source code
+	"github.com/cyphar/filepath-securejoin COPYING.md":        {"BSD-3-Clause", "83e36e42b3da"}, // and which files are under which; the binary has join.go and vfs.go
 	// These are of packages and tests that the binary does not have.
 	"gonum.org/v1/gonum THIRD_PARTY_LICENSES/Bogaert-LICENSE":       {"", "19912b29acb8"}, // integrate/quad
 	"gonum.org/v1/gonum THIRD_PARTY_LICENSES/MT19937-64-LICENSE":    {"", "c9c37150f4da"}, // mathext/prng
 	"gonum.org/v1/gonum THIRD_PARTY_LICENSES/MT19937-LICENSE":       {"", "b92dad20b731"}, // mathext/prng
 	"gonum.org/v1/gonum THIRD_PARTY_LICENSES/W3C-TestSuite-LICENSE": {"", "aa82ad47b727"}, // test data
+	"github.com/cyphar/filepath-securejoin LICENSE.MPL-2.0":         {"", "3f3d9e0024b1"}, // pathrs-lite
 }
 
 // supplied are the lines of copyright of packages that come without a licence text but name their

@@ -51,6 +51,7 @@ type Definition struct {
 	Description string            `json:"description,omitempty"`
 	Web         *Web              `json:"web,omitempty"` // one of the sources
 	Feed        *Feed             `json:"feed,omitempty"`
+	Git         *Git              `json:"git,omitempty"`
 	Schedule    string            `json:"schedule,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"` // expressions
 	Chunking    chunk.Settings    `json:"chunking"`
@@ -109,6 +110,8 @@ func (d *Definition) kind() (kind, error) {
 		return d.Web, nil
 	case d.Feed != nil:
 		return d.Feed, nil
+	case d.Git != nil:
+		return d.Git, nil
 	}
 	return nil, fault.Field("source", "is missing: give one, such as web")
 }

@@ -104,15 +104,14 @@ func redirect(from *url.URL, a answer) (*url.URL, error) {
 }
 
 func (f *fetcher) once(ctx context.Context, address *url.URL, header http.Header, most int64) (answer, error) {
-	if f.requests >= maxRunRequests {
-		return answer{}, fault.New(fault.Exhausted, "the source needs more than %d requests", maxRunRequests)
-	}
 	if f.requests > 0 {
 		if err := sleep(ctx, f.delay-time.Since(f.last)); err != nil {
 			return answer{}, err
 		}
 	}
-	f.requests++
+	if err := f.countRequest(); err != nil {
+		return answer{}, err
+	}
 	defer func() { f.last = time.Now() }()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {
@@ -129,12 +128,12 @@ func (f *fetcher) once(ctx context.Context, address *url.URL, header http.Header
 	defer func() { _ = res.Body.Close() }()
 	a := answer{status: res.StatusCode, header: res.Header}
 	a.body, err = io.ReadAll(io.LimitReader(res.Body, most+1))
-	f.bytes += int64(len(a.body))
+	spent := f.countBytes(int64(len(a.body)))
 	switch {
 	case err != nil:
 		return a, f.failure(ctx, err)
-	case f.bytes > maxRunBytes:
-		return a, fault.New(fault.Exhausted, "the source has more than %d bytes", int64(maxRunBytes))
+	case spent != nil:
+		return a, spent
 	case int64(len(a.body)) > most:
 		return a, &fetchError{fmt.Sprintf("has more than %d bytes", most)}
 	}
@@ -144,11 +143,14 @@ func (f *fetcher) once(ctx context.Context, address *url.URL, header http.Header
 // failure returns why a request failed, without what is known of the operator's network.
 func (f *fetcher) failure(ctx context.Context, err error) error {
 	var refused *fault.Error
+	var known *fetchError
 	var dns *net.DNSError
 	var timeout net.Error
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.As(err, &known):
+		return known
 	case errors.As(err, &refused):
 		return &fetchError{refused.Message}
 	case errors.As(err, &timeout) && timeout.Timeout():

@@ -2,6 +2,8 @@ package connector
 
 import (
 	"context"
+	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/outbound"
@@ -16,6 +18,12 @@ type kind interface {
 	walk(ctx context.Context, w walking, visit func(Item) error) (listing, error)
 }
 
+// keyed is a kind that sends a secret to an address.
+type keyed interface {
+	// key returns the name of the secret, empty for none, and the address.
+	key() (name string, to *url.URL)
+}
+
 // listing is what a walk found out about the source as a whole.
 type listing struct {
 	// keepOthers is set if there may be items that were not visited: no documents are deleted.
@@ -28,6 +36,11 @@ type listing struct {
 type walking struct {
 	fetch    *fetcher
 	maxItems int
+	guard    *outbound.Guard
+	// connector is the name of the connector.
+	connector string
+	// secret returns a secret of the tenant that is to be sent to an address.
+	secret func(ctx context.Context, name string, to *url.URL) (string, error)
 	// source is the state of the last walk's listing.
 	source State
 	// known returns what the last walk left as the state of an item; empty for a new one.
@@ -51,10 +64,34 @@ type Item struct {
 
 // State is what is known of an item. It is stored as JSON.
 type State struct {
-	Known        bool     `json:"known,omitempty"` // an earlier walk had it
-	ETag         string   `json:"etag,omitempty"`
-	LastModified string   `json:"lastModified,omitempty"`
-	Fingerprint  string   `json:"fingerprint,omitempty"` // of the content as it was stored
-	Skipped      string   `json:"skipped,omitempty"`
-	Links        []string `json:"links,omitempty"`
+	Known        bool   `json:"known,omitempty"` // an earlier walk had it
+	ETag         string `json:"etag,omitempty"`
+	LastModified string `json:"lastModified,omitempty"`
+	Fingerprint  string `json:"fingerprint,omitempty"` // of the content as it was stored
+	Skipped      string `json:"skipped,omitempty"`
+	// Failed is why the content with FailedETag cannot be stored.
+	Failed     string   `json:"failed,omitempty"`
+	FailedETag string   `json:"failedEtag,omitempty"`
+	Links      []string `json:"links,omitempty"`
+}
+
+// unchanged returns what is known of an item whose content still has an ETag; ok is false for
+// content that is new.
+func (s State) unchanged(id, etag string) (item Item, ok bool) {
+	switch {
+	case etag == "":
+		return Item{}, false
+	case s.ETag == etag:
+		return Item{ID: id, Unchanged: s.Skipped == "", Skipped: s.Skipped, State: s}, true
+	case s.FailedETag == etag:
+		return Item{ID: id, Failed: s.Failed, State: s}, true
+	}
+	return Item{}, false
+}
+
+// tooLarge returns an item that is not read because of its size.
+func (i Item) tooLarge(most int64) Item {
+	i.Failed = fmt.Sprintf("has more than %d bytes", most)
+	i.State = State{Known: true, Failed: i.Failed, FailedETag: i.State.ETag}
+	return i
 }

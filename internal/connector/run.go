@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"runtime/debug"
 	"time"
 
@@ -182,6 +183,20 @@ type run struct {
 // errChanged ends a run whose connector was paused, changed or deleted.
 var errChanged = errors.New("the connector was changed")
 
+// walking returns what a walk of the source of a connector uses.
+func (s *Service) walking(h *tenant.Handle, c Connector, fetch *fetcher, known func(context.Context, string) (State, error)) walking {
+	return walking{
+		fetch: fetch, maxItems: c.MaxItems, guard: s.Guard, connector: c.Name, known: known,
+		secret: func(ctx context.Context, name string, to *url.URL) (string, error) {
+			if err := s.Secrets.CheckUse(ctx, []string{name}, to); err != nil {
+				return "", err
+			}
+			values, err := s.Secrets.Values(ctx, h.Tenant(), []string{name}, to)
+			return values[name], err
+		},
+	}
+}
+
 // walk walks the source of a connector. A panic of a parser fails the run.
 func (s *Service) walk(ctx context.Context, c Connector, w walking, visit func(Item) error) (found listing, err error) {
 	defer func() {
@@ -222,10 +237,13 @@ func (x *run) sync(ctx context.Context) (err error) {
 		if err == nil && r.State != nil {
 			err = json.Unmarshal(r.State, &state)
 		}
+		if !r.HasDocument && state.Skipped == "" { // its document was deleted: it is read again
+			state.ETag, state.LastModified = "", ""
+		}
 		visited = err
 		return state, err
 	}
-	w := walking{fetch: x.fetch, maxItems: x.connector.MaxItems, known: known}
+	w := x.service.walking(x.handle, x.connector, x.fetch, known)
 	if err := json.Unmarshal(x.row.SourceState, &w.source); err != nil {
 		return err
 	}
@@ -313,7 +331,8 @@ func (x *run) store(ctx context.Context, item *Item, old itemRow, r *itemRow) er
 	case kind == fault.Invalid:
 		x.counts.Failed++
 		r.Status, r.Reason = itemFailed, fault.Public(err)
-		item.State = State{Known: true, Links: item.State.Links} // so that it is tried again
+		// A web page is tried again.
+		item.State = State{Known: true, Links: item.State.Links, Failed: textlimit.OneLine(r.Reason, maxReasonBytes), FailedETag: item.State.ETag}
 	default:
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/pagination"
+	"github.com/ragdhq/ragd/internal/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -30,6 +31,7 @@ type Config struct {
 	Guard     *outbound.Guard
 	Indexes   *index.Service
 	Documents *ingest.Service
+	Secrets   *secret.Service
 	Logger    *slog.Logger
 	// Enter waits for a slot of the processor for a long evaluation of an expression. nil is no
 	// limit.
@@ -106,6 +108,9 @@ func (s *Service) encode(ctx context.Context, caller *tenant.Request, d *Definit
 	if err := d.complete(s.Guard); err != nil {
 		return nil, nil, err
 	}
+	if err := s.permit(ctx, d); err != nil {
+		return nil, nil, err
+	}
 	if _, err := s.mapping(ctx, d.Metadata); err != nil {
 		return nil, nil, err
 	}
@@ -120,11 +125,26 @@ func (s *Service) encode(ctx context.Context, caller *tenant.Request, d *Definit
 	return definition, access, err
 }
 
+// permit checks whether the caller may define a source. Errors: NotFound for a secret; Denied.
+func (s *Service) permit(ctx context.Context, d *Definition) error {
+	source, err := d.kind()
+	if err != nil {
+		return err
+	}
+	if source, ok := source.(keyed); ok {
+		if name, to := source.key(); name != "" {
+			return s.Secrets.CheckUse(ctx, []string{name}, to)
+		}
+	}
+	return nil
+}
+
 // Change are changes to a connector. nil fields stay as they are.
 type Change struct {
 	Description *string
 	Web         *Web // a new source
 	Feed        *Feed
+	Git         *Git
 	Schedule    *string
 	Metadata    map[string]string // nil: as it is
 	Chunking    *chunk.Settings
@@ -136,8 +156,8 @@ func (c Change) apply(d *Definition) {
 	if c.Description != nil {
 		d.Description = *c.Description
 	}
-	if c.Web != nil || c.Feed != nil {
-		d.Web, d.Feed = c.Web, c.Feed
+	if c.Web != nil || c.Feed != nil || c.Git != nil {
+		d.Web, d.Feed, d.Git = c.Web, c.Feed, c.Git
 	}
 	if c.Schedule != nil {
 		d.Schedule = *c.Schedule
@@ -360,11 +380,7 @@ func (s *Service) Test(ctx context.Context, name string) (found []ItemStatus, co
 	defer s.slots.Release(h.Tenant(), 1)
 	limited, cancel := context.WithTimeoutCause(ctx, maxTestTime, errEnough)
 	defer cancel()
-	walking := walking{
-		fetch: &fetcher{client: s.client}, maxItems: c.MaxItems,
-		known: func(context.Context, string) (State, error) { return State{}, nil },
-	}
-	all, err := s.walk(limited, c, walking, func(item Item) error {
+	all, err := s.walk(limited, c, s.walking(h, c, &fetcher{client: s.client}, nothingKnown), func(item Item) error {
 		status, err := tested(ctx, mapping, c.Name, item)
 		if err != nil {
 			return err
@@ -379,6 +395,9 @@ func (s *Service) Test(ctx context.Context, name string) (found []ItemStatus, co
 	}
 	return found, err == nil && !all.keepOthers, err
 }
+
+// nothingKnown returns the state of an item that is new.
+func nothingKnown(context.Context, string) (State, error) { return State{}, nil }
 
 // tested returns what a run would do with an item.
 func tested(ctx context.Context, m mapping, connector string, item Item) (ItemStatus, error) {

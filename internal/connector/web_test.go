@@ -164,13 +164,19 @@ func ended(t *testing.T, c servicetest.Client, before *ragdv1.Connector) *ragdv1
 // documents returns the uris of the documents, without the address of the website, with their versions.
 func documents(t *testing.T, c servicetest.Client, site *website) []string {
 	t.Helper()
+	return documentsUnder(t, c, site.URL)
+}
+
+// documentsUnder is documents for uris that begin with a prefix, which is left out.
+func documentsUnder(t *testing.T, c servicetest.Client, prefix string) []string {
+	t.Helper()
 	list, err := c.ListDocuments(t.Context(), &ragdv1.ListDocumentsRequest{IndexName: "docs"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	uris := []string{}
 	for _, d := range list.Documents {
-		uris = append(uris, fmt.Sprintf("%s v%d", strings.TrimPrefix(d.Uri, site.URL), d.Version))
+		uris = append(uris, fmt.Sprintf("%s v%d", strings.TrimPrefix(d.Uri, prefix), d.Version))
 	}
 	slices.Sort(uris)
 	return uris

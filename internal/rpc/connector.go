@@ -20,7 +20,8 @@ func (h *Handlers) CreateConnector(ctx context.Context, req *ragdv1.CreateConnec
 	return connectorAnswer(h.Connectors.Create(ctx, connector.Connector{
 		Name: req.GetConnectorName(), IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Paused: req.GetPaused(),
 		Definition: connector.Definition{
-			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Schedule: req.GetSchedule(), Metadata: req.GetMetadata(),
+			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Git: gitSource(req.GetGit()),
+			Schedule: req.GetSchedule(), Metadata: req.GetMetadata(),
 			Chunking: chunking, Extract: extraction, MaxItems: int(req.GetMaxItems()),
 		},
 	}))
@@ -43,7 +44,10 @@ func (h *Handlers) ListConnectors(ctx context.Context, req *ragdv1.ListConnector
 
 // UpdateConnector implements ConnectorService.
 func (h *Handlers) UpdateConnector(ctx context.Context, req *ragdv1.UpdateConnectorRequest) (*ragdv1.Connector, error) {
-	change := connector.Change{Description: req.Description, Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Schedule: req.Schedule}
+	change := connector.Change{
+		Description: req.Description, Schedule: req.Schedule,
+		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Git: gitSource(req.GetGit()),
+	}
 	if req.Metadata != nil {
 		if change.Metadata = req.GetMetadata().GetMetadata(); change.Metadata == nil {
 			change.Metadata = map[string]string{}
@@ -133,6 +137,14 @@ func feedSource(f *ragdv1.FeedSource) *connector.Feed {
 	return &connector.Feed{URL: f.GetUrl(), DeleteMissing: f.GetDeleteMissing()}
 }
 
+// gitSource converts the settings of a repository; nil gives nil.
+func gitSource(g *ragdv1.GitSource) *connector.Git {
+	if g == nil {
+		return nil
+	}
+	return &connector.Git{URL: g.GetUrl(), Branch: g.GetBranch(), Include: g.GetInclude(), Exclude: g.GetExclude(), User: g.GetUser(), Secret: g.GetSecretName()}
+}
+
 func connectorAnswer(c connector.Connector, err error) (*ragdv1.Connector, error) {
 	if err != nil {
 		return nil, err
@@ -159,6 +171,9 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 	}
 	if f := c.Feed; f != nil {
 		out.Source = &ragdv1.Connector_Feed{Feed: &ragdv1.FeedSource{Url: f.URL, DeleteMissing: f.DeleteMissing}}
+	}
+	if g := c.Git; g != nil {
+		out.Source = &ragdv1.Connector_Git{Git: &ragdv1.GitSource{Url: g.URL, Branch: g.Branch, Include: g.Include, Exclude: g.Exclude, User: g.User, SecretName: g.Secret}}
 	}
 	var err error
 	if out.Chunking, err = chunkingMessage(c.Chunking); err != nil {

@@ -281,7 +281,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		return err
 	}
 	connectors, err := connector.New(connector.Config{
-		DB: db, Work: work, Queue: s.queue, Auth: s.Tenants.Auth, Guard: guard, Indexes: indexes, Documents: documents, Logger: s.log, Enter: enter,
+		DB: db, Work: work, Queue: s.queue, Auth: s.Tenants.Auth, Guard: guard, Indexes: indexes, Documents: documents, Secrets: secrets, Logger: s.log, Enter: enter,
 	})
 	if err != nil {
 		return err

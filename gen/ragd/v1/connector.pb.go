@@ -175,6 +175,99 @@ func (x *FeedSource) GetDeleteMissing() bool {
 	return false
 }
 
+// GitSource is the files of a branch of a Git repository that is served over HTTP.
+type GitSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. At most 800 bytes, without user and password.
+	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	// At most 200 bytes. Default: that of HEAD.
+	Branch string `protobuf:"bytes,2,opt,name=branch,proto3" json:"branch,omitempty"`
+	// Patterns of paths in the repository, in which * stands for any text, such as docs/*.md. Only
+	// files that match one are read. At most 50 of 500 bytes. Default: all.
+	Include []string `protobuf:"bytes,3,rep,name=include,proto3" json:"include,omitempty"`
+	// Files that match one of these are not read. At most 50 of 500 bytes.
+	Exclude []string `protobuf:"bytes,4,rep,name=exclude,proto3" json:"exclude,omitempty"`
+	// User to whom the secret belongs. At most 200 bytes. Default: git, which most hosts accept
+	// with a token.
+	User string `protobuf:"bytes,5,opt,name=user,proto3" json:"user,omitempty"`
+	// Secret with the token or password. Default: nobody signs in.
+	SecretName    string `protobuf:"bytes,6,opt,name=secret_name,json=secretName,proto3" json:"secret_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GitSource) Reset() {
+	*x = GitSource{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GitSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GitSource) ProtoMessage() {}
+
+func (x *GitSource) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GitSource.ProtoReflect.Descriptor instead.
+func (*GitSource) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *GitSource) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *GitSource) GetBranch() string {
+	if x != nil {
+		return x.Branch
+	}
+	return ""
+}
+
+func (x *GitSource) GetInclude() []string {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
+func (x *GitSource) GetExclude() []string {
+	if x != nil {
+		return x.Exclude
+	}
+	return nil
+}
+
+func (x *GitSource) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *GitSource) GetSecretName() string {
+	if x != nil {
+		return x.SecretName
+	}
+	return ""
+}
+
 // ConnectorCounts counts the items of a run.
 type ConnectorCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -197,7 +290,7 @@ type ConnectorCounts struct {
 
 func (x *ConnectorCounts) Reset() {
 	*x = ConnectorCounts{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[2]
+	mi := &file_ragd_v1_connector_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -209,7 +302,7 @@ func (x *ConnectorCounts) String() string {
 func (*ConnectorCounts) ProtoMessage() {}
 
 func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[2]
+	mi := &file_ragd_v1_connector_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -222,7 +315,7 @@ func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorCounts.ProtoReflect.Descriptor instead.
 func (*ConnectorCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{2}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ConnectorCounts) GetSeen() int32 {
@@ -300,6 +393,7 @@ type Connector struct {
 	//
 	//	*Connector_Web
 	//	*Connector_Feed
+	//	*Connector_Git
 	Source isConnector_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
 	Schedule string `protobuf:"bytes,6,opt,name=schedule,proto3" json:"schedule,omitempty"`
@@ -330,7 +424,7 @@ type Connector struct {
 
 func (x *Connector) Reset() {
 	*x = Connector{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[3]
+	mi := &file_ragd_v1_connector_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -342,7 +436,7 @@ func (x *Connector) String() string {
 func (*Connector) ProtoMessage() {}
 
 func (x *Connector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[3]
+	mi := &file_ragd_v1_connector_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -355,7 +449,7 @@ func (x *Connector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connector.ProtoReflect.Descriptor instead.
 func (*Connector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Connector) GetConnectorName() string {
@@ -406,6 +500,15 @@ func (x *Connector) GetFeed() *FeedSource {
 	if x != nil {
 		if x, ok := x.Source.(*Connector_Feed); ok {
 			return x.Feed
+		}
+	}
+	return nil
+}
+
+func (x *Connector) GetGit() *GitSource {
+	if x != nil {
+		if x, ok := x.Source.(*Connector_Git); ok {
+			return x.Git
 		}
 	}
 	return nil
@@ -528,9 +631,15 @@ type Connector_Feed struct {
 	Feed *FeedSource `protobuf:"bytes,21,opt,name=feed,proto3,oneof"`
 }
 
+type Connector_Git struct {
+	Git *GitSource `protobuf:"bytes,23,opt,name=git,proto3,oneof"`
+}
+
 func (*Connector_Web) isConnector_Source() {}
 
 func (*Connector_Feed) isConnector_Source() {}
+
+func (*Connector_Git) isConnector_Source() {}
 
 type CreateConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -548,6 +657,7 @@ type CreateConnectorRequest struct {
 	//
 	//	*CreateConnectorRequest_Web
 	//	*CreateConnectorRequest_Feed
+	//	*CreateConnectorRequest_Git
 	Source isCreateConnectorRequest_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
 	// @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
@@ -571,7 +681,7 @@ type CreateConnectorRequest struct {
 
 func (x *CreateConnectorRequest) Reset() {
 	*x = CreateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[4]
+	mi := &file_ragd_v1_connector_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -583,7 +693,7 @@ func (x *CreateConnectorRequest) String() string {
 func (*CreateConnectorRequest) ProtoMessage() {}
 
 func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[4]
+	mi := &file_ragd_v1_connector_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -596,7 +706,7 @@ func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CreateConnectorRequest) GetConnectorName() string {
@@ -647,6 +757,15 @@ func (x *CreateConnectorRequest) GetFeed() *FeedSource {
 	if x != nil {
 		if x, ok := x.Source.(*CreateConnectorRequest_Feed); ok {
 			return x.Feed
+		}
+	}
+	return nil
+}
+
+func (x *CreateConnectorRequest) GetGit() *GitSource {
+	if x != nil {
+		if x, ok := x.Source.(*CreateConnectorRequest_Git); ok {
+			return x.Git
 		}
 	}
 	return nil
@@ -706,9 +825,15 @@ type CreateConnectorRequest_Feed struct {
 	Feed *FeedSource `protobuf:"bytes,12,opt,name=feed,proto3,oneof"`
 }
 
+type CreateConnectorRequest_Git struct {
+	Git *GitSource `protobuf:"bytes,14,opt,name=git,proto3,oneof"`
+}
+
 func (*CreateConnectorRequest_Web) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Feed) isCreateConnectorRequest_Source() {}
+
+func (*CreateConnectorRequest_Git) isCreateConnectorRequest_Source() {}
 
 type GetConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -720,7 +845,7 @@ type GetConnectorRequest struct {
 
 func (x *GetConnectorRequest) Reset() {
 	*x = GetConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[5]
+	mi := &file_ragd_v1_connector_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -732,7 +857,7 @@ func (x *GetConnectorRequest) String() string {
 func (*GetConnectorRequest) ProtoMessage() {}
 
 func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[5]
+	mi := &file_ragd_v1_connector_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -745,7 +870,7 @@ func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectorRequest.ProtoReflect.Descriptor instead.
 func (*GetConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetConnectorRequest) GetConnectorName() string {
@@ -767,7 +892,7 @@ type ListConnectorsRequest struct {
 
 func (x *ListConnectorsRequest) Reset() {
 	*x = ListConnectorsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[6]
+	mi := &file_ragd_v1_connector_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -779,7 +904,7 @@ func (x *ListConnectorsRequest) String() string {
 func (*ListConnectorsRequest) ProtoMessage() {}
 
 func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[6]
+	mi := &file_ragd_v1_connector_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -792,7 +917,7 @@ func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListConnectorsRequest) GetPageSize() int32 {
@@ -820,7 +945,7 @@ type ListConnectorsResponse struct {
 
 func (x *ListConnectorsResponse) Reset() {
 	*x = ListConnectorsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	mi := &file_ragd_v1_connector_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -832,7 +957,7 @@ func (x *ListConnectorsResponse) String() string {
 func (*ListConnectorsResponse) ProtoMessage() {}
 
 func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	mi := &file_ragd_v1_connector_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -845,7 +970,7 @@ func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListConnectorsResponse) GetConnectors() []*Connector {
@@ -872,7 +997,7 @@ type ConnectorMetadata struct {
 
 func (x *ConnectorMetadata) Reset() {
 	*x = ConnectorMetadata{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	mi := &file_ragd_v1_connector_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -884,7 +1009,7 @@ func (x *ConnectorMetadata) String() string {
 func (*ConnectorMetadata) ProtoMessage() {}
 
 func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	mi := &file_ragd_v1_connector_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -897,7 +1022,7 @@ func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorMetadata.ProtoReflect.Descriptor instead.
 func (*ConnectorMetadata) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ConnectorMetadata) GetMetadata() map[string]string {
@@ -918,6 +1043,7 @@ type UpdateConnectorRequest struct {
 	//
 	//	*UpdateConnectorRequest_Web
 	//	*UpdateConnectorRequest_Feed
+	//	*UpdateConnectorRequest_Git
 	Source   isUpdateConnectorRequest_Source `protobuf_oneof:"source"`
 	Schedule *string                         `protobuf:"bytes,4,opt,name=schedule,proto3,oneof" json:"schedule,omitempty"`
 	// Replaces all expressions.
@@ -931,7 +1057,7 @@ type UpdateConnectorRequest struct {
 
 func (x *UpdateConnectorRequest) Reset() {
 	*x = UpdateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[9]
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -943,7 +1069,7 @@ func (x *UpdateConnectorRequest) String() string {
 func (*UpdateConnectorRequest) ProtoMessage() {}
 
 func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[9]
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -956,7 +1082,7 @@ func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *UpdateConnectorRequest) GetConnectorName() string {
@@ -993,6 +1119,15 @@ func (x *UpdateConnectorRequest) GetFeed() *FeedSource {
 	if x != nil {
 		if x, ok := x.Source.(*UpdateConnectorRequest_Feed); ok {
 			return x.Feed
+		}
+	}
+	return nil
+}
+
+func (x *UpdateConnectorRequest) GetGit() *GitSource {
+	if x != nil {
+		if x, ok := x.Source.(*UpdateConnectorRequest_Git); ok {
+			return x.Git
 		}
 	}
 	return nil
@@ -1045,9 +1180,15 @@ type UpdateConnectorRequest_Feed struct {
 	Feed *FeedSource `protobuf:"bytes,9,opt,name=feed,proto3,oneof"`
 }
 
+type UpdateConnectorRequest_Git struct {
+	Git *GitSource `protobuf:"bytes,11,opt,name=git,proto3,oneof"`
+}
+
 func (*UpdateConnectorRequest_Web) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Feed) isUpdateConnectorRequest_Source() {}
+
+func (*UpdateConnectorRequest_Git) isUpdateConnectorRequest_Source() {}
 
 type DeleteConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1061,7 +1202,7 @@ type DeleteConnectorRequest struct {
 
 func (x *DeleteConnectorRequest) Reset() {
 	*x = DeleteConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1073,7 +1214,7 @@ func (x *DeleteConnectorRequest) String() string {
 func (*DeleteConnectorRequest) ProtoMessage() {}
 
 func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1086,7 +1227,7 @@ func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DeleteConnectorRequest) GetConnectorName() string {
@@ -1113,7 +1254,7 @@ type DeleteConnectorResponse struct {
 
 func (x *DeleteConnectorResponse) Reset() {
 	*x = DeleteConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1266,7 @@ func (x *DeleteConnectorResponse) String() string {
 func (*DeleteConnectorResponse) ProtoMessage() {}
 
 func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1279,7 @@ func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeleteConnectorResponse) GetDeletedCount() int32 {
@@ -1158,7 +1299,7 @@ type TestConnectorRequest struct {
 
 func (x *TestConnectorRequest) Reset() {
 	*x = TestConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1311,7 @@ func (x *TestConnectorRequest) String() string {
 func (*TestConnectorRequest) ProtoMessage() {}
 
 func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1324,7 @@ func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorRequest.ProtoReflect.Descriptor instead.
 func (*TestConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TestConnectorRequest) GetConnectorName() string {
@@ -1219,7 +1360,7 @@ type ConnectorItem struct {
 
 func (x *ConnectorItem) Reset() {
 	*x = ConnectorItem{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1231,7 +1372,7 @@ func (x *ConnectorItem) String() string {
 func (*ConnectorItem) ProtoMessage() {}
 
 func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1244,7 +1385,7 @@ func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorItem.ProtoReflect.Descriptor instead.
 func (*ConnectorItem) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ConnectorItem) GetId() string {
@@ -1314,7 +1455,7 @@ type TestConnectorResponse struct {
 
 func (x *TestConnectorResponse) Reset() {
 	*x = TestConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1326,7 +1467,7 @@ func (x *TestConnectorResponse) String() string {
 func (*TestConnectorResponse) ProtoMessage() {}
 
 func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1339,7 +1480,7 @@ func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorResponse.ProtoReflect.Descriptor instead.
 func (*TestConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TestConnectorResponse) GetItems() []*ConnectorItem {
@@ -1366,7 +1507,7 @@ type SyncConnectorRequest struct {
 
 func (x *SyncConnectorRequest) Reset() {
 	*x = SyncConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1378,7 +1519,7 @@ func (x *SyncConnectorRequest) String() string {
 func (*SyncConnectorRequest) ProtoMessage() {}
 
 func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1391,7 +1532,7 @@ func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncConnectorRequest.ProtoReflect.Descriptor instead.
 func (*SyncConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SyncConnectorRequest) GetConnectorName() string {
@@ -1411,7 +1552,7 @@ type PauseConnectorRequest struct {
 
 func (x *PauseConnectorRequest) Reset() {
 	*x = PauseConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1423,7 +1564,7 @@ func (x *PauseConnectorRequest) String() string {
 func (*PauseConnectorRequest) ProtoMessage() {}
 
 func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1436,7 +1577,7 @@ func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseConnectorRequest.ProtoReflect.Descriptor instead.
 func (*PauseConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PauseConnectorRequest) GetConnectorName() string {
@@ -1459,7 +1600,7 @@ type ResumeConnectorRequest struct {
 
 func (x *ResumeConnectorRequest) Reset() {
 	*x = ResumeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1471,7 +1612,7 @@ func (x *ResumeConnectorRequest) String() string {
 func (*ResumeConnectorRequest) ProtoMessage() {}
 
 func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1484,7 +1625,7 @@ func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*ResumeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ResumeConnectorRequest) GetConnectorName() string {
@@ -1517,7 +1658,7 @@ type ListConnectorItemsRequest struct {
 
 func (x *ListConnectorItemsRequest) Reset() {
 	*x = ListConnectorItemsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1529,7 +1670,7 @@ func (x *ListConnectorItemsRequest) String() string {
 func (*ListConnectorItemsRequest) ProtoMessage() {}
 
 func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1542,7 +1683,7 @@ func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListConnectorItemsRequest) GetConnectorName() string {
@@ -1584,7 +1725,7 @@ type ListConnectorItemsResponse struct {
 
 func (x *ListConnectorItemsResponse) Reset() {
 	*x = ListConnectorItemsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1737,7 @@ func (x *ListConnectorItemsResponse) String() string {
 func (*ListConnectorItemsResponse) ProtoMessage() {}
 
 func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1750,7 @@ func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListConnectorItemsResponse) GetItems() []*ConnectorItem {
@@ -1644,7 +1785,15 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\n" +
 	"FeedSource\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12%\n" +
-	"\x0edelete_missing\x18\x02 \x01(\bR\rdeleteMissing\"\xf1\x01\n" +
+	"\x0edelete_missing\x18\x02 \x01(\bR\rdeleteMissing\"\x9e\x01\n" +
+	"\tGitSource\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
+	"\x06branch\x18\x02 \x01(\tR\x06branch\x12\x18\n" +
+	"\ainclude\x18\x03 \x03(\tR\ainclude\x12\x18\n" +
+	"\aexclude\x18\x04 \x03(\tR\aexclude\x12\x12\n" +
+	"\x04user\x18\x05 \x01(\tR\x04user\x12\x1f\n" +
+	"\vsecret_name\x18\x06 \x01(\tR\n" +
+	"secretName\"\xf1\x01\n" +
 	"\x0fConnectorCounts\x12\x12\n" +
 	"\x04seen\x18\x01 \x01(\x05R\x04seen\x12\x14\n" +
 	"\x05added\x18\x02 \x01(\x05R\x05added\x12\x18\n" +
@@ -1654,7 +1803,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06failed\x18\x06 \x01(\x05R\x06failed\x12\x18\n" +
 	"\adeleted\x18\a \x01(\x05R\adeleted\x12\x1a\n" +
 	"\brequests\x18\b \x01(\x05R\brequests\x12\x14\n" +
-	"\x05bytes\x18\t \x01(\x03R\x05bytes\"\xcd\a\n" +
+	"\x05bytes\x18\t \x01(\x03R\x05bytes\"\xf5\a\n" +
 	"\tConnector\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -1662,7 +1811,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\tnamespace\x18\x03 \x01(\tR\tnamespace\x12 \n" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x12&\n" +
 	"\x03web\x18\x05 \x01(\v2\x12.ragd.v1.WebSourceH\x00R\x03web\x12)\n" +
-	"\x04feed\x18\x15 \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12\x1a\n" +
+	"\x04feed\x18\x15 \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12&\n" +
+	"\x03git\x18\x17 \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12<\n" +
 	"\bmetadata\x18\a \x03(\v2 .ragd.v1.Connector.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -1685,7 +1835,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
-	"\x06source\"\xb6\x04\n" +
+	"\x06source\"\xde\x04\n" +
 	"\x16CreateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -1693,7 +1843,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\tnamespace\x18\x03 \x01(\tR\tnamespace\x12 \n" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x12&\n" +
 	"\x03web\x18\x05 \x01(\v2\x12.ragd.v1.WebSourceH\x00R\x03web\x12)\n" +
-	"\x04feed\x18\f \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12\x1a\n" +
+	"\x04feed\x18\f \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12&\n" +
+	"\x03git\x18\x0e \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12I\n" +
 	"\bmetadata\x18\a \x03(\v2-.ragd.v1.CreateConnectorRequest.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -1720,12 +1871,13 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\bmetadata\x18\x01 \x03(\v2(.ragd.v1.ConnectorMetadata.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xcb\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf3\x03\n" +
 	"\x16UpdateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12&\n" +
 	"\x03web\x18\x03 \x01(\v2\x12.ragd.v1.WebSourceH\x00R\x03web\x12)\n" +
-	"\x04feed\x18\t \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12\x1f\n" +
+	"\x04feed\x18\t \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12&\n" +
+	"\x03git\x18\v \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12\x1f\n" +
 	"\bschedule\x18\x04 \x01(\tH\x02R\bschedule\x88\x01\x01\x126\n" +
 	"\bmetadata\x18\x05 \x01(\v2\x1a.ragd.v1.ConnectorMetadataR\bmetadata\x12-\n" +
 	"\bchunking\x18\x06 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -1796,88 +1948,92 @@ func file_ragd_v1_connector_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_connector_proto_rawDescData
 }
 
-var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_ragd_v1_connector_proto_goTypes = []any{
 	(*WebSource)(nil),                  // 0: ragd.v1.WebSource
 	(*FeedSource)(nil),                 // 1: ragd.v1.FeedSource
-	(*ConnectorCounts)(nil),            // 2: ragd.v1.ConnectorCounts
-	(*Connector)(nil),                  // 3: ragd.v1.Connector
-	(*CreateConnectorRequest)(nil),     // 4: ragd.v1.CreateConnectorRequest
-	(*GetConnectorRequest)(nil),        // 5: ragd.v1.GetConnectorRequest
-	(*ListConnectorsRequest)(nil),      // 6: ragd.v1.ListConnectorsRequest
-	(*ListConnectorsResponse)(nil),     // 7: ragd.v1.ListConnectorsResponse
-	(*ConnectorMetadata)(nil),          // 8: ragd.v1.ConnectorMetadata
-	(*UpdateConnectorRequest)(nil),     // 9: ragd.v1.UpdateConnectorRequest
-	(*DeleteConnectorRequest)(nil),     // 10: ragd.v1.DeleteConnectorRequest
-	(*DeleteConnectorResponse)(nil),    // 11: ragd.v1.DeleteConnectorResponse
-	(*TestConnectorRequest)(nil),       // 12: ragd.v1.TestConnectorRequest
-	(*ConnectorItem)(nil),              // 13: ragd.v1.ConnectorItem
-	(*TestConnectorResponse)(nil),      // 14: ragd.v1.TestConnectorResponse
-	(*SyncConnectorRequest)(nil),       // 15: ragd.v1.SyncConnectorRequest
-	(*PauseConnectorRequest)(nil),      // 16: ragd.v1.PauseConnectorRequest
-	(*ResumeConnectorRequest)(nil),     // 17: ragd.v1.ResumeConnectorRequest
-	(*ListConnectorItemsRequest)(nil),  // 18: ragd.v1.ListConnectorItemsRequest
-	(*ListConnectorItemsResponse)(nil), // 19: ragd.v1.ListConnectorItemsResponse
-	nil,                                // 20: ragd.v1.Connector.MetadataEntry
-	nil,                                // 21: ragd.v1.CreateConnectorRequest.MetadataEntry
-	nil,                                // 22: ragd.v1.ConnectorMetadata.MetadataEntry
-	(*Chunking)(nil),                   // 23: ragd.v1.Chunking
-	(*structpb.Struct)(nil),            // 24: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),      // 25: google.protobuf.Timestamp
+	(*GitSource)(nil),                  // 2: ragd.v1.GitSource
+	(*ConnectorCounts)(nil),            // 3: ragd.v1.ConnectorCounts
+	(*Connector)(nil),                  // 4: ragd.v1.Connector
+	(*CreateConnectorRequest)(nil),     // 5: ragd.v1.CreateConnectorRequest
+	(*GetConnectorRequest)(nil),        // 6: ragd.v1.GetConnectorRequest
+	(*ListConnectorsRequest)(nil),      // 7: ragd.v1.ListConnectorsRequest
+	(*ListConnectorsResponse)(nil),     // 8: ragd.v1.ListConnectorsResponse
+	(*ConnectorMetadata)(nil),          // 9: ragd.v1.ConnectorMetadata
+	(*UpdateConnectorRequest)(nil),     // 10: ragd.v1.UpdateConnectorRequest
+	(*DeleteConnectorRequest)(nil),     // 11: ragd.v1.DeleteConnectorRequest
+	(*DeleteConnectorResponse)(nil),    // 12: ragd.v1.DeleteConnectorResponse
+	(*TestConnectorRequest)(nil),       // 13: ragd.v1.TestConnectorRequest
+	(*ConnectorItem)(nil),              // 14: ragd.v1.ConnectorItem
+	(*TestConnectorResponse)(nil),      // 15: ragd.v1.TestConnectorResponse
+	(*SyncConnectorRequest)(nil),       // 16: ragd.v1.SyncConnectorRequest
+	(*PauseConnectorRequest)(nil),      // 17: ragd.v1.PauseConnectorRequest
+	(*ResumeConnectorRequest)(nil),     // 18: ragd.v1.ResumeConnectorRequest
+	(*ListConnectorItemsRequest)(nil),  // 19: ragd.v1.ListConnectorItemsRequest
+	(*ListConnectorItemsResponse)(nil), // 20: ragd.v1.ListConnectorItemsResponse
+	nil,                                // 21: ragd.v1.Connector.MetadataEntry
+	nil,                                // 22: ragd.v1.CreateConnectorRequest.MetadataEntry
+	nil,                                // 23: ragd.v1.ConnectorMetadata.MetadataEntry
+	(*Chunking)(nil),                   // 24: ragd.v1.Chunking
+	(*structpb.Struct)(nil),            // 25: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),      // 26: google.protobuf.Timestamp
 }
 var file_ragd_v1_connector_proto_depIdxs = []int32{
 	0,  // 0: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
 	1,  // 1: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
-	20, // 2: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
-	23, // 3: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
-	24, // 4: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
-	2,  // 5: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
-	25, // 6: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
-	25, // 7: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
-	25, // 8: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
-	25, // 9: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
-	25, // 10: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
-	0,  // 11: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 12: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	21, // 13: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
-	23, // 14: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	24, // 15: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	3,  // 16: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
-	22, // 17: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
-	0,  // 18: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 19: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	8,  // 20: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
-	23, // 21: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	24, // 22: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	24, // 23: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
-	25, // 24: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
-	13, // 25: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
-	13, // 26: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
-	4,  // 27: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
-	5,  // 28: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
-	6,  // 29: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
-	9,  // 30: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
-	10, // 31: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
-	12, // 32: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
-	15, // 33: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
-	16, // 34: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
-	17, // 35: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
-	18, // 36: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
-	3,  // 37: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
-	3,  // 38: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
-	7,  // 39: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
-	3,  // 40: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
-	11, // 41: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
-	14, // 42: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
-	3,  // 43: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
-	3,  // 44: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
-	3,  // 45: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
-	19, // 46: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
-	37, // [37:47] is the sub-list for method output_type
-	27, // [27:37] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	2,  // 2: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
+	21, // 3: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
+	24, // 4: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
+	25, // 5: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
+	3,  // 6: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
+	26, // 7: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
+	26, // 8: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
+	26, // 9: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
+	26, // 10: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
+	26, // 11: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
+	0,  // 12: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 13: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 14: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	22, // 15: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
+	24, // 16: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	25, // 17: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	4,  // 18: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
+	23, // 19: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
+	0,  // 20: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 21: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 22: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	9,  // 23: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
+	24, // 24: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	25, // 25: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	25, // 26: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
+	26, // 27: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
+	14, // 28: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
+	14, // 29: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
+	5,  // 30: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
+	6,  // 31: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
+	7,  // 32: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
+	10, // 33: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
+	11, // 34: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
+	13, // 35: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
+	16, // 36: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
+	17, // 37: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
+	18, // 38: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
+	19, // 39: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
+	4,  // 40: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
+	4,  // 41: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
+	8,  // 42: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
+	4,  // 43: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
+	12, // 44: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
+	15, // 45: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
+	4,  // 46: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
+	4,  // 47: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
+	4,  // 48: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
+	20, // 49: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
+	40, // [40:50] is the sub-list for method output_type
+	30, // [30:40] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_connector_proto_init() }
@@ -1887,17 +2043,20 @@ func file_ragd_v1_connector_proto_init() {
 	}
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_connector_proto_msgTypes[0].OneofWrappers = []any{}
-	file_ragd_v1_connector_proto_msgTypes[3].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[4].OneofWrappers = []any{
 		(*Connector_Web)(nil),
 		(*Connector_Feed)(nil),
+		(*Connector_Git)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[4].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[5].OneofWrappers = []any{
 		(*CreateConnectorRequest_Web)(nil),
 		(*CreateConnectorRequest_Feed)(nil),
+		(*CreateConnectorRequest_Git)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[9].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[10].OneofWrappers = []any{
 		(*UpdateConnectorRequest_Web)(nil),
 		(*UpdateConnectorRequest_Feed)(nil),
+		(*UpdateConnectorRequest_Git)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1905,7 +2064,7 @@ func file_ragd_v1_connector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_connector_proto_rawDesc), len(file_ragd_v1_connector_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -68,7 +68,7 @@ const (
 // ConnectorServiceClient is a client for the ragd.v1.ConnectorService service.
 type ConnectorServiceClient interface {
 	// CreateConnector creates a connector. It runs at once, unless it is paused. Errors:
-	// ALREADY_EXISTS; INVALID_ARGUMENT; NOT_FOUND for the index; FAILED_PRECONDITION for an
+	// ALREADY_EXISTS; INVALID_ARGUMENT; NOT_FOUND for the index or a secret; FAILED_PRECONDITION for an
 	// address inside the network of the service; RESOURCE_EXHAUSTED when the tenant has too many.
 	CreateConnector(context.Context, *v1.CreateConnectorRequest) (*v1.Connector, error)
 	// GetConnector returns a connector, with its last run. Errors: NOT_FOUND.
@@ -280,7 +280,7 @@ func (c *connectorServiceClient) ListConnectorItems(ctx context.Context, req *v1
 // ConnectorServiceHandler is an implementation of the ragd.v1.ConnectorService service.
 type ConnectorServiceHandler interface {
 	// CreateConnector creates a connector. It runs at once, unless it is paused. Errors:
-	// ALREADY_EXISTS; INVALID_ARGUMENT; NOT_FOUND for the index; FAILED_PRECONDITION for an
+	// ALREADY_EXISTS; INVALID_ARGUMENT; NOT_FOUND for the index or a secret; FAILED_PRECONDITION for an
 	// address inside the network of the service; RESOURCE_EXHAUSTED when the tenant has too many.
 	CreateConnector(context.Context, *v1.CreateConnectorRequest) (*v1.Connector, error)
 	// GetConnector returns a connector, with its last run. Errors: NOT_FOUND.

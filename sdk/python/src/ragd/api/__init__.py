@@ -762,6 +762,24 @@ class FeedSource(TypedDict, total=False):
     deleteMissing: bool
 
 
+class GitSource(TypedDict, total=False):
+    """GitSource is the files of a branch of a Git repository that is served over HTTP."""
+    # Required. At most 800 bytes, without user and password.
+    url: str
+    # At most 200 bytes. Default: that of HEAD.
+    branch: str
+    # Patterns of paths in the repository, in which * stands for any text, such as docs/*.md. Only
+    # files that match one are read. At most 50 of 500 bytes. Default: all.
+    include: list[str]
+    # Files that match one of these are not read. At most 50 of 500 bytes.
+    exclude: list[str]
+    # User to whom the secret belongs. At most 200 bytes. Default: git, which most hosts accept
+    # with a token.
+    user: str
+    # Secret with the token or password. Default: nobody signs in.
+    secretName: str
+
+
 class ConnectorCounts(TypedDict, total=False):
     """ConnectorCounts counts the items of a run."""
     # Items that were read or known to be unchanged.
@@ -788,6 +806,7 @@ class Connector(TypedDict, total=False):
     description: str
     web: WebSource
     feed: FeedSource
+    git: GitSource
     # When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
     schedule: str
     # Expressions whose values become metadata of the documents.
@@ -825,6 +844,7 @@ class CreateConnectorRequest(TypedDict, total=False):
     description: str
     web: WebSource
     feed: FeedSource
+    git: GitSource
     # When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
     # @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
     # Default: only when SyncConnector asks.
@@ -876,6 +896,7 @@ class UpdateConnectorRequest(TypedDict, total=False):
     description: str
     web: WebSource
     feed: FeedSource
+    git: GitSource
     schedule: str
     # Replaces all expressions.
     metadata: ConnectorMetadata
@@ -4667,7 +4688,7 @@ class ConnectorService:
 
     def create_connector(self, request: CreateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
         """CreateConnector creates a connector. It runs at once, unless it is paused. Errors:
-        ALREADY_EXISTS; INVALID_ARGUMENT; NOT_FOUND for the index; FAILED_PRECONDITION for an
+        ALREADY_EXISTS; INVALID_ARGUMENT; NOT_FOUND for the index or a secret; FAILED_PRECONDITION for an
         address inside the network of the service; RESOURCE_EXHAUSTED when the tenant has too many.
         """
         answer = self._transport.unary("ragd.v1.ConnectorService/CreateConnector", request or {}, timeout=timeout, context=context)
@@ -4743,7 +4764,7 @@ class AsyncConnectorService:
 
     async def create_connector(self, request: CreateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
         """CreateConnector creates a connector. It runs at once, unless it is paused. Errors:
-        ALREADY_EXISTS; INVALID_ARGUMENT; NOT_FOUND for the index; FAILED_PRECONDITION for an
+        ALREADY_EXISTS; INVALID_ARGUMENT; NOT_FOUND for the index or a secret; FAILED_PRECONDITION for an
         address inside the network of the service; RESOURCE_EXHAUSTED when the tenant has too many.
         """
         answer = await self._transport.unary("ragd.v1.ConnectorService/CreateConnector", request or {}, timeout=timeout, context=context)
@@ -6862,6 +6883,7 @@ __all__ = [
     "GetVectorStoreNamesRequest",
     "GetVectorStoreNamesResponse",
     "GetWorkflowRequest",
+    "GitSource",
     "Graph",
     "GraphEdge",
     "GraphExplain",
