@@ -119,6 +119,8 @@ var documentedLimits = []struct {
 	{"limits", "robots.txt |", "connector.maxRobotsBytes/bytes"},
 	{"limits", "address, branch, user of a repository", "connector.maxGitURLBytes connector.maxBranchBytes connector.maxUserBytes"},
 	{"limits", "`include`, `exclude` of a repository", "connector.maxPatterns connector.maxPatternBytes"},
+	{"limits", "address, region, prefix, access key of a bucket", "connector.maxEndpointBytes connector.maxRegionBytes connector.maxPrefixBytes connector.maxAccessBytes"},
+	{"limits", "`include`, `exclude` of a bucket", "connector.maxPatterns connector.maxPatternBytes"},
 	{"limits", "path of a file", "connector.maxItemPathBytes"},
 	{"limits", "files and folders of a commit", "connector.maxTreeEntries connector.maxTreeDepth"},
 	{"limits", "objects, with their bytes", "connector.maxPackObjects connector.maxPackObjectBytes/bytes connector.maxRunBytes/bytes"},

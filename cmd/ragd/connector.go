@@ -18,7 +18,7 @@ import (
 )
 
 func (p *program) connectorCommands() *cobra.Command {
-	return p.clientFlags(p.group("connector", "Keep documents the same as a website, a feed or a repository", `
+	return p.clientFlags(p.group("connector", "Keep documents the same as a website, a feed, a repository or a bucket", `
 A connector keeps documents of an index the same as the items of a source, such as the
 pages of a website: it adds new ones, updates changed ones and deletes those that are gone.
 These commands need a key of the scope admin.`,
@@ -33,6 +33,9 @@ type connectorFlags struct {
 	url, sitemap, feed    *string
 	git, branch           *string
 	user, secret          *string
+	bucket, endpoint      *string
+	region, prefix        *string
+	accessKey             *string
 	deleteMissing         *bool
 	include, exclude      *[]string
 	depth                 *int32
@@ -52,9 +55,14 @@ func newConnectorFlags(flags *pflag.FlagSet) *connectorFlags {
 		git:           flags.String("git", "", "address of a Git repository over HTTPS, instead of a website"),
 		branch:        flags.String("branch", "", "branch of the repository (default that of HEAD)"),
 		user:          flags.String("user", "", "user to whom the secret belongs (default git)"),
-		secret:        flags.String("secret", "", "name of the secret with the token of the repository"),
-		include:       flags.StringSlice("include", nil, `only pages or files whose path matches, such as "/docs/*" or "docs/*.md" (repeatable)`),
-		exclude:       flags.StringSlice("exclude", nil, "no pages or files whose path matches (repeatable)"),
+		secret:        flags.String("secret", "", "name of the secret with the token of the repository, or the secret access key of the bucket"),
+		bucket:        flags.String("bucket", "", "bucket of an S3 server, instead of a website"),
+		endpoint:      flags.String("endpoint", "", "address of the S3 server, such as https://s3.eu-central-1.amazonaws.com"),
+		region:        flags.String("region", "", "region of the bucket (default as the server says)"),
+		prefix:        flags.String("prefix", "", "only objects whose keys begin with this"),
+		accessKey:     flags.String("access-key", "", "id of the access key (default requests are not signed)"),
+		include:       flags.StringSlice("include", nil, `only pages, files or objects whose path matches, such as "/docs/*" or "docs/*.md" (repeatable)`),
+		exclude:       flags.StringSlice("exclude", nil, "no pages, files or objects whose path matches (repeatable)"),
 		depth:         flags.Int32("depth", 5, "how many links a page may be away from the start page, at most 20"),
 		delay:         flags.Duration("delay", time.Second, "wait between two requests, at most 1m"),
 		schedule:      flags.String("schedule", "", `when it runs: "0 3 * * *" in UTC, @daily or "@every 6h" (default only on "ragd connector sync")`),
@@ -75,6 +83,7 @@ var connectorSources = []connectorSource{
 	{"sitemap", []string{"include", "exclude", "delay", "depth"}},
 	{"feed", []string{"delete-missing"}},
 	{"git", []string{"include", "exclude", "branch", "user", "secret"}},
+	{"bucket", []string{"include", "exclude", "endpoint", "region", "prefix", "access-key", "secret"}},
 }
 
 // given returns the flag of the source that was given, empty for none.
@@ -121,6 +130,11 @@ func (f *connectorFlags) source() (*ragdv1.Connector, error) {
 		c.Source = &ragdv1.Connector_Git{Git: &ragdv1.GitSource{
 			Url: *f.git, Branch: *f.branch, Include: *f.include, Exclude: *f.exclude, User: *f.user, SecretName: *f.secret,
 		}}
+	case "bucket":
+		c.Source = &ragdv1.Connector_S3{S3: &ragdv1.S3Source{
+			Endpoint: *f.endpoint, Region: *f.region, Bucket: *f.bucket, Prefix: *f.prefix, Include: *f.include, Exclude: *f.exclude,
+			AccessKeyId: *f.accessKey, SecretName: *f.secret,
+		}}
 	}
 	return c, err
 }
@@ -148,6 +162,9 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 		output.Field(w, "feed", c.GetFeed().GetUrl())
 		output.Field(w, "repository", c.GetGit().GetUrl())
 		output.Field(w, "branch", c.GetGit().GetBranch())
+		output.Field(w, "server", c.GetS3().GetEndpoint())
+		output.Field(w, "bucket", c.GetS3().GetBucket())
+		output.Field(w, "prefix", c.GetS3().GetPrefix())
 		include, exclude := selectionOf(c)
 		output.Field(w, "include", strings.Join(include, ", "))
 		output.Field(w, "exclude", strings.Join(exclude, ", "))
@@ -179,6 +196,8 @@ func selectionOf(c *ragdv1.Connector) (include, exclude []string) {
 		return source.Web.GetInclude(), source.Web.GetExclude()
 	case *ragdv1.Connector_Git:
 		return source.Git.GetInclude(), source.Git.GetExclude()
+	case *ragdv1.Connector_S3:
+		return source.S3.GetInclude(), source.S3.GetExclude()
 	}
 	return nil, nil
 }
@@ -200,7 +219,8 @@ func (p *program) connectorCreate() *cobra.Command {
 		Example: `  ragd connector create handbook --index docs --url https://example.com/handbook/ --include "/handbook/*" --schedule @daily
   ragd connector create site --index docs --sitemap https://example.com/sitemap.xml --metadata 'team="web"'
   ragd connector create news --index docs --feed https://example.com/feed.xml --schedule @hourly
-  ragd connector create guides --index docs --git https://example.com/team/guides.git --include "docs/*.md" --secret git-token --schedule @hourly`,
+  ragd connector create guides --index docs --git https://example.com/team/guides.git --include "docs/*.md" --secret git-token --schedule @hourly
+  ragd connector create files --index docs --bucket files --endpoint https://s3.example.com --access-key AKEXAMPLE --secret s3-key --schedule @hourly`,
 		Args: arguments("CONNECTOR"),
 	}
 	flags := newConnectorFlags(cmd.Flags())
@@ -227,6 +247,8 @@ func (p *program) connectorCreate() *cobra.Command {
 			req.Source = &ragdv1.CreateConnectorRequest_Feed{Feed: source.Feed}
 		case *ragdv1.Connector_Git:
 			req.Source = &ragdv1.CreateConnectorRequest_Git{Git: source.Git}
+		case *ragdv1.Connector_S3:
+			req.Source = &ragdv1.CreateConnectorRequest_S3{S3: source.S3}
 		}
 		made, err := c.connectors.CreateConnector(ctx, req)
 		if err != nil {
@@ -263,6 +285,8 @@ the whole source. A run follows that reads all items again.`,
 			req.Source = &ragdv1.UpdateConnectorRequest_Feed{Feed: source.Feed}
 		case *ragdv1.Connector_Git:
 			req.Source = &ragdv1.UpdateConnectorRequest_Git{Git: source.Git}
+		case *ragdv1.Connector_S3:
+			req.Source = &ragdv1.UpdateConnectorRequest_S3{S3: source.S3}
 		}
 		if flags.flags.Changed("metadata") {
 			metadata, err := flags.expressions()
@@ -365,7 +389,7 @@ func (p *program) connectorList() *cobra.Command {
 			return page.GetConnectors(), page.GetNextPageToken(), err
 		})
 		return output.List(p.out, "connectors", connectors, "CONNECTOR INDEX STATE SEEN FAILED SOURCE", func(c *ragdv1.Connector) []any {
-			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetGit().GetUrl()}
+			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket()}
 		})
 	})
 	return cmd

@@ -52,6 +52,7 @@ type Definition struct {
 	Web         *Web              `json:"web,omitempty"` // one of the sources
 	Feed        *Feed             `json:"feed,omitempty"`
 	Git         *Git              `json:"git,omitempty"`
+	S3          *S3               `json:"s3,omitempty"`
 	Schedule    string            `json:"schedule,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"` // expressions
 	Chunking    chunk.Settings    `json:"chunking"`
@@ -112,6 +113,8 @@ func (d *Definition) kind() (kind, error) {
 		return d.Feed, nil
 	case d.Git != nil:
 		return d.Git, nil
+	case d.S3 != nil:
+		return d.S3, nil
 	}
 	return nil, fault.Field("source", "is missing: give one, such as web")
 }

@@ -145,6 +145,7 @@ type Change struct {
 	Web         *Web // a new source
 	Feed        *Feed
 	Git         *Git
+	S3          *S3
 	Schedule    *string
 	Metadata    map[string]string // nil: as it is
 	Chunking    *chunk.Settings
@@ -156,8 +157,8 @@ func (c Change) apply(d *Definition) {
 	if c.Description != nil {
 		d.Description = *c.Description
 	}
-	if c.Web != nil || c.Feed != nil || c.Git != nil {
-		d.Web, d.Feed, d.Git = c.Web, c.Feed, c.Git
+	if c.Web != nil || c.Feed != nil || c.Git != nil || c.S3 != nil {
+		d.Web, d.Feed, d.Git, d.S3 = c.Web, c.Feed, c.Git, c.S3
 	}
 	if c.Schedule != nil {
 		d.Schedule = *c.Schedule

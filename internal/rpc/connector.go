@@ -20,7 +20,7 @@ func (h *Handlers) CreateConnector(ctx context.Context, req *ragdv1.CreateConnec
 	return connectorAnswer(h.Connectors.Create(ctx, connector.Connector{
 		Name: req.GetConnectorName(), IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Paused: req.GetPaused(),
 		Definition: connector.Definition{
-			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Git: gitSource(req.GetGit()),
+			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()),
 			Schedule: req.GetSchedule(), Metadata: req.GetMetadata(),
 			Chunking: chunking, Extract: extraction, MaxItems: int(req.GetMaxItems()),
 		},
@@ -46,7 +46,7 @@ func (h *Handlers) ListConnectors(ctx context.Context, req *ragdv1.ListConnector
 func (h *Handlers) UpdateConnector(ctx context.Context, req *ragdv1.UpdateConnectorRequest) (*ragdv1.Connector, error) {
 	change := connector.Change{
 		Description: req.Description, Schedule: req.Schedule,
-		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Git: gitSource(req.GetGit()),
+		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()),
 	}
 	if req.Metadata != nil {
 		if change.Metadata = req.GetMetadata().GetMetadata(); change.Metadata == nil {
@@ -145,6 +145,17 @@ func gitSource(g *ragdv1.GitSource) *connector.Git {
 	return &connector.Git{URL: g.GetUrl(), Branch: g.GetBranch(), Include: g.GetInclude(), Exclude: g.GetExclude(), User: g.GetUser(), Secret: g.GetSecretName()}
 }
 
+// s3Source converts the settings of a bucket; nil gives nil.
+func s3Source(s *ragdv1.S3Source) *connector.S3 {
+	if s == nil {
+		return nil
+	}
+	return &connector.S3{
+		Endpoint: s.GetEndpoint(), Region: s.GetRegion(), Bucket: s.GetBucket(), Prefix: s.GetPrefix(), Include: s.GetInclude(), Exclude: s.GetExclude(),
+		AccessKey: s.GetAccessKeyId(), Secret: s.GetSecretName(),
+	}
+}
+
 func connectorAnswer(c connector.Connector, err error) (*ragdv1.Connector, error) {
 	if err != nil {
 		return nil, err
@@ -174,6 +185,11 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 	}
 	if g := c.Git; g != nil {
 		out.Source = &ragdv1.Connector_Git{Git: &ragdv1.GitSource{Url: g.URL, Branch: g.Branch, Include: g.Include, Exclude: g.Exclude, User: g.User, SecretName: g.Secret}}
+	}
+	if s := c.S3; s != nil {
+		out.Source = &ragdv1.Connector_S3{S3: &ragdv1.S3Source{
+			Endpoint: s.Endpoint, Region: s.Region, Bucket: s.Bucket, Prefix: s.Prefix, Include: s.Include, Exclude: s.Exclude, AccessKeyId: s.AccessKey, SecretName: s.Secret,
+		}}
 	}
 	var err error
 	if out.Chunking, err = chunkingMessage(c.Chunking); err != nil {

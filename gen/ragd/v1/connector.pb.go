@@ -268,6 +268,117 @@ func (x *GitSource) GetSecretName() string {
 	return ""
 }
 
+// S3Source is the objects of a bucket of a server that speaks the protocol of Amazon S3.
+type S3Source struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Address of the server without the bucket, such as
+	// https://s3.eu-central-1.amazonaws.com. At most 500 bytes.
+	Endpoint string `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	// At most 100 bytes. Default: the server is asked.
+	Region string `protobuf:"bytes,2,opt,name=region,proto3" json:"region,omitempty"`
+	// Required.
+	Bucket string `protobuf:"bytes,3,opt,name=bucket,proto3" json:"bucket,omitempty"`
+	// Beginning of the keys. At most 1,000 bytes. Default: all.
+	Prefix string `protobuf:"bytes,4,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Patterns of keys, in which * stands for any text, such as docs/*.pdf. Only objects that match
+	// one are read. At most 50 of 500 bytes. Default: all.
+	Include []string `protobuf:"bytes,5,rep,name=include,proto3" json:"include,omitempty"`
+	// Objects that match one of these are not read. At most 50 of 500 bytes.
+	Exclude []string `protobuf:"bytes,6,rep,name=exclude,proto3" json:"exclude,omitempty"`
+	// Id of the access key. At most 200 bytes. Default: requests are not signed.
+	AccessKeyId string `protobuf:"bytes,7,opt,name=access_key_id,json=accessKeyId,proto3" json:"access_key_id,omitempty"`
+	// Secret with the secret access key.
+	SecretName    string `protobuf:"bytes,8,opt,name=secret_name,json=secretName,proto3" json:"secret_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *S3Source) Reset() {
+	*x = S3Source{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *S3Source) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*S3Source) ProtoMessage() {}
+
+func (x *S3Source) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use S3Source.ProtoReflect.Descriptor instead.
+func (*S3Source) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *S3Source) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *S3Source) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *S3Source) GetBucket() string {
+	if x != nil {
+		return x.Bucket
+	}
+	return ""
+}
+
+func (x *S3Source) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *S3Source) GetInclude() []string {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
+func (x *S3Source) GetExclude() []string {
+	if x != nil {
+		return x.Exclude
+	}
+	return nil
+}
+
+func (x *S3Source) GetAccessKeyId() string {
+	if x != nil {
+		return x.AccessKeyId
+	}
+	return ""
+}
+
+func (x *S3Source) GetSecretName() string {
+	if x != nil {
+		return x.SecretName
+	}
+	return ""
+}
+
 // ConnectorCounts counts the items of a run.
 type ConnectorCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -290,7 +401,7 @@ type ConnectorCounts struct {
 
 func (x *ConnectorCounts) Reset() {
 	*x = ConnectorCounts{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[3]
+	mi := &file_ragd_v1_connector_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -302,7 +413,7 @@ func (x *ConnectorCounts) String() string {
 func (*ConnectorCounts) ProtoMessage() {}
 
 func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[3]
+	mi := &file_ragd_v1_connector_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -315,7 +426,7 @@ func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorCounts.ProtoReflect.Descriptor instead.
 func (*ConnectorCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ConnectorCounts) GetSeen() int32 {
@@ -394,6 +505,7 @@ type Connector struct {
 	//	*Connector_Web
 	//	*Connector_Feed
 	//	*Connector_Git
+	//	*Connector_S3
 	Source isConnector_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
 	Schedule string `protobuf:"bytes,6,opt,name=schedule,proto3" json:"schedule,omitempty"`
@@ -424,7 +536,7 @@ type Connector struct {
 
 func (x *Connector) Reset() {
 	*x = Connector{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[4]
+	mi := &file_ragd_v1_connector_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -436,7 +548,7 @@ func (x *Connector) String() string {
 func (*Connector) ProtoMessage() {}
 
 func (x *Connector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[4]
+	mi := &file_ragd_v1_connector_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -449,7 +561,7 @@ func (x *Connector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connector.ProtoReflect.Descriptor instead.
 func (*Connector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Connector) GetConnectorName() string {
@@ -509,6 +621,15 @@ func (x *Connector) GetGit() *GitSource {
 	if x != nil {
 		if x, ok := x.Source.(*Connector_Git); ok {
 			return x.Git
+		}
+	}
+	return nil
+}
+
+func (x *Connector) GetS3() *S3Source {
+	if x != nil {
+		if x, ok := x.Source.(*Connector_S3); ok {
+			return x.S3
 		}
 	}
 	return nil
@@ -635,11 +756,17 @@ type Connector_Git struct {
 	Git *GitSource `protobuf:"bytes,23,opt,name=git,proto3,oneof"`
 }
 
+type Connector_S3 struct {
+	S3 *S3Source `protobuf:"bytes,24,opt,name=s3,proto3,oneof"`
+}
+
 func (*Connector_Web) isConnector_Source() {}
 
 func (*Connector_Feed) isConnector_Source() {}
 
 func (*Connector_Git) isConnector_Source() {}
+
+func (*Connector_S3) isConnector_Source() {}
 
 type CreateConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -658,6 +785,7 @@ type CreateConnectorRequest struct {
 	//	*CreateConnectorRequest_Web
 	//	*CreateConnectorRequest_Feed
 	//	*CreateConnectorRequest_Git
+	//	*CreateConnectorRequest_S3
 	Source isCreateConnectorRequest_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
 	// @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
@@ -681,7 +809,7 @@ type CreateConnectorRequest struct {
 
 func (x *CreateConnectorRequest) Reset() {
 	*x = CreateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[5]
+	mi := &file_ragd_v1_connector_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -693,7 +821,7 @@ func (x *CreateConnectorRequest) String() string {
 func (*CreateConnectorRequest) ProtoMessage() {}
 
 func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[5]
+	mi := &file_ragd_v1_connector_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -706,7 +834,7 @@ func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CreateConnectorRequest) GetConnectorName() string {
@@ -771,6 +899,15 @@ func (x *CreateConnectorRequest) GetGit() *GitSource {
 	return nil
 }
 
+func (x *CreateConnectorRequest) GetS3() *S3Source {
+	if x != nil {
+		if x, ok := x.Source.(*CreateConnectorRequest_S3); ok {
+			return x.S3
+		}
+	}
+	return nil
+}
+
 func (x *CreateConnectorRequest) GetSchedule() string {
 	if x != nil {
 		return x.Schedule
@@ -829,11 +966,17 @@ type CreateConnectorRequest_Git struct {
 	Git *GitSource `protobuf:"bytes,14,opt,name=git,proto3,oneof"`
 }
 
+type CreateConnectorRequest_S3 struct {
+	S3 *S3Source `protobuf:"bytes,15,opt,name=s3,proto3,oneof"`
+}
+
 func (*CreateConnectorRequest_Web) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Feed) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Git) isCreateConnectorRequest_Source() {}
+
+func (*CreateConnectorRequest_S3) isCreateConnectorRequest_Source() {}
 
 type GetConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -845,7 +988,7 @@ type GetConnectorRequest struct {
 
 func (x *GetConnectorRequest) Reset() {
 	*x = GetConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[6]
+	mi := &file_ragd_v1_connector_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +1000,7 @@ func (x *GetConnectorRequest) String() string {
 func (*GetConnectorRequest) ProtoMessage() {}
 
 func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[6]
+	mi := &file_ragd_v1_connector_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +1013,7 @@ func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectorRequest.ProtoReflect.Descriptor instead.
 func (*GetConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetConnectorRequest) GetConnectorName() string {
@@ -892,7 +1035,7 @@ type ListConnectorsRequest struct {
 
 func (x *ListConnectorsRequest) Reset() {
 	*x = ListConnectorsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	mi := &file_ragd_v1_connector_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +1047,7 @@ func (x *ListConnectorsRequest) String() string {
 func (*ListConnectorsRequest) ProtoMessage() {}
 
 func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	mi := &file_ragd_v1_connector_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +1060,7 @@ func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListConnectorsRequest) GetPageSize() int32 {
@@ -945,7 +1088,7 @@ type ListConnectorsResponse struct {
 
 func (x *ListConnectorsResponse) Reset() {
 	*x = ListConnectorsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	mi := &file_ragd_v1_connector_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -957,7 +1100,7 @@ func (x *ListConnectorsResponse) String() string {
 func (*ListConnectorsResponse) ProtoMessage() {}
 
 func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	mi := &file_ragd_v1_connector_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -970,7 +1113,7 @@ func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListConnectorsResponse) GetConnectors() []*Connector {
@@ -997,7 +1140,7 @@ type ConnectorMetadata struct {
 
 func (x *ConnectorMetadata) Reset() {
 	*x = ConnectorMetadata{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[9]
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1009,7 +1152,7 @@ func (x *ConnectorMetadata) String() string {
 func (*ConnectorMetadata) ProtoMessage() {}
 
 func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[9]
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1022,7 +1165,7 @@ func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorMetadata.ProtoReflect.Descriptor instead.
 func (*ConnectorMetadata) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ConnectorMetadata) GetMetadata() map[string]string {
@@ -1044,6 +1187,7 @@ type UpdateConnectorRequest struct {
 	//	*UpdateConnectorRequest_Web
 	//	*UpdateConnectorRequest_Feed
 	//	*UpdateConnectorRequest_Git
+	//	*UpdateConnectorRequest_S3
 	Source   isUpdateConnectorRequest_Source `protobuf_oneof:"source"`
 	Schedule *string                         `protobuf:"bytes,4,opt,name=schedule,proto3,oneof" json:"schedule,omitempty"`
 	// Replaces all expressions.
@@ -1057,7 +1201,7 @@ type UpdateConnectorRequest struct {
 
 func (x *UpdateConnectorRequest) Reset() {
 	*x = UpdateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1069,7 +1213,7 @@ func (x *UpdateConnectorRequest) String() string {
 func (*UpdateConnectorRequest) ProtoMessage() {}
 
 func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1082,7 +1226,7 @@ func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *UpdateConnectorRequest) GetConnectorName() string {
@@ -1128,6 +1272,15 @@ func (x *UpdateConnectorRequest) GetGit() *GitSource {
 	if x != nil {
 		if x, ok := x.Source.(*UpdateConnectorRequest_Git); ok {
 			return x.Git
+		}
+	}
+	return nil
+}
+
+func (x *UpdateConnectorRequest) GetS3() *S3Source {
+	if x != nil {
+		if x, ok := x.Source.(*UpdateConnectorRequest_S3); ok {
+			return x.S3
 		}
 	}
 	return nil
@@ -1184,11 +1337,17 @@ type UpdateConnectorRequest_Git struct {
 	Git *GitSource `protobuf:"bytes,11,opt,name=git,proto3,oneof"`
 }
 
+type UpdateConnectorRequest_S3 struct {
+	S3 *S3Source `protobuf:"bytes,12,opt,name=s3,proto3,oneof"`
+}
+
 func (*UpdateConnectorRequest_Web) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Feed) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Git) isUpdateConnectorRequest_Source() {}
+
+func (*UpdateConnectorRequest_S3) isUpdateConnectorRequest_Source() {}
 
 type DeleteConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1202,7 +1361,7 @@ type DeleteConnectorRequest struct {
 
 func (x *DeleteConnectorRequest) Reset() {
 	*x = DeleteConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1214,7 +1373,7 @@ func (x *DeleteConnectorRequest) String() string {
 func (*DeleteConnectorRequest) ProtoMessage() {}
 
 func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1227,7 +1386,7 @@ func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeleteConnectorRequest) GetConnectorName() string {
@@ -1254,7 +1413,7 @@ type DeleteConnectorResponse struct {
 
 func (x *DeleteConnectorResponse) Reset() {
 	*x = DeleteConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1266,7 +1425,7 @@ func (x *DeleteConnectorResponse) String() string {
 func (*DeleteConnectorResponse) ProtoMessage() {}
 
 func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1279,7 +1438,7 @@ func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeleteConnectorResponse) GetDeletedCount() int32 {
@@ -1299,7 +1458,7 @@ type TestConnectorRequest struct {
 
 func (x *TestConnectorRequest) Reset() {
 	*x = TestConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1311,7 +1470,7 @@ func (x *TestConnectorRequest) String() string {
 func (*TestConnectorRequest) ProtoMessage() {}
 
 func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1324,7 +1483,7 @@ func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorRequest.ProtoReflect.Descriptor instead.
 func (*TestConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TestConnectorRequest) GetConnectorName() string {
@@ -1360,7 +1519,7 @@ type ConnectorItem struct {
 
 func (x *ConnectorItem) Reset() {
 	*x = ConnectorItem{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1372,7 +1531,7 @@ func (x *ConnectorItem) String() string {
 func (*ConnectorItem) ProtoMessage() {}
 
 func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1385,7 +1544,7 @@ func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorItem.ProtoReflect.Descriptor instead.
 func (*ConnectorItem) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ConnectorItem) GetId() string {
@@ -1455,7 +1614,7 @@ type TestConnectorResponse struct {
 
 func (x *TestConnectorResponse) Reset() {
 	*x = TestConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1467,7 +1626,7 @@ func (x *TestConnectorResponse) String() string {
 func (*TestConnectorResponse) ProtoMessage() {}
 
 func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1480,7 +1639,7 @@ func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorResponse.ProtoReflect.Descriptor instead.
 func (*TestConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TestConnectorResponse) GetItems() []*ConnectorItem {
@@ -1507,7 +1666,7 @@ type SyncConnectorRequest struct {
 
 func (x *SyncConnectorRequest) Reset() {
 	*x = SyncConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1519,7 +1678,7 @@ func (x *SyncConnectorRequest) String() string {
 func (*SyncConnectorRequest) ProtoMessage() {}
 
 func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1532,7 +1691,7 @@ func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncConnectorRequest.ProtoReflect.Descriptor instead.
 func (*SyncConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SyncConnectorRequest) GetConnectorName() string {
@@ -1552,7 +1711,7 @@ type PauseConnectorRequest struct {
 
 func (x *PauseConnectorRequest) Reset() {
 	*x = PauseConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1564,7 +1723,7 @@ func (x *PauseConnectorRequest) String() string {
 func (*PauseConnectorRequest) ProtoMessage() {}
 
 func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1577,7 +1736,7 @@ func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseConnectorRequest.ProtoReflect.Descriptor instead.
 func (*PauseConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PauseConnectorRequest) GetConnectorName() string {
@@ -1600,7 +1759,7 @@ type ResumeConnectorRequest struct {
 
 func (x *ResumeConnectorRequest) Reset() {
 	*x = ResumeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1612,7 +1771,7 @@ func (x *ResumeConnectorRequest) String() string {
 func (*ResumeConnectorRequest) ProtoMessage() {}
 
 func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1625,7 +1784,7 @@ func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*ResumeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ResumeConnectorRequest) GetConnectorName() string {
@@ -1658,7 +1817,7 @@ type ListConnectorItemsRequest struct {
 
 func (x *ListConnectorItemsRequest) Reset() {
 	*x = ListConnectorItemsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1670,7 +1829,7 @@ func (x *ListConnectorItemsRequest) String() string {
 func (*ListConnectorItemsRequest) ProtoMessage() {}
 
 func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1683,7 +1842,7 @@ func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListConnectorItemsRequest) GetConnectorName() string {
@@ -1725,7 +1884,7 @@ type ListConnectorItemsResponse struct {
 
 func (x *ListConnectorItemsResponse) Reset() {
 	*x = ListConnectorItemsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1737,7 +1896,7 @@ func (x *ListConnectorItemsResponse) String() string {
 func (*ListConnectorItemsResponse) ProtoMessage() {}
 
 func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1750,7 +1909,7 @@ func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListConnectorItemsResponse) GetItems() []*ConnectorItem {
@@ -1793,6 +1952,16 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\aexclude\x18\x04 \x03(\tR\aexclude\x12\x12\n" +
 	"\x04user\x18\x05 \x01(\tR\x04user\x12\x1f\n" +
 	"\vsecret_name\x18\x06 \x01(\tR\n" +
+	"secretName\"\xe7\x01\n" +
+	"\bS3Source\x12\x1a\n" +
+	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
+	"\x06region\x18\x02 \x01(\tR\x06region\x12\x16\n" +
+	"\x06bucket\x18\x03 \x01(\tR\x06bucket\x12\x16\n" +
+	"\x06prefix\x18\x04 \x01(\tR\x06prefix\x12\x18\n" +
+	"\ainclude\x18\x05 \x03(\tR\ainclude\x12\x18\n" +
+	"\aexclude\x18\x06 \x03(\tR\aexclude\x12\"\n" +
+	"\raccess_key_id\x18\a \x01(\tR\vaccessKeyId\x12\x1f\n" +
+	"\vsecret_name\x18\b \x01(\tR\n" +
 	"secretName\"\xf1\x01\n" +
 	"\x0fConnectorCounts\x12\x12\n" +
 	"\x04seen\x18\x01 \x01(\x05R\x04seen\x12\x14\n" +
@@ -1803,7 +1972,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06failed\x18\x06 \x01(\x05R\x06failed\x12\x18\n" +
 	"\adeleted\x18\a \x01(\x05R\adeleted\x12\x1a\n" +
 	"\brequests\x18\b \x01(\x05R\brequests\x12\x14\n" +
-	"\x05bytes\x18\t \x01(\x03R\x05bytes\"\xf5\a\n" +
+	"\x05bytes\x18\t \x01(\x03R\x05bytes\"\x9a\b\n" +
 	"\tConnector\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -1812,7 +1981,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x12&\n" +
 	"\x03web\x18\x05 \x01(\v2\x12.ragd.v1.WebSourceH\x00R\x03web\x12)\n" +
 	"\x04feed\x18\x15 \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12&\n" +
-	"\x03git\x18\x17 \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12\x1a\n" +
+	"\x03git\x18\x17 \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12#\n" +
+	"\x02s3\x18\x18 \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12<\n" +
 	"\bmetadata\x18\a \x03(\v2 .ragd.v1.Connector.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -1835,7 +2005,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
-	"\x06source\"\xde\x04\n" +
+	"\x06source\"\x83\x05\n" +
 	"\x16CreateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -1844,7 +2014,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x12&\n" +
 	"\x03web\x18\x05 \x01(\v2\x12.ragd.v1.WebSourceH\x00R\x03web\x12)\n" +
 	"\x04feed\x18\f \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12&\n" +
-	"\x03git\x18\x0e \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12\x1a\n" +
+	"\x03git\x18\x0e \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12#\n" +
+	"\x02s3\x18\x0f \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12I\n" +
 	"\bmetadata\x18\a \x03(\v2-.ragd.v1.CreateConnectorRequest.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -1871,13 +2042,14 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\bmetadata\x18\x01 \x03(\v2(.ragd.v1.ConnectorMetadata.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf3\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x98\x04\n" +
 	"\x16UpdateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12&\n" +
 	"\x03web\x18\x03 \x01(\v2\x12.ragd.v1.WebSourceH\x00R\x03web\x12)\n" +
 	"\x04feed\x18\t \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12&\n" +
-	"\x03git\x18\v \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12\x1f\n" +
+	"\x03git\x18\v \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12#\n" +
+	"\x02s3\x18\f \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12\x1f\n" +
 	"\bschedule\x18\x04 \x01(\tH\x02R\bschedule\x88\x01\x01\x126\n" +
 	"\bmetadata\x18\x05 \x01(\v2\x1a.ragd.v1.ConnectorMetadataR\bmetadata\x12-\n" +
 	"\bchunking\x18\x06 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -1948,92 +2120,96 @@ func file_ragd_v1_connector_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_connector_proto_rawDescData
 }
 
-var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_ragd_v1_connector_proto_goTypes = []any{
 	(*WebSource)(nil),                  // 0: ragd.v1.WebSource
 	(*FeedSource)(nil),                 // 1: ragd.v1.FeedSource
 	(*GitSource)(nil),                  // 2: ragd.v1.GitSource
-	(*ConnectorCounts)(nil),            // 3: ragd.v1.ConnectorCounts
-	(*Connector)(nil),                  // 4: ragd.v1.Connector
-	(*CreateConnectorRequest)(nil),     // 5: ragd.v1.CreateConnectorRequest
-	(*GetConnectorRequest)(nil),        // 6: ragd.v1.GetConnectorRequest
-	(*ListConnectorsRequest)(nil),      // 7: ragd.v1.ListConnectorsRequest
-	(*ListConnectorsResponse)(nil),     // 8: ragd.v1.ListConnectorsResponse
-	(*ConnectorMetadata)(nil),          // 9: ragd.v1.ConnectorMetadata
-	(*UpdateConnectorRequest)(nil),     // 10: ragd.v1.UpdateConnectorRequest
-	(*DeleteConnectorRequest)(nil),     // 11: ragd.v1.DeleteConnectorRequest
-	(*DeleteConnectorResponse)(nil),    // 12: ragd.v1.DeleteConnectorResponse
-	(*TestConnectorRequest)(nil),       // 13: ragd.v1.TestConnectorRequest
-	(*ConnectorItem)(nil),              // 14: ragd.v1.ConnectorItem
-	(*TestConnectorResponse)(nil),      // 15: ragd.v1.TestConnectorResponse
-	(*SyncConnectorRequest)(nil),       // 16: ragd.v1.SyncConnectorRequest
-	(*PauseConnectorRequest)(nil),      // 17: ragd.v1.PauseConnectorRequest
-	(*ResumeConnectorRequest)(nil),     // 18: ragd.v1.ResumeConnectorRequest
-	(*ListConnectorItemsRequest)(nil),  // 19: ragd.v1.ListConnectorItemsRequest
-	(*ListConnectorItemsResponse)(nil), // 20: ragd.v1.ListConnectorItemsResponse
-	nil,                                // 21: ragd.v1.Connector.MetadataEntry
-	nil,                                // 22: ragd.v1.CreateConnectorRequest.MetadataEntry
-	nil,                                // 23: ragd.v1.ConnectorMetadata.MetadataEntry
-	(*Chunking)(nil),                   // 24: ragd.v1.Chunking
-	(*structpb.Struct)(nil),            // 25: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),      // 26: google.protobuf.Timestamp
+	(*S3Source)(nil),                   // 3: ragd.v1.S3Source
+	(*ConnectorCounts)(nil),            // 4: ragd.v1.ConnectorCounts
+	(*Connector)(nil),                  // 5: ragd.v1.Connector
+	(*CreateConnectorRequest)(nil),     // 6: ragd.v1.CreateConnectorRequest
+	(*GetConnectorRequest)(nil),        // 7: ragd.v1.GetConnectorRequest
+	(*ListConnectorsRequest)(nil),      // 8: ragd.v1.ListConnectorsRequest
+	(*ListConnectorsResponse)(nil),     // 9: ragd.v1.ListConnectorsResponse
+	(*ConnectorMetadata)(nil),          // 10: ragd.v1.ConnectorMetadata
+	(*UpdateConnectorRequest)(nil),     // 11: ragd.v1.UpdateConnectorRequest
+	(*DeleteConnectorRequest)(nil),     // 12: ragd.v1.DeleteConnectorRequest
+	(*DeleteConnectorResponse)(nil),    // 13: ragd.v1.DeleteConnectorResponse
+	(*TestConnectorRequest)(nil),       // 14: ragd.v1.TestConnectorRequest
+	(*ConnectorItem)(nil),              // 15: ragd.v1.ConnectorItem
+	(*TestConnectorResponse)(nil),      // 16: ragd.v1.TestConnectorResponse
+	(*SyncConnectorRequest)(nil),       // 17: ragd.v1.SyncConnectorRequest
+	(*PauseConnectorRequest)(nil),      // 18: ragd.v1.PauseConnectorRequest
+	(*ResumeConnectorRequest)(nil),     // 19: ragd.v1.ResumeConnectorRequest
+	(*ListConnectorItemsRequest)(nil),  // 20: ragd.v1.ListConnectorItemsRequest
+	(*ListConnectorItemsResponse)(nil), // 21: ragd.v1.ListConnectorItemsResponse
+	nil,                                // 22: ragd.v1.Connector.MetadataEntry
+	nil,                                // 23: ragd.v1.CreateConnectorRequest.MetadataEntry
+	nil,                                // 24: ragd.v1.ConnectorMetadata.MetadataEntry
+	(*Chunking)(nil),                   // 25: ragd.v1.Chunking
+	(*structpb.Struct)(nil),            // 26: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),      // 27: google.protobuf.Timestamp
 }
 var file_ragd_v1_connector_proto_depIdxs = []int32{
 	0,  // 0: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
 	1,  // 1: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
 	2,  // 2: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
-	21, // 3: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
-	24, // 4: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
-	25, // 5: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
-	3,  // 6: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
-	26, // 7: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
-	26, // 8: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
-	26, // 9: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
-	26, // 10: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
-	26, // 11: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
-	0,  // 12: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 13: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 14: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	22, // 15: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
-	24, // 16: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	25, // 17: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	4,  // 18: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
-	23, // 19: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
-	0,  // 20: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 21: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 22: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	9,  // 23: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
-	24, // 24: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	25, // 25: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	25, // 26: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
-	26, // 27: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
-	14, // 28: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
-	14, // 29: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
-	5,  // 30: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
-	6,  // 31: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
-	7,  // 32: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
-	10, // 33: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
-	11, // 34: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
-	13, // 35: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
-	16, // 36: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
-	17, // 37: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
-	18, // 38: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
-	19, // 39: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
-	4,  // 40: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
-	4,  // 41: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
-	8,  // 42: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
-	4,  // 43: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
-	12, // 44: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
-	15, // 45: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
-	4,  // 46: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
-	4,  // 47: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
-	4,  // 48: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
-	20, // 49: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
-	40, // [40:50] is the sub-list for method output_type
-	30, // [30:40] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	3,  // 3: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
+	22, // 4: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
+	25, // 5: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
+	26, // 6: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
+	4,  // 7: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
+	27, // 8: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
+	27, // 9: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
+	27, // 10: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
+	27, // 11: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
+	27, // 12: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
+	0,  // 13: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 14: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 15: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 16: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	23, // 17: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
+	25, // 18: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	26, // 19: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	5,  // 20: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
+	24, // 21: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
+	0,  // 22: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 23: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 24: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 25: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	10, // 26: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
+	25, // 27: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	26, // 28: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	26, // 29: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
+	27, // 30: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
+	15, // 31: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
+	15, // 32: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
+	6,  // 33: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
+	7,  // 34: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
+	8,  // 35: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
+	11, // 36: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
+	12, // 37: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
+	14, // 38: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
+	17, // 39: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
+	18, // 40: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
+	19, // 41: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
+	20, // 42: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
+	5,  // 43: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
+	5,  // 44: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
+	9,  // 45: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
+	5,  // 46: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
+	13, // 47: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
+	16, // 48: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
+	5,  // 49: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
+	5,  // 50: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
+	5,  // 51: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
+	21, // 52: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
+	43, // [43:53] is the sub-list for method output_type
+	33, // [33:43] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_connector_proto_init() }
@@ -2043,20 +2219,23 @@ func file_ragd_v1_connector_proto_init() {
 	}
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_connector_proto_msgTypes[0].OneofWrappers = []any{}
-	file_ragd_v1_connector_proto_msgTypes[4].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[5].OneofWrappers = []any{
 		(*Connector_Web)(nil),
 		(*Connector_Feed)(nil),
 		(*Connector_Git)(nil),
+		(*Connector_S3)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[5].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[6].OneofWrappers = []any{
 		(*CreateConnectorRequest_Web)(nil),
 		(*CreateConnectorRequest_Feed)(nil),
 		(*CreateConnectorRequest_Git)(nil),
+		(*CreateConnectorRequest_S3)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[10].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[11].OneofWrappers = []any{
 		(*UpdateConnectorRequest_Web)(nil),
 		(*UpdateConnectorRequest_Feed)(nil),
 		(*UpdateConnectorRequest_Git)(nil),
+		(*UpdateConnectorRequest_S3)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2064,7 +2243,7 @@ func file_ragd_v1_connector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_connector_proto_rawDesc), len(file_ragd_v1_connector_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -780,6 +780,28 @@ class GitSource(TypedDict, total=False):
     secretName: str
 
 
+class S3Source(TypedDict, total=False):
+    """S3Source is the objects of a bucket of a server that speaks the protocol of Amazon S3."""
+    # Required. Address of the server without the bucket, such as
+    # https://s3.eu-central-1.amazonaws.com. At most 500 bytes.
+    endpoint: str
+    # At most 100 bytes. Default: the server is asked.
+    region: str
+    # Required.
+    bucket: str
+    # Beginning of the keys. At most 1,000 bytes. Default: all.
+    prefix: str
+    # Patterns of keys, in which * stands for any text, such as docs/*.pdf. Only objects that match
+    # one are read. At most 50 of 500 bytes. Default: all.
+    include: list[str]
+    # Objects that match one of these are not read. At most 50 of 500 bytes.
+    exclude: list[str]
+    # Id of the access key. At most 200 bytes. Default: requests are not signed.
+    accessKeyId: str
+    # Secret with the secret access key.
+    secretName: str
+
+
 class ConnectorCounts(TypedDict, total=False):
     """ConnectorCounts counts the items of a run."""
     # Items that were read or known to be unchanged.
@@ -807,6 +829,7 @@ class Connector(TypedDict, total=False):
     web: WebSource
     feed: FeedSource
     git: GitSource
+    s3: S3Source
     # When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
     schedule: str
     # Expressions whose values become metadata of the documents.
@@ -845,6 +868,7 @@ class CreateConnectorRequest(TypedDict, total=False):
     web: WebSource
     feed: FeedSource
     git: GitSource
+    s3: S3Source
     # When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
     # @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
     # Default: only when SyncConnector asks.
@@ -897,6 +921,7 @@ class UpdateConnectorRequest(TypedDict, total=False):
     web: WebSource
     feed: FeedSource
     git: GitSource
+    s3: S3Source
     schedule: str
     # Replaces all expressions.
     metadata: ConnectorMetadata
@@ -7023,6 +7048,7 @@ __all__ = [
     "RotateHookSecretResponse",
     "RunWorkflowEvent",
     "RunWorkflowRequest",
+    "S3Source",
     "SearchWidth",
     "Secret",
     "SecretHosts",
