@@ -18,7 +18,7 @@ import (
 )
 
 func (p *program) connectorCommands() *cobra.Command {
-	return p.clientFlags(p.group("connector", "Keep documents the same as a website, a feed, a repository or a bucket", `
+	return p.clientFlags(p.group("connector", "Keep documents the same as a website, a feed, a repository, a bucket or a folder", `
 A connector keeps documents of an index the same as the items of a source, such as the
 pages of a website: it adds new ones, updates changed ones and deletes those that are gone.
 These commands need a key of the scope admin.`,
@@ -35,7 +35,7 @@ type connectorFlags struct {
 	user, secret          *string
 	bucket, endpoint      *string
 	region, prefix        *string
-	accessKey             *string
+	accessKey, folder     *string
 	deleteMissing         *bool
 	include, exclude      *[]string
 	depth                 *int32
@@ -59,6 +59,7 @@ func newConnectorFlags(flags *pflag.FlagSet) *connectorFlags {
 		bucket:        flags.String("bucket", "", "bucket of an S3 server, instead of a website"),
 		endpoint:      flags.String("endpoint", "", "address of the S3 server, such as https://s3.eu-central-1.amazonaws.com"),
 		region:        flags.String("region", "", "region of the bucket (default as the server says)"),
+		folder:        flags.String("folder", "", "folder of the machine of the service, which its operator allows, instead of a website"),
 		prefix:        flags.String("prefix", "", "only objects whose keys begin with this"),
 		accessKey:     flags.String("access-key", "", "id of the access key (default requests are not signed)"),
 		include:       flags.StringSlice("include", nil, `only pages, files or objects whose path matches, such as "/docs/*" or "docs/*.md" (repeatable)`),
@@ -84,6 +85,7 @@ var connectorSources = []connectorSource{
 	{"feed", []string{"delete-missing"}},
 	{"git", []string{"include", "exclude", "branch", "user", "secret"}},
 	{"bucket", []string{"include", "exclude", "endpoint", "region", "prefix", "access-key", "secret"}},
+	{"folder", []string{"include", "exclude"}},
 }
 
 // given returns the flag of the source that was given, empty for none.
@@ -135,6 +137,8 @@ func (f *connectorFlags) source() (*ragdv1.Connector, error) {
 			Endpoint: *f.endpoint, Region: *f.region, Bucket: *f.bucket, Prefix: *f.prefix, Include: *f.include, Exclude: *f.exclude,
 			AccessKeyId: *f.accessKey, SecretName: *f.secret,
 		}}
+	case "folder":
+		c.Source = &ragdv1.Connector_Folder{Folder: &ragdv1.FolderSource{Path: *f.folder, Include: *f.include, Exclude: *f.exclude}}
 	}
 	return c, err
 }
@@ -165,6 +169,7 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 		output.Field(w, "server", c.GetS3().GetEndpoint())
 		output.Field(w, "bucket", c.GetS3().GetBucket())
 		output.Field(w, "prefix", c.GetS3().GetPrefix())
+		output.Field(w, "folder", c.GetFolder().GetPath())
 		include, exclude := selectionOf(c)
 		output.Field(w, "include", strings.Join(include, ", "))
 		output.Field(w, "exclude", strings.Join(exclude, ", "))
@@ -198,6 +203,8 @@ func selectionOf(c *ragdv1.Connector) (include, exclude []string) {
 		return source.Git.GetInclude(), source.Git.GetExclude()
 	case *ragdv1.Connector_S3:
 		return source.S3.GetInclude(), source.S3.GetExclude()
+	case *ragdv1.Connector_Folder:
+		return source.Folder.GetInclude(), source.Folder.GetExclude()
 	}
 	return nil, nil
 }
@@ -220,7 +227,8 @@ func (p *program) connectorCreate() *cobra.Command {
   ragd connector create site --index docs --sitemap https://example.com/sitemap.xml --metadata 'team="web"'
   ragd connector create news --index docs --feed https://example.com/feed.xml --schedule @hourly
   ragd connector create guides --index docs --git https://example.com/team/guides.git --include "docs/*.md" --secret git-token --schedule @hourly
-  ragd connector create files --index docs --bucket files --endpoint https://s3.example.com --access-key AKEXAMPLE --secret s3-key --schedule @hourly`,
+  ragd connector create files --index docs --bucket files --endpoint https://s3.example.com --access-key AKEXAMPLE --secret s3-key --schedule @hourly
+  ragd connector create handbook --index docs --folder /srv/handbook --schedule @hourly --tenant acme`,
 		Args: arguments("CONNECTOR"),
 	}
 	flags := newConnectorFlags(cmd.Flags())
@@ -249,6 +257,8 @@ func (p *program) connectorCreate() *cobra.Command {
 			req.Source = &ragdv1.CreateConnectorRequest_Git{Git: source.Git}
 		case *ragdv1.Connector_S3:
 			req.Source = &ragdv1.CreateConnectorRequest_S3{S3: source.S3}
+		case *ragdv1.Connector_Folder:
+			req.Source = &ragdv1.CreateConnectorRequest_Folder{Folder: source.Folder}
 		}
 		made, err := c.connectors.CreateConnector(ctx, req)
 		if err != nil {
@@ -287,6 +297,8 @@ the whole source. A run follows that reads all items again.`,
 			req.Source = &ragdv1.UpdateConnectorRequest_Git{Git: source.Git}
 		case *ragdv1.Connector_S3:
 			req.Source = &ragdv1.UpdateConnectorRequest_S3{S3: source.S3}
+		case *ragdv1.Connector_Folder:
+			req.Source = &ragdv1.UpdateConnectorRequest_Folder{Folder: source.Folder}
 		}
 		if flags.flags.Changed("metadata") {
 			metadata, err := flags.expressions()
@@ -389,7 +401,7 @@ func (p *program) connectorList() *cobra.Command {
 			return page.GetConnectors(), page.GetNextPageToken(), err
 		})
 		return output.List(p.out, "connectors", connectors, "CONNECTOR INDEX STATE SEEN FAILED SOURCE", func(c *ragdv1.Connector) []any {
-			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket()}
+			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath()}
 		})
 	})
 	return cmd

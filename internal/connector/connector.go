@@ -53,6 +53,7 @@ type Definition struct {
 	Feed        *Feed             `json:"feed,omitempty"`
 	Git         *Git              `json:"git,omitempty"`
 	S3          *S3               `json:"s3,omitempty"`
+	Folder      *Folder           `json:"folder,omitempty"`
 	Schedule    string            `json:"schedule,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"` // expressions
 	Chunking    chunk.Settings    `json:"chunking"`
@@ -115,6 +116,8 @@ func (d *Definition) kind() (kind, error) {
 		return d.Git, nil
 	case d.S3 != nil:
 		return d.S3, nil
+	case d.Folder != nil:
+		return d.Folder, nil
 	}
 	return nil, fault.Field("source", "is missing: give one, such as web")
 }

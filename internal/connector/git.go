@@ -490,28 +490,28 @@ func (r *repository) item(g *Git, commit *object.Commit, f gitFile, large bool) 
 		item.Modified = at
 		item.Attributes["authorTime"] = at.Format(time.RFC3339)
 	}
-	skip := func(why string) (Item, error) {
+	skip := func(why string) Item {
 		item.Title, item.Skipped, item.State.Skipped = "", why, why
-		return item, nil
+		return item
 	}
 	switch why := unusablePath(f.path); {
 	case why != "":
-		return skip(why)
+		return skip(why), nil
 	case f.mode == filemode.Symlink:
-		return skip("it is a symbolic link")
+		return skip("it is a symbolic link"), nil
 	case f.mode == filemode.Submodule:
-		return skip("it is a submodule: its repository can have a connector of its own")
+		return skip("it is a submodule: its repository can have a connector of its own"), nil
 	case large:
-		return item.tooLarge(maxItemBytes), nil
+		return item.tooLarge(), nil
 	}
 	o, err := r.needed(f.hash)
 	switch {
 	case err != nil:
 		return item, err
 	case o.Type() != plumbing.BlobObject:
-		return skip("it is no file")
+		return skip("it is no file"), nil
 	case o.Size() > maxItemBytes:
-		return item.tooLarge(maxItemBytes), nil
+		return item.tooLarge(), nil
 	}
 	reader, err := o.Reader()
 	if err != nil {
@@ -523,7 +523,7 @@ func (r *repository) item(g *Git, commit *object.Commit, f gitFile, large bool) 
 	}
 	if strings.HasPrefix(string(item.Content[:min(len(item.Content), len(lfsPointer))]), lfsPointer) {
 		item.Content = nil
-		return skip("its content is in Git LFS, which is not read")
+		return skip("its content is in Git LFS, which is not read"), nil
 	}
 	return item, nil
 }

@@ -3,7 +3,7 @@ package connector
 import (
 	"bytes"
 	"compress/zlib"
-	"crypto/sha1" //nolint:gosec // G505: packs end with it
+	"crypto/sha1" // packs end with it
 	"encoding/binary"
 	"errors"
 	"testing"
@@ -18,7 +18,7 @@ func packOf(tb testing.TB, count uint32, objects ...[]byte) []byte {
 	for _, o := range objects {
 		raw = append(raw, o...)
 	}
-	sum := sha1.Sum(raw) //nolint:gosec // G401: as above
+	sum := sha1.Sum(raw)
 	return append(raw, sum[:]...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/outbound"
@@ -41,6 +42,10 @@ type walking struct {
 	connector string
 	// secret returns a secret of the tenant that is to be sent to an address.
 	secret func(ctx context.Context, name string, to *url.URL) (string, error)
+	// open opens a folder that the operator allows.
+	open func(ctx context.Context, f *Folder) (*os.Root, error)
+	// watch starts another run when a folder below the opened one changes; nil in a test.
+	watch func(folder string)
 	// source is the state of the last walk's listing.
 	source State
 	// known returns what the last walk left as the state of an item; empty for a new one.
@@ -90,8 +95,8 @@ func (s State) unchanged(id, etag string) (item Item, ok bool) {
 }
 
 // tooLarge returns an item that is not read because of its size.
-func (i Item) tooLarge(most int64) Item {
-	i.Failed = fmt.Sprintf("has more than %d bytes", most)
+func (i Item) tooLarge() Item {
+	i.Failed = fmt.Sprintf("has more than %d bytes", maxItemBytes)
 	i.State = State{Known: true, Failed: i.Failed, FailedETag: i.State.ETag}
 	return i
 }

@@ -186,7 +186,7 @@ var errChanged = errors.New("the connector was changed")
 // walking returns what a walk of the source of a connector uses.
 func (s *Service) walking(h *tenant.Handle, c Connector, fetch *fetcher, known func(context.Context, string) (State, error)) walking {
 	return walking{
-		fetch: fetch, maxItems: c.MaxItems, guard: s.Guard, connector: c.Name, known: known,
+		fetch: fetch, maxItems: c.MaxItems, guard: s.Guard, connector: c.Name, known: known, open: s.openFolder,
 		secret: func(ctx context.Context, name string, to *url.URL) (string, error) {
 			if err := s.Secrets.CheckUse(ctx, []string{name}, to); err != nil {
 				return "", err
@@ -244,6 +244,9 @@ func (x *run) sync(ctx context.Context) (err error) {
 		return state, err
 	}
 	w := x.service.walking(x.handle, x.connector, x.fetch, known)
+	if f := x.connector.Folder; f != nil {
+		w.watch = x.service.watch(x.handle, x.connector.Name, f.Path)
+	}
 	if err := json.Unmarshal(x.row.SourceState, &w.source); err != nil {
 		return err
 	}

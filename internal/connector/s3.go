@@ -181,7 +181,7 @@ func (b *bucket) visit(ctx context.Context, id string, o minio.ObjectInfo, visit
 		return visit(item)
 	}
 	if o.Size > maxItemBytes {
-		return visit(item.tooLarge(maxItemBytes))
+		return visit(item.tooLarge())
 	}
 	gone, err := b.read(ctx, o.Key, &item)
 	switch {

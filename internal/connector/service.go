@@ -22,7 +22,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Config are the parts that a Service uses. All are required but Enter.
+// Config are the parts that a Service uses. All are required but Enter and Folders.
 type Config struct {
 	DB        *tenant.DB
 	Work      *tenant.DB // for runs
@@ -32,6 +32,7 @@ type Config struct {
 	Indexes   *index.Service
 	Documents *ingest.Service
 	Secrets   *secret.Service
+	Folders   []string // that connectors of operators may read, absolute; may be empty
 	Logger    *slog.Logger
 	// Enter waits for a slot of the processor for a long evaluation of an expression. nil is no
 	// limit.
@@ -45,6 +46,8 @@ type Service struct {
 	env    *expression.Environment
 	client *http.Client
 	slots  *limit.Limiter[tenant.ID] // runs of this instance
+
+	watchers watchers
 }
 
 // New returns a Service.
@@ -131,6 +134,10 @@ func (s *Service) permit(ctx context.Context, d *Definition) error {
 	if err != nil {
 		return err
 	}
+	if f := d.Folder; f != nil {
+		_, _, err := s.allowedFolder(ctx, f)
+		return err
+	}
 	if source, ok := source.(keyed); ok {
 		if name, to := source.key(); name != "" {
 			return s.Secrets.CheckUse(ctx, []string{name}, to)
@@ -146,6 +153,7 @@ type Change struct {
 	Feed        *Feed
 	Git         *Git
 	S3          *S3
+	Folder      *Folder
 	Schedule    *string
 	Metadata    map[string]string // nil: as it is
 	Chunking    *chunk.Settings
@@ -157,8 +165,8 @@ func (c Change) apply(d *Definition) {
 	if c.Description != nil {
 		d.Description = *c.Description
 	}
-	if c.Web != nil || c.Feed != nil || c.Git != nil || c.S3 != nil {
-		d.Web, d.Feed, d.Git, d.S3 = c.Web, c.Feed, c.Git, c.S3
+	if c.Web != nil || c.Feed != nil || c.Git != nil || c.S3 != nil || c.Folder != nil {
+		d.Web, d.Feed, d.Git, d.S3, d.Folder = c.Web, c.Feed, c.Git, c.S3, c.Folder
 	}
 	if c.Schedule != nil {
 		d.Schedule = *c.Schedule

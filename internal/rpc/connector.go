@@ -20,7 +20,7 @@ func (h *Handlers) CreateConnector(ctx context.Context, req *ragdv1.CreateConnec
 	return connectorAnswer(h.Connectors.Create(ctx, connector.Connector{
 		Name: req.GetConnectorName(), IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Paused: req.GetPaused(),
 		Definition: connector.Definition{
-			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()),
+			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()),
 			Schedule: req.GetSchedule(), Metadata: req.GetMetadata(),
 			Chunking: chunking, Extract: extraction, MaxItems: int(req.GetMaxItems()),
 		},
@@ -46,7 +46,7 @@ func (h *Handlers) ListConnectors(ctx context.Context, req *ragdv1.ListConnector
 func (h *Handlers) UpdateConnector(ctx context.Context, req *ragdv1.UpdateConnectorRequest) (*ragdv1.Connector, error) {
 	change := connector.Change{
 		Description: req.Description, Schedule: req.Schedule,
-		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()),
+		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()),
 	}
 	if req.Metadata != nil {
 		if change.Metadata = req.GetMetadata().GetMetadata(); change.Metadata == nil {
@@ -156,6 +156,14 @@ func s3Source(s *ragdv1.S3Source) *connector.S3 {
 	}
 }
 
+// folderSource converts the settings of a folder; nil gives nil.
+func folderSource(f *ragdv1.FolderSource) *connector.Folder {
+	if f == nil {
+		return nil
+	}
+	return &connector.Folder{Path: f.GetPath(), Include: f.GetInclude(), Exclude: f.GetExclude()}
+}
+
 func connectorAnswer(c connector.Connector, err error) (*ragdv1.Connector, error) {
 	if err != nil {
 		return nil, err
@@ -190,6 +198,9 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 		out.Source = &ragdv1.Connector_S3{S3: &ragdv1.S3Source{
 			Endpoint: s.Endpoint, Region: s.Region, Bucket: s.Bucket, Prefix: s.Prefix, Include: s.Include, Exclude: s.Exclude, AccessKeyId: s.AccessKey, SecretName: s.Secret,
 		}}
+	}
+	if f := c.Folder; f != nil {
+		out.Source = &ragdv1.Connector_Folder{Folder: &ragdv1.FolderSource{Path: f.Path, Include: f.Include, Exclude: f.Exclude}}
 	}
 	var err error
 	if out.Chunking, err = chunkingMessage(c.Chunking); err != nil {

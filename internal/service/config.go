@@ -39,6 +39,9 @@ type Config struct {
 	// service may be called, besides those of this machine and of MCP.PublicURL (see
 	// httpserver.GuardConfig).
 	AllowedHosts, AllowedOrigins []string
+	// ConnectorFolders are the folders of this machine that connectors of operators may read, as
+	// absolute paths. Default: none.
+	ConnectorFolders []string
 	// Backup says where an embedded database is backed up. Default: nowhere.
 	Backup BackupConfig
 	// DatabaseAdminURL is the address of the database for a role that may create schemas

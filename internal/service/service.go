@@ -281,7 +281,8 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		return err
 	}
 	connectors, err := connector.New(connector.Config{
-		DB: db, Work: work, Queue: s.queue, Auth: s.Tenants.Auth, Guard: guard, Indexes: indexes, Documents: documents, Secrets: secrets, Logger: s.log, Enter: enter,
+		DB: db, Work: work, Queue: s.queue, Auth: s.Tenants.Auth, Guard: guard, Indexes: indexes, Documents: documents, Secrets: secrets, Folders: s.config.ConnectorFolders, Logger: s.log,
+		Enter: enter,
 	})
 	if err != nil {
 		return err
@@ -498,6 +499,9 @@ func (s *Service) Close() error {
 	}
 	if s.remote.MCP != nil {
 		s.remote.MCP.Close()
+	}
+	if s.Handlers != nil && s.Handlers.Connectors != nil {
+		s.Handlers.Connectors.Close()
 	}
 	err = errors.Join(err, s.tracing.close(ctx), s.database.close(ctx))
 	s.repeats.Close()

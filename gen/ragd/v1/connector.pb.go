@@ -379,6 +379,73 @@ func (x *S3Source) GetSecretName() string {
 	return ""
 }
 
+// FolderSource is the files of a folder of the machine on which the service runs. Only a credential
+// with the scope operator can create, update and test such a connector, for folders that the setting
+// connector-folders allows.
+type FolderSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Absolute path. At most 1,000 bytes.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Patterns of paths in the folder, in which * stands for any text, such as docs/*.md. Only files
+	// that match one are read. At most 50 of 500 bytes. Default: all.
+	Include []string `protobuf:"bytes,2,rep,name=include,proto3" json:"include,omitempty"`
+	// Files that match one of these are not read. At most 50 of 500 bytes.
+	Exclude       []string `protobuf:"bytes,3,rep,name=exclude,proto3" json:"exclude,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FolderSource) Reset() {
+	*x = FolderSource{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FolderSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FolderSource) ProtoMessage() {}
+
+func (x *FolderSource) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FolderSource.ProtoReflect.Descriptor instead.
+func (*FolderSource) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FolderSource) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *FolderSource) GetInclude() []string {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
+func (x *FolderSource) GetExclude() []string {
+	if x != nil {
+		return x.Exclude
+	}
+	return nil
+}
+
 // ConnectorCounts counts the items of a run.
 type ConnectorCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -401,7 +468,7 @@ type ConnectorCounts struct {
 
 func (x *ConnectorCounts) Reset() {
 	*x = ConnectorCounts{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[4]
+	mi := &file_ragd_v1_connector_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -413,7 +480,7 @@ func (x *ConnectorCounts) String() string {
 func (*ConnectorCounts) ProtoMessage() {}
 
 func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[4]
+	mi := &file_ragd_v1_connector_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -426,7 +493,7 @@ func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorCounts.ProtoReflect.Descriptor instead.
 func (*ConnectorCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ConnectorCounts) GetSeen() int32 {
@@ -506,6 +573,7 @@ type Connector struct {
 	//	*Connector_Feed
 	//	*Connector_Git
 	//	*Connector_S3
+	//	*Connector_Folder
 	Source isConnector_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
 	Schedule string `protobuf:"bytes,6,opt,name=schedule,proto3" json:"schedule,omitempty"`
@@ -536,7 +604,7 @@ type Connector struct {
 
 func (x *Connector) Reset() {
 	*x = Connector{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[5]
+	mi := &file_ragd_v1_connector_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -548,7 +616,7 @@ func (x *Connector) String() string {
 func (*Connector) ProtoMessage() {}
 
 func (x *Connector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[5]
+	mi := &file_ragd_v1_connector_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -561,7 +629,7 @@ func (x *Connector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connector.ProtoReflect.Descriptor instead.
 func (*Connector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Connector) GetConnectorName() string {
@@ -630,6 +698,15 @@ func (x *Connector) GetS3() *S3Source {
 	if x != nil {
 		if x, ok := x.Source.(*Connector_S3); ok {
 			return x.S3
+		}
+	}
+	return nil
+}
+
+func (x *Connector) GetFolder() *FolderSource {
+	if x != nil {
+		if x, ok := x.Source.(*Connector_Folder); ok {
+			return x.Folder
 		}
 	}
 	return nil
@@ -760,6 +837,10 @@ type Connector_S3 struct {
 	S3 *S3Source `protobuf:"bytes,24,opt,name=s3,proto3,oneof"`
 }
 
+type Connector_Folder struct {
+	Folder *FolderSource `protobuf:"bytes,25,opt,name=folder,proto3,oneof"`
+}
+
 func (*Connector_Web) isConnector_Source() {}
 
 func (*Connector_Feed) isConnector_Source() {}
@@ -767,6 +848,8 @@ func (*Connector_Feed) isConnector_Source() {}
 func (*Connector_Git) isConnector_Source() {}
 
 func (*Connector_S3) isConnector_Source() {}
+
+func (*Connector_Folder) isConnector_Source() {}
 
 type CreateConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -786,6 +869,7 @@ type CreateConnectorRequest struct {
 	//	*CreateConnectorRequest_Feed
 	//	*CreateConnectorRequest_Git
 	//	*CreateConnectorRequest_S3
+	//	*CreateConnectorRequest_Folder
 	Source isCreateConnectorRequest_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
 	// @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
@@ -809,7 +893,7 @@ type CreateConnectorRequest struct {
 
 func (x *CreateConnectorRequest) Reset() {
 	*x = CreateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[6]
+	mi := &file_ragd_v1_connector_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +905,7 @@ func (x *CreateConnectorRequest) String() string {
 func (*CreateConnectorRequest) ProtoMessage() {}
 
 func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[6]
+	mi := &file_ragd_v1_connector_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +918,7 @@ func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateConnectorRequest) GetConnectorName() string {
@@ -908,6 +992,15 @@ func (x *CreateConnectorRequest) GetS3() *S3Source {
 	return nil
 }
 
+func (x *CreateConnectorRequest) GetFolder() *FolderSource {
+	if x != nil {
+		if x, ok := x.Source.(*CreateConnectorRequest_Folder); ok {
+			return x.Folder
+		}
+	}
+	return nil
+}
+
 func (x *CreateConnectorRequest) GetSchedule() string {
 	if x != nil {
 		return x.Schedule
@@ -970,6 +1063,10 @@ type CreateConnectorRequest_S3 struct {
 	S3 *S3Source `protobuf:"bytes,15,opt,name=s3,proto3,oneof"`
 }
 
+type CreateConnectorRequest_Folder struct {
+	Folder *FolderSource `protobuf:"bytes,16,opt,name=folder,proto3,oneof"`
+}
+
 func (*CreateConnectorRequest_Web) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Feed) isCreateConnectorRequest_Source() {}
@@ -977,6 +1074,8 @@ func (*CreateConnectorRequest_Feed) isCreateConnectorRequest_Source() {}
 func (*CreateConnectorRequest_Git) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_S3) isCreateConnectorRequest_Source() {}
+
+func (*CreateConnectorRequest_Folder) isCreateConnectorRequest_Source() {}
 
 type GetConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -988,7 +1087,7 @@ type GetConnectorRequest struct {
 
 func (x *GetConnectorRequest) Reset() {
 	*x = GetConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	mi := &file_ragd_v1_connector_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1000,7 +1099,7 @@ func (x *GetConnectorRequest) String() string {
 func (*GetConnectorRequest) ProtoMessage() {}
 
 func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	mi := &file_ragd_v1_connector_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1013,7 +1112,7 @@ func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectorRequest.ProtoReflect.Descriptor instead.
 func (*GetConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetConnectorRequest) GetConnectorName() string {
@@ -1035,7 +1134,7 @@ type ListConnectorsRequest struct {
 
 func (x *ListConnectorsRequest) Reset() {
 	*x = ListConnectorsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	mi := &file_ragd_v1_connector_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1047,7 +1146,7 @@ func (x *ListConnectorsRequest) String() string {
 func (*ListConnectorsRequest) ProtoMessage() {}
 
 func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	mi := &file_ragd_v1_connector_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1060,7 +1159,7 @@ func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListConnectorsRequest) GetPageSize() int32 {
@@ -1088,7 +1187,7 @@ type ListConnectorsResponse struct {
 
 func (x *ListConnectorsResponse) Reset() {
 	*x = ListConnectorsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[9]
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1199,7 @@ func (x *ListConnectorsResponse) String() string {
 func (*ListConnectorsResponse) ProtoMessage() {}
 
 func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[9]
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1212,7 @@ func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListConnectorsResponse) GetConnectors() []*Connector {
@@ -1140,7 +1239,7 @@ type ConnectorMetadata struct {
 
 func (x *ConnectorMetadata) Reset() {
 	*x = ConnectorMetadata{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1152,7 +1251,7 @@ func (x *ConnectorMetadata) String() string {
 func (*ConnectorMetadata) ProtoMessage() {}
 
 func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1165,7 +1264,7 @@ func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorMetadata.ProtoReflect.Descriptor instead.
 func (*ConnectorMetadata) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ConnectorMetadata) GetMetadata() map[string]string {
@@ -1188,6 +1287,7 @@ type UpdateConnectorRequest struct {
 	//	*UpdateConnectorRequest_Feed
 	//	*UpdateConnectorRequest_Git
 	//	*UpdateConnectorRequest_S3
+	//	*UpdateConnectorRequest_Folder
 	Source   isUpdateConnectorRequest_Source `protobuf_oneof:"source"`
 	Schedule *string                         `protobuf:"bytes,4,opt,name=schedule,proto3,oneof" json:"schedule,omitempty"`
 	// Replaces all expressions.
@@ -1201,7 +1301,7 @@ type UpdateConnectorRequest struct {
 
 func (x *UpdateConnectorRequest) Reset() {
 	*x = UpdateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1313,7 @@ func (x *UpdateConnectorRequest) String() string {
 func (*UpdateConnectorRequest) ProtoMessage() {}
 
 func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1326,7 @@ func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateConnectorRequest) GetConnectorName() string {
@@ -1281,6 +1381,15 @@ func (x *UpdateConnectorRequest) GetS3() *S3Source {
 	if x != nil {
 		if x, ok := x.Source.(*UpdateConnectorRequest_S3); ok {
 			return x.S3
+		}
+	}
+	return nil
+}
+
+func (x *UpdateConnectorRequest) GetFolder() *FolderSource {
+	if x != nil {
+		if x, ok := x.Source.(*UpdateConnectorRequest_Folder); ok {
+			return x.Folder
 		}
 	}
 	return nil
@@ -1341,6 +1450,10 @@ type UpdateConnectorRequest_S3 struct {
 	S3 *S3Source `protobuf:"bytes,12,opt,name=s3,proto3,oneof"`
 }
 
+type UpdateConnectorRequest_Folder struct {
+	Folder *FolderSource `protobuf:"bytes,13,opt,name=folder,proto3,oneof"`
+}
+
 func (*UpdateConnectorRequest_Web) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Feed) isUpdateConnectorRequest_Source() {}
@@ -1348,6 +1461,8 @@ func (*UpdateConnectorRequest_Feed) isUpdateConnectorRequest_Source() {}
 func (*UpdateConnectorRequest_Git) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_S3) isUpdateConnectorRequest_Source() {}
+
+func (*UpdateConnectorRequest_Folder) isUpdateConnectorRequest_Source() {}
 
 type DeleteConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1361,7 +1476,7 @@ type DeleteConnectorRequest struct {
 
 func (x *DeleteConnectorRequest) Reset() {
 	*x = DeleteConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1373,7 +1488,7 @@ func (x *DeleteConnectorRequest) String() string {
 func (*DeleteConnectorRequest) ProtoMessage() {}
 
 func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1386,7 +1501,7 @@ func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeleteConnectorRequest) GetConnectorName() string {
@@ -1413,7 +1528,7 @@ type DeleteConnectorResponse struct {
 
 func (x *DeleteConnectorResponse) Reset() {
 	*x = DeleteConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1425,7 +1540,7 @@ func (x *DeleteConnectorResponse) String() string {
 func (*DeleteConnectorResponse) ProtoMessage() {}
 
 func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1438,7 +1553,7 @@ func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DeleteConnectorResponse) GetDeletedCount() int32 {
@@ -1458,7 +1573,7 @@ type TestConnectorRequest struct {
 
 func (x *TestConnectorRequest) Reset() {
 	*x = TestConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +1585,7 @@ func (x *TestConnectorRequest) String() string {
 func (*TestConnectorRequest) ProtoMessage() {}
 
 func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1483,7 +1598,7 @@ func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorRequest.ProtoReflect.Descriptor instead.
 func (*TestConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TestConnectorRequest) GetConnectorName() string {
@@ -1519,7 +1634,7 @@ type ConnectorItem struct {
 
 func (x *ConnectorItem) Reset() {
 	*x = ConnectorItem{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1531,7 +1646,7 @@ func (x *ConnectorItem) String() string {
 func (*ConnectorItem) ProtoMessage() {}
 
 func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1544,7 +1659,7 @@ func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorItem.ProtoReflect.Descriptor instead.
 func (*ConnectorItem) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ConnectorItem) GetId() string {
@@ -1614,7 +1729,7 @@ type TestConnectorResponse struct {
 
 func (x *TestConnectorResponse) Reset() {
 	*x = TestConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1626,7 +1741,7 @@ func (x *TestConnectorResponse) String() string {
 func (*TestConnectorResponse) ProtoMessage() {}
 
 func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1639,7 +1754,7 @@ func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorResponse.ProtoReflect.Descriptor instead.
 func (*TestConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TestConnectorResponse) GetItems() []*ConnectorItem {
@@ -1666,7 +1781,7 @@ type SyncConnectorRequest struct {
 
 func (x *SyncConnectorRequest) Reset() {
 	*x = SyncConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1678,7 +1793,7 @@ func (x *SyncConnectorRequest) String() string {
 func (*SyncConnectorRequest) ProtoMessage() {}
 
 func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1691,7 +1806,7 @@ func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncConnectorRequest.ProtoReflect.Descriptor instead.
 func (*SyncConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SyncConnectorRequest) GetConnectorName() string {
@@ -1711,7 +1826,7 @@ type PauseConnectorRequest struct {
 
 func (x *PauseConnectorRequest) Reset() {
 	*x = PauseConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1723,7 +1838,7 @@ func (x *PauseConnectorRequest) String() string {
 func (*PauseConnectorRequest) ProtoMessage() {}
 
 func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1736,7 +1851,7 @@ func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseConnectorRequest.ProtoReflect.Descriptor instead.
 func (*PauseConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PauseConnectorRequest) GetConnectorName() string {
@@ -1759,7 +1874,7 @@ type ResumeConnectorRequest struct {
 
 func (x *ResumeConnectorRequest) Reset() {
 	*x = ResumeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1771,7 +1886,7 @@ func (x *ResumeConnectorRequest) String() string {
 func (*ResumeConnectorRequest) ProtoMessage() {}
 
 func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1784,7 +1899,7 @@ func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*ResumeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ResumeConnectorRequest) GetConnectorName() string {
@@ -1817,7 +1932,7 @@ type ListConnectorItemsRequest struct {
 
 func (x *ListConnectorItemsRequest) Reset() {
 	*x = ListConnectorItemsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1829,7 +1944,7 @@ func (x *ListConnectorItemsRequest) String() string {
 func (*ListConnectorItemsRequest) ProtoMessage() {}
 
 func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1842,7 +1957,7 @@ func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListConnectorItemsRequest) GetConnectorName() string {
@@ -1884,7 +1999,7 @@ type ListConnectorItemsResponse struct {
 
 func (x *ListConnectorItemsResponse) Reset() {
 	*x = ListConnectorItemsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1896,7 +2011,7 @@ func (x *ListConnectorItemsResponse) String() string {
 func (*ListConnectorItemsResponse) ProtoMessage() {}
 
 func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1909,7 +2024,7 @@ func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListConnectorItemsResponse) GetItems() []*ConnectorItem {
@@ -1962,7 +2077,11 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\aexclude\x18\x06 \x03(\tR\aexclude\x12\"\n" +
 	"\raccess_key_id\x18\a \x01(\tR\vaccessKeyId\x12\x1f\n" +
 	"\vsecret_name\x18\b \x01(\tR\n" +
-	"secretName\"\xf1\x01\n" +
+	"secretName\"V\n" +
+	"\fFolderSource\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x18\n" +
+	"\ainclude\x18\x02 \x03(\tR\ainclude\x12\x18\n" +
+	"\aexclude\x18\x03 \x03(\tR\aexclude\"\xf1\x01\n" +
 	"\x0fConnectorCounts\x12\x12\n" +
 	"\x04seen\x18\x01 \x01(\x05R\x04seen\x12\x14\n" +
 	"\x05added\x18\x02 \x01(\x05R\x05added\x12\x18\n" +
@@ -1972,7 +2091,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06failed\x18\x06 \x01(\x05R\x06failed\x12\x18\n" +
 	"\adeleted\x18\a \x01(\x05R\adeleted\x12\x1a\n" +
 	"\brequests\x18\b \x01(\x05R\brequests\x12\x14\n" +
-	"\x05bytes\x18\t \x01(\x03R\x05bytes\"\x9a\b\n" +
+	"\x05bytes\x18\t \x01(\x03R\x05bytes\"\xcb\b\n" +
 	"\tConnector\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -1982,7 +2101,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x03web\x18\x05 \x01(\v2\x12.ragd.v1.WebSourceH\x00R\x03web\x12)\n" +
 	"\x04feed\x18\x15 \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12&\n" +
 	"\x03git\x18\x17 \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12#\n" +
-	"\x02s3\x18\x18 \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12\x1a\n" +
+	"\x02s3\x18\x18 \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12/\n" +
+	"\x06folder\x18\x19 \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12<\n" +
 	"\bmetadata\x18\a \x03(\v2 .ragd.v1.Connector.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -2005,7 +2125,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
-	"\x06source\"\x83\x05\n" +
+	"\x06source\"\xb4\x05\n" +
 	"\x16CreateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -2015,7 +2135,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x03web\x18\x05 \x01(\v2\x12.ragd.v1.WebSourceH\x00R\x03web\x12)\n" +
 	"\x04feed\x18\f \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12&\n" +
 	"\x03git\x18\x0e \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12#\n" +
-	"\x02s3\x18\x0f \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12\x1a\n" +
+	"\x02s3\x18\x0f \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12/\n" +
+	"\x06folder\x18\x10 \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12I\n" +
 	"\bmetadata\x18\a \x03(\v2-.ragd.v1.CreateConnectorRequest.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -2042,14 +2163,15 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\bmetadata\x18\x01 \x03(\v2(.ragd.v1.ConnectorMetadata.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x98\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc9\x04\n" +
 	"\x16UpdateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12&\n" +
 	"\x03web\x18\x03 \x01(\v2\x12.ragd.v1.WebSourceH\x00R\x03web\x12)\n" +
 	"\x04feed\x18\t \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12&\n" +
 	"\x03git\x18\v \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12#\n" +
-	"\x02s3\x18\f \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12\x1f\n" +
+	"\x02s3\x18\f \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12/\n" +
+	"\x06folder\x18\r \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12\x1f\n" +
 	"\bschedule\x18\x04 \x01(\tH\x02R\bschedule\x88\x01\x01\x126\n" +
 	"\bmetadata\x18\x05 \x01(\v2\x1a.ragd.v1.ConnectorMetadataR\bmetadata\x12-\n" +
 	"\bchunking\x18\x06 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -2120,96 +2242,100 @@ func file_ragd_v1_connector_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_connector_proto_rawDescData
 }
 
-var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_ragd_v1_connector_proto_goTypes = []any{
 	(*WebSource)(nil),                  // 0: ragd.v1.WebSource
 	(*FeedSource)(nil),                 // 1: ragd.v1.FeedSource
 	(*GitSource)(nil),                  // 2: ragd.v1.GitSource
 	(*S3Source)(nil),                   // 3: ragd.v1.S3Source
-	(*ConnectorCounts)(nil),            // 4: ragd.v1.ConnectorCounts
-	(*Connector)(nil),                  // 5: ragd.v1.Connector
-	(*CreateConnectorRequest)(nil),     // 6: ragd.v1.CreateConnectorRequest
-	(*GetConnectorRequest)(nil),        // 7: ragd.v1.GetConnectorRequest
-	(*ListConnectorsRequest)(nil),      // 8: ragd.v1.ListConnectorsRequest
-	(*ListConnectorsResponse)(nil),     // 9: ragd.v1.ListConnectorsResponse
-	(*ConnectorMetadata)(nil),          // 10: ragd.v1.ConnectorMetadata
-	(*UpdateConnectorRequest)(nil),     // 11: ragd.v1.UpdateConnectorRequest
-	(*DeleteConnectorRequest)(nil),     // 12: ragd.v1.DeleteConnectorRequest
-	(*DeleteConnectorResponse)(nil),    // 13: ragd.v1.DeleteConnectorResponse
-	(*TestConnectorRequest)(nil),       // 14: ragd.v1.TestConnectorRequest
-	(*ConnectorItem)(nil),              // 15: ragd.v1.ConnectorItem
-	(*TestConnectorResponse)(nil),      // 16: ragd.v1.TestConnectorResponse
-	(*SyncConnectorRequest)(nil),       // 17: ragd.v1.SyncConnectorRequest
-	(*PauseConnectorRequest)(nil),      // 18: ragd.v1.PauseConnectorRequest
-	(*ResumeConnectorRequest)(nil),     // 19: ragd.v1.ResumeConnectorRequest
-	(*ListConnectorItemsRequest)(nil),  // 20: ragd.v1.ListConnectorItemsRequest
-	(*ListConnectorItemsResponse)(nil), // 21: ragd.v1.ListConnectorItemsResponse
-	nil,                                // 22: ragd.v1.Connector.MetadataEntry
-	nil,                                // 23: ragd.v1.CreateConnectorRequest.MetadataEntry
-	nil,                                // 24: ragd.v1.ConnectorMetadata.MetadataEntry
-	(*Chunking)(nil),                   // 25: ragd.v1.Chunking
-	(*structpb.Struct)(nil),            // 26: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),      // 27: google.protobuf.Timestamp
+	(*FolderSource)(nil),               // 4: ragd.v1.FolderSource
+	(*ConnectorCounts)(nil),            // 5: ragd.v1.ConnectorCounts
+	(*Connector)(nil),                  // 6: ragd.v1.Connector
+	(*CreateConnectorRequest)(nil),     // 7: ragd.v1.CreateConnectorRequest
+	(*GetConnectorRequest)(nil),        // 8: ragd.v1.GetConnectorRequest
+	(*ListConnectorsRequest)(nil),      // 9: ragd.v1.ListConnectorsRequest
+	(*ListConnectorsResponse)(nil),     // 10: ragd.v1.ListConnectorsResponse
+	(*ConnectorMetadata)(nil),          // 11: ragd.v1.ConnectorMetadata
+	(*UpdateConnectorRequest)(nil),     // 12: ragd.v1.UpdateConnectorRequest
+	(*DeleteConnectorRequest)(nil),     // 13: ragd.v1.DeleteConnectorRequest
+	(*DeleteConnectorResponse)(nil),    // 14: ragd.v1.DeleteConnectorResponse
+	(*TestConnectorRequest)(nil),       // 15: ragd.v1.TestConnectorRequest
+	(*ConnectorItem)(nil),              // 16: ragd.v1.ConnectorItem
+	(*TestConnectorResponse)(nil),      // 17: ragd.v1.TestConnectorResponse
+	(*SyncConnectorRequest)(nil),       // 18: ragd.v1.SyncConnectorRequest
+	(*PauseConnectorRequest)(nil),      // 19: ragd.v1.PauseConnectorRequest
+	(*ResumeConnectorRequest)(nil),     // 20: ragd.v1.ResumeConnectorRequest
+	(*ListConnectorItemsRequest)(nil),  // 21: ragd.v1.ListConnectorItemsRequest
+	(*ListConnectorItemsResponse)(nil), // 22: ragd.v1.ListConnectorItemsResponse
+	nil,                                // 23: ragd.v1.Connector.MetadataEntry
+	nil,                                // 24: ragd.v1.CreateConnectorRequest.MetadataEntry
+	nil,                                // 25: ragd.v1.ConnectorMetadata.MetadataEntry
+	(*Chunking)(nil),                   // 26: ragd.v1.Chunking
+	(*structpb.Struct)(nil),            // 27: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),      // 28: google.protobuf.Timestamp
 }
 var file_ragd_v1_connector_proto_depIdxs = []int32{
 	0,  // 0: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
 	1,  // 1: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
 	2,  // 2: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
 	3,  // 3: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
-	22, // 4: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
-	25, // 5: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
-	26, // 6: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
-	4,  // 7: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
-	27, // 8: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
-	27, // 9: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
-	27, // 10: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
-	27, // 11: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
-	27, // 12: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
-	0,  // 13: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 14: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 15: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 16: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	23, // 17: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
-	25, // 18: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	26, // 19: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	5,  // 20: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
-	24, // 21: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
-	0,  // 22: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 23: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 24: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 25: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	10, // 26: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
-	25, // 27: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	26, // 28: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	26, // 29: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
-	27, // 30: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
-	15, // 31: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
-	15, // 32: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
-	6,  // 33: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
-	7,  // 34: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
-	8,  // 35: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
-	11, // 36: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
-	12, // 37: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
-	14, // 38: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
-	17, // 39: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
-	18, // 40: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
-	19, // 41: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
-	20, // 42: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
-	5,  // 43: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
-	5,  // 44: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
-	9,  // 45: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
-	5,  // 46: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
-	13, // 47: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
-	16, // 48: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
-	5,  // 49: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
-	5,  // 50: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
-	5,  // 51: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
-	21, // 52: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
-	43, // [43:53] is the sub-list for method output_type
-	33, // [33:43] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	4,  // 4: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
+	23, // 5: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
+	26, // 6: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
+	27, // 7: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
+	5,  // 8: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
+	28, // 9: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
+	28, // 10: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
+	28, // 11: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
+	28, // 12: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
+	28, // 13: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
+	0,  // 14: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 15: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 16: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 17: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 18: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	24, // 19: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
+	26, // 20: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	27, // 21: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	6,  // 22: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
+	25, // 23: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
+	0,  // 24: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 25: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 26: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 27: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 28: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	11, // 29: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
+	26, // 30: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	27, // 31: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	27, // 32: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
+	28, // 33: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
+	16, // 34: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
+	16, // 35: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
+	7,  // 36: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
+	8,  // 37: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
+	9,  // 38: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
+	12, // 39: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
+	13, // 40: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
+	15, // 41: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
+	18, // 42: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
+	19, // 43: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
+	20, // 44: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
+	21, // 45: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
+	6,  // 46: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
+	6,  // 47: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
+	10, // 48: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
+	6,  // 49: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
+	14, // 50: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
+	17, // 51: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
+	6,  // 52: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
+	6,  // 53: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
+	6,  // 54: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
+	22, // 55: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
+	46, // [46:56] is the sub-list for method output_type
+	36, // [36:46] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_connector_proto_init() }
@@ -2219,23 +2345,26 @@ func file_ragd_v1_connector_proto_init() {
 	}
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_connector_proto_msgTypes[0].OneofWrappers = []any{}
-	file_ragd_v1_connector_proto_msgTypes[5].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[6].OneofWrappers = []any{
 		(*Connector_Web)(nil),
 		(*Connector_Feed)(nil),
 		(*Connector_Git)(nil),
 		(*Connector_S3)(nil),
+		(*Connector_Folder)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[6].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[7].OneofWrappers = []any{
 		(*CreateConnectorRequest_Web)(nil),
 		(*CreateConnectorRequest_Feed)(nil),
 		(*CreateConnectorRequest_Git)(nil),
 		(*CreateConnectorRequest_S3)(nil),
+		(*CreateConnectorRequest_Folder)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[11].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[12].OneofWrappers = []any{
 		(*UpdateConnectorRequest_Web)(nil),
 		(*UpdateConnectorRequest_Feed)(nil),
 		(*UpdateConnectorRequest_Git)(nil),
 		(*UpdateConnectorRequest_S3)(nil),
+		(*UpdateConnectorRequest_Folder)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2243,7 +2372,7 @@ func file_ragd_v1_connector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_connector_proto_rawDesc), len(file_ragd_v1_connector_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

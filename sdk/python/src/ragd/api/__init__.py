@@ -802,6 +802,20 @@ class S3Source(TypedDict, total=False):
     secretName: str
 
 
+class FolderSource(TypedDict, total=False):
+    """FolderSource is the files of a folder of the machine on which the service runs. Only a credential
+    with the scope operator can create, update and test such a connector, for folders that the setting
+    connector-folders allows.
+    """
+    # Required. Absolute path. At most 1,000 bytes.
+    path: str
+    # Patterns of paths in the folder, in which * stands for any text, such as docs/*.md. Only files
+    # that match one are read. At most 50 of 500 bytes. Default: all.
+    include: list[str]
+    # Files that match one of these are not read. At most 50 of 500 bytes.
+    exclude: list[str]
+
+
 class ConnectorCounts(TypedDict, total=False):
     """ConnectorCounts counts the items of a run."""
     # Items that were read or known to be unchanged.
@@ -830,6 +844,7 @@ class Connector(TypedDict, total=False):
     feed: FeedSource
     git: GitSource
     s3: S3Source
+    folder: FolderSource
     # When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
     schedule: str
     # Expressions whose values become metadata of the documents.
@@ -869,6 +884,7 @@ class CreateConnectorRequest(TypedDict, total=False):
     feed: FeedSource
     git: GitSource
     s3: S3Source
+    folder: FolderSource
     # When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
     # @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
     # Default: only when SyncConnector asks.
@@ -922,6 +938,7 @@ class UpdateConnectorRequest(TypedDict, total=False):
     feed: FeedSource
     git: GitSource
     s3: S3Source
+    folder: FolderSource
     schedule: str
     # Replaces all expressions.
     metadata: ConnectorMetadata
@@ -6885,6 +6902,7 @@ __all__ = [
     "FeedSource",
     "FindUnchangedRequest",
     "FindUnchangedResponse",
+    "FolderSource",
     "GetAgentRequest",
     "GetConnectorRequest",
     "GetContextKeyRequest",
