@@ -197,7 +197,7 @@ var documentedLimits = []struct {
 	{"limits", "`retries`", "httptool.maxRetries httptool.defaultRetries"},
 	{"limits", "answer of an `http` tool", "httptool.defaultAnswer/bytes httptool.maxAnswerBytes/bytes"},
 	{"limits", "JSON in an answer", "schema.MaxDepth schema.maxNumberBytes schema.maxExponent"},
-	{"limits", "answer of an MCP server", "mcptool.maxAnswerBytes/bytes"},
+	{"limits", "answer of an MCP server", "mcpclient.maxAnswerBytes/bytes"},
 	{"limits", "calls of a tenant to other services", "remote.MaxCalls remote.maxWait"},
 	{"limits", "calls of tools within each other over", "remote.MaxDepth"},
 	{"limits", "sessions of a tenant with MCP servers", "mcptool.maxTenantSessions mcptool.idleTime"},

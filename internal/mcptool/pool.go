@@ -8,7 +8,15 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/mcpclient"
 	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// Bounds of sessions on an instance.
+const (
+	maxSessions       = 1000
+	maxTenantSessions = 16
+	idleTime          = 5 * time.Minute
 )
 
 // pool keeps sessions between calls, each for one tenant, address and set of headers. Safe
@@ -23,30 +31,31 @@ type poolKey struct {
 	tenant  tenant.ID
 	address string
 	headers [sha256.Size]byte
+	elicits bool
 }
 
 // entry is a session, or one that is being opened. Its fields are guarded by the pool.
 type entry struct {
 	key     poolKey
 	ready   chan struct{} // closed when session or err is set
-	session *session
+	session *mcpclient.Session
 	err     error
 	users   int
 	last    time.Time // when the last user left
 }
 
-func keyOf(id tenant.ID, d *Definition, headers map[string]string) poolKey {
+func keyOf(id tenant.ID, d *Definition, headers map[string]string, elicits bool) poolKey {
 	raw, err := json.Marshal(headers) // in the order of names
 	if err != nil {
 		panic(err) // strings can always be encoded
 	}
-	return poolKey{id, d.url.String(), sha256.Sum256(raw)}
+	return poolKey{id, d.url.String(), sha256.Sum256(raw), elicits}
 }
 
 // use returns the session of a key and whether it was opened for this call. The caller must
 // call leave. Callers of one key share a session; while it is opened, the others wait. Errors:
 // those of open; Exhausted when the tenant's sessions are all in use.
-func (p *pool) use(ctx context.Context, key poolKey, open func() (*session, error)) (s *session, opened bool, leave func(broken bool), err error) {
+func (p *pool) use(ctx context.Context, key poolKey, open func() (*mcpclient.Session, error)) (s *mcpclient.Session, opened bool, leave func(broken bool), err error) {
 	p.mu.Lock()
 	e := p.entries[key]
 	if e == nil {
@@ -120,7 +129,7 @@ func (p *pool) drop(e *entry) {
 		delete(p.entries, e.key)
 	}
 	if e.session != nil {
-		go e.session.close() // tells the server
+		go e.session.Close() // tells the server
 	}
 }
 

@@ -8,15 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/ragdhq/ragd/internal/admission"
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/mcpclient"
 	"github.com/ragdhq/ragd/internal/remote"
 	"github.com/ragdhq/ragd/internal/schema"
 	"github.com/ragdhq/ragd/internal/template"
@@ -77,7 +76,7 @@ func (r *Runner) Check(ctx context.Context, settings map[string]any, lookup func
 		return nil, nil, err
 	}
 	err = r.within(ctx, caller, d, lookup, func(ctx context.Context, u use) error {
-		found, err := u.session.describe(ctx, d.toolName)
+		found, err := toolOf(ctx, u.session, d.toolName)
 		if err == nil {
 			d.Tool, err = describe(found, u.mask)
 		}
@@ -155,7 +154,7 @@ func ofObject(field string, raw json.RawMessage) (json.RawMessage, error) {
 
 // use is a session while a call uses it.
 type use struct {
-	session *session
+	session *mcpclient.Session
 	opened  bool // for this call
 	mask    remote.Mask
 }
@@ -195,7 +194,7 @@ func (r *Runner) Call(ctx context.Context, d *Definition, arguments json.RawMess
 	err = r.within(ctx, caller, d, lookup, func(ctx context.Context, u use) error {
 		var fresh *Description
 		if u.opened {
-			found, err := u.session.describe(ctx, d.toolName)
+			found, err := toolOf(ctx, u.session, d.toolName)
 			if err != nil {
 				return err
 			}
@@ -203,7 +202,7 @@ func (r *Runner) Call(ctx context.Context, d *Definition, arguments json.RawMess
 				return err
 			}
 		}
-		if result, err = u.session.call(ctx, d, arguments, progress, u.mask); err != nil {
+		if result, err = d.call(ctx, u.session, arguments, progress, u.mask); err != nil {
 			return err
 		}
 		if fresh != nil && !same(fresh, d.Tool) {
@@ -278,10 +277,12 @@ func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definiti
 	}
 	limited, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	limited, refused := withRefusal(limited)
-	key, mask := keyOf(caller.Tenant, d, headers), remote.NewMask(remote.Hidden(ctx, secrets))
+	limited, refused := mcpclient.WithRefusal(limited)
+	key, mask := keyOf(caller.Tenant, d, headers, false), remote.NewMask(remote.Hidden(ctx, secrets))
 	for again := false; ; again = true {
-		err = r.once(limited, d, key, headers, func(ctx context.Context, s *session, opened bool) error { return do(ctx, use{s, opened, mask}) })
+		err = r.once(limited, d, key, headers, func(ctx context.Context, s *mcpclient.Session, opened bool) error {
+			return do(ctx, use{s, opened, mask})
+		})
 		if again || !errors.Is(err, transport.ErrSessionTerminated) {
 			break
 		}
@@ -295,26 +296,18 @@ func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definiti
 	return r.public(ctx, d, err, mask)
 }
 
-func (r *Runner) once(ctx context.Context, d *Definition, key poolKey, headers map[string]string, do func(ctx context.Context, s *session, opened bool) error) error {
-	s, opened, leave, err := r.pool.use(ctx, key, func() (*session, error) { return r.connect(ctx, d, headers) })
+func (r *Runner) once(ctx context.Context, d *Definition, key poolKey, headers map[string]string, do func(ctx context.Context, s *mcpclient.Session, opened bool) error) error {
+	s, opened, leave, err := r.pool.use(ctx, key, func() (*mcpclient.Session, error) {
+		return mcpclient.Connect(ctx, r.client, mcpclient.Server{URL: d.url, Headers: headers, Elicit: key.elicits})
+	})
 	if err != nil {
 		return err
 	}
-	if s.old {
-		err = admission.Grow(ctx, maxEventCost) // its answer arrives on the stream, which is nobody's
-	}
-	if err == nil {
+	if err = s.Grow(ctx); err == nil {
 		err = do(ctx, s, opened)
 	}
-	leave(isBroken(err))
+	leave(mcpclient.IsBroken(err))
 	return err
-}
-
-// isBroken reports whether an error says that the session cannot be used any more. An answer
-// of the server, and a call that was cancelled, say nothing of the kind.
-func isBroken(err error) bool {
-	var answered *transport.Error
-	return errors.As(err, &answered) && !errors.Is(err, context.Canceled)
 }
 
 // public returns the error for the caller: what a server says is shown on one line, without
@@ -326,47 +319,37 @@ func (r *Runner) public(ctx context.Context, d *Definition, err error, mask remo
 	var known *fault.Error
 	if errors.As(err, &known) {
 		masked := *known
-		masked.Message = textlimit.Shorten(mask.Text(known.Message), maxErrorBytes)
+		masked.Message = textlimit.Shorten(mask.Text(known.Message), mcpclient.MaxErrorBytes)
 		if cause := fmt.Sprint(known.Cause); mask.Text(cause) != cause {
 			masked.Cause = nil
 		}
 		return &masked
 	}
-	const form = "%s: %s"
-	said := textlimit.OneLine(mask.Text(err.Error()), maxErrorBytes)
-	var broken *url.Error
 	switch {
-	case errors.Is(err, transport.ErrAuthorizationRequired), errors.Is(err, transport.ErrUnauthorized):
+	case mcpclient.NeedsAuthorization(err):
 		return fault.New(fault.Precondition, "%s refuses the credential of the tool (401): set the header Authorization by settings.headers and a secret", d.url.Host)
 	case errors.Is(err, client.ErrMaxInputRoundTripsExceeded):
 		return fault.New(fault.Precondition, "%s asks its user for input before it runs the tool, which is not passed on: give everything that it needs in the arguments", d.url.Host)
-	case errors.As(err, &broken):
-		return remote.Unreachable(d.url.Host, err)
-	case errors.As(err, new(*transport.Error)):
-		return fault.New(fault.Unavailable, "%s does not answer as MCP servers do; is settings.url the address of its endpoint, such as https://mcp.example.com/mcp? %s", d.url.Host, strings.TrimPrefix(said, "transport error: "))
 	}
-	return fault.New(fault.Precondition, form, d.url.Host, said)
+	return mcpclient.Explain(d.url.Host, err, mask)
 }
 
-// maxErrorBytes is how much an error shows of what a server says.
-const maxErrorBytes = 2 << 10
-
 // call calls the tool in a session.
-func (s *session) call(ctx context.Context, d *Definition, arguments json.RawMessage, progress Progress, mask remote.Mask) (Result, error) {
+func (d *Definition) call(ctx context.Context, s *mcpclient.Session, arguments json.RawMessage, progress Progress, mask remote.Mask) (Result, error) {
 	var request mcp.CallToolRequest
 	request.Params.Name, request.Params.Arguments = d.toolName, arguments
 	if progress != nil {
 		token := rand.Text()
 		request.Params.Meta = &mcp.Meta{ProgressToken: token}
-		defer s.watch(token, func(n mcp.JSONRPCNotification) {
+		defer s.Watch(token, func(n mcp.JSONRPCNotification) {
 			fields := n.Params.AdditionalFields
 			done, _ := fields["progress"].(float64)
 			total, _ := fields["total"].(float64)
 			text, _ := fields["message"].(string)
-			progress(done, total, textlimit.OneLine(mask.Text(text), maxErrorBytes))
+			progress(done, total, textlimit.OneLine(mask.Text(text), mcpclient.MaxErrorBytes))
 		})()
 	}
-	answer, err := s.client.CallTool(ctx, request)
+	answer, err := s.CallTool(ctx, request)
 	if err != nil {
 		return Result{}, err
 	}
