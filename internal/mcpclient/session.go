@@ -77,7 +77,7 @@ func Connect(ctx context.Context, c *remote.Client, to Server) (*Session, error)
 	quiet := slog.New(slog.DiscardHandler) // the library logs addresses and texts of errors
 	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(web), transport.WithHTTPLogger(quiet)}
 	if to.Listen {
-		options = append(options, transport.WithContinuousListening())
+		options = append(options, transport.WithContinuousListening()) //nolint:staticcheck // what servers of the older era know
 	}
 	streamable, err := transport.NewStreamableHTTP(to.URL.String(), options...)
 	if err != nil {
@@ -136,6 +136,10 @@ func (s *Session) Grow(ctx context.Context) error {
 	}
 	return admission.Grow(ctx, s.server.eventCost())
 }
+
+// Streams reports whether the server sends notifications without being asked to: on the stream of the
+// older transport.
+func (s *Session) Streams() bool { return s.old }
 
 // Modern reports whether the session has revision 2026-07-28 of the protocol or later.
 func (s *Session) Modern() bool { return mcp.IsModernProtocol(s.ProtocolVersion()) }

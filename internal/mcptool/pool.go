@@ -49,7 +49,7 @@ func keyOf(id tenant.ID, d *Definition, headers map[string]string, elicits bool)
 	if err != nil {
 		panic(err) // strings can always be encoded
 	}
-	return poolKey{id, d.url.String(), sha256.Sum256(raw), elicits}
+	return poolKey{id, d.connection.URL.String(), sha256.Sum256(raw), elicits}
 }
 
 // use returns the session of a key and whether it was opened for this call. The caller must

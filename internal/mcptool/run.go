@@ -72,7 +72,7 @@ func (r *Runner) Check(ctx context.Context, settings map[string]any, lookup func
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.client.Secrets.CheckUse(ctx, d.secrets, d.url); err != nil {
+	if err := r.client.Secrets.CheckUse(ctx, d.connection.Secrets, d.connection.URL); err != nil {
 		return nil, nil, err
 	}
 	err = r.within(ctx, caller, d, lookup, func(ctx context.Context, u use) error {
@@ -267,15 +267,15 @@ func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definiti
 		return err
 	}
 	defer leave()
-	secrets, err := r.client.Secrets.Values(ctx, caller.Tenant, d.secrets, d.url)
+	secrets, err := r.client.Secrets.Values(ctx, caller.Tenant, d.connection.Secrets, d.connection.URL)
 	if err != nil {
 		return err
 	}
-	headers, err := d.render(template.Values{Request: lookup, Secrets: secrets}.Lookup)
+	headers, err := d.connection.Render(template.Values{Request: lookup, Secrets: secrets}.Lookup)
 	if err != nil {
 		return err
 	}
-	limited, cancel := context.WithTimeout(ctx, d.timeout)
+	limited, cancel := context.WithTimeout(ctx, d.connection.Timeout)
 	defer cancel()
 	limited, refused := mcpclient.WithRefusal(limited)
 	key, mask := keyOf(caller.Tenant, d, headers, false), remote.NewMask(remote.Hidden(ctx, secrets))
@@ -291,14 +291,14 @@ func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definiti
 		return *reason // the library does not tell it
 	}
 	if limited.Err() != nil && ctx.Err() == nil {
-		return fault.Wrap(fault.Unavailable, err, "%s did not answer within %v", d.url.Host, d.timeout)
+		return fault.Wrap(fault.Unavailable, err, "%s did not answer within %v", d.connection.URL.Host, d.connection.Timeout)
 	}
 	return r.public(ctx, d, err, mask)
 }
 
 func (r *Runner) once(ctx context.Context, d *Definition, key poolKey, headers map[string]string, do func(ctx context.Context, s *mcpclient.Session, opened bool) error) error {
 	s, opened, leave, err := r.pool.use(ctx, key, func() (*mcpclient.Session, error) {
-		return mcpclient.Connect(ctx, r.client, mcpclient.Server{URL: d.url, Headers: headers, Elicit: key.elicits})
+		return mcpclient.Connect(ctx, r.client, mcpclient.Server{URL: d.connection.URL, Headers: headers, Elicit: key.elicits})
 	})
 	if err != nil {
 		return err
@@ -327,11 +327,11 @@ func (r *Runner) public(ctx context.Context, d *Definition, err error, mask remo
 	}
 	switch {
 	case mcpclient.NeedsAuthorization(err):
-		return fault.New(fault.Precondition, "%s refuses the credential of the tool (401): set the header Authorization by settings.headers and a secret", d.url.Host)
+		return fault.New(fault.Precondition, "%s refuses the credential of the tool (401): set the header Authorization by settings.headers and a secret", d.connection.URL.Host)
 	case errors.Is(err, client.ErrMaxInputRoundTripsExceeded):
-		return fault.New(fault.Precondition, "%s asks its user for input before it runs the tool, which is not passed on: give everything that it needs in the arguments", d.url.Host)
+		return fault.New(fault.Precondition, "%s asks its user for input before it runs the tool, which is not passed on: give everything that it needs in the arguments", d.connection.URL.Host)
 	}
-	return mcpclient.Explain(d.url.Host, err, mask)
+	return mcpclient.Explain(d.connection.URL.Host, err, mask)
 }
 
 // call calls the tool in a session.
@@ -387,7 +387,7 @@ func (d *Definition) result(answer *mcp.CallToolResult, mask remote.Mask) (Resul
 	}
 	if d.Tool != nil {
 		if err := validate("result", d.Tool.OutputSchema, raw); err != nil {
-			return Result{}, fault.Wrap(fault.Precondition, err, "the answer of %s does not match the outputSchema of its tool: %s", d.url.Host, fault.Public(err))
+			return Result{}, fault.Wrap(fault.Precondition, err, "the answer of %s does not match the outputSchema of its tool: %s", d.connection.URL.Host, fault.Public(err))
 		}
 	}
 	if bytes.HasPrefix(raw, []byte("{")) {
