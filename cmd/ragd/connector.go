@@ -18,12 +18,12 @@ import (
 )
 
 func (p *program) connectorCommands() *cobra.Command {
-	return p.clientFlags(p.group("connector", "Keep documents the same as a website, a feed, a repository, a bucket or a folder", `
+	return p.clientFlags(p.group("connector", "Keep documents the same as a website, a feed, an MCP server, a repository, a bucket or a folder", `
 A connector keeps documents of an index the same as the items of a source, such as the
 pages of a website: it adds new ones, updates changed ones and deletes those that are gone.
 These commands need a key of the scope admin.`,
 		p.connectorCreate(), p.connectorUpdate(), p.connectorGet(), p.connectorList(), p.connectorTest(), p.connectorSync(), p.connectorItems(),
-		p.connectorPause(), p.connectorResume(), p.connectorDelete(),
+		p.connectorPause(), p.connectorResume(), p.connectorAuthorize(), p.connectorDelete(),
 	))
 }
 
@@ -43,6 +43,8 @@ type connectorFlags struct {
 	schedule, description *string
 	metadata              *[]string
 	maxItems              *int32
+	mcp                   *string
+	server                *mcpFlags
 }
 
 func newConnectorFlags(flags *pflag.FlagSet) *connectorFlags {
@@ -51,6 +53,8 @@ func newConnectorFlags(flags *pflag.FlagSet) *connectorFlags {
 		url:           flags.String("url", "", "start page of a website"),
 		sitemap:       flags.String("sitemap", "", "sitemap of a website, instead of a start page"),
 		feed:          flags.String("feed", "", "RSS, Atom or JSON feed, instead of a website"),
+		mcp:           flags.String("mcp", "", "endpoint of an MCP server, instead of a website"),
+		server:        newMCPFlags(flags),
 		deleteMissing: flags.Bool("delete-missing", false, "delete the documents of entries that the feed no longer has"),
 		git:           flags.String("git", "", "address of a Git repository over HTTPS, instead of a website"),
 		branch:        flags.String("branch", "", "branch of the repository (default that of HEAD)"),
@@ -86,6 +90,7 @@ var connectorSources = []connectorSource{
 	{"git", []string{"include", "exclude", "branch", "user", "secret"}},
 	{"bucket", []string{"include", "exclude", "endpoint", "region", "prefix", "access-key", "secret"}},
 	{"folder", []string{"include", "exclude"}},
+	{"mcp", []string{"header", "template", "timeout", "no-subscription", "oauth-grant", "oauth-client", "oauth-secret", "oauth-issuer", "oauth-scope"}},
 }
 
 // given returns the flag of the source that was given, empty for none.
@@ -139,6 +144,12 @@ func (f *connectorFlags) source() (*ragdv1.Connector, error) {
 		}}
 	case "folder":
 		c.Source = &ragdv1.Connector_Folder{Folder: &ragdv1.FolderSource{Path: *f.folder, Include: *f.include, Exclude: *f.exclude}}
+	case "mcp":
+		mcp, wrong := f.server.source(*f.mcp)
+		if wrong != nil {
+			return nil, wrong
+		}
+		c.Source = &ragdv1.Connector_Mcp{Mcp: mcp}
 	}
 	return c, err
 }
@@ -173,6 +184,8 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 		include, exclude := selectionOf(c)
 		output.Field(w, "include", strings.Join(include, ", "))
 		output.Field(w, "exclude", strings.Join(exclude, ", "))
+		output.Field(w, "MCP server", c.GetMcp().GetUrl())
+		output.Field(w, "authorization", c.GetAuthorization())
 		output.Field(w, "schedule", c.GetSchedule())
 		output.Field(w, "most items", fmt.Sprint(c.GetMaxItems()))
 		output.Field(w, "state", connectorState(c))
@@ -228,7 +241,8 @@ func (p *program) connectorCreate() *cobra.Command {
   ragd connector create news --index docs --feed https://example.com/feed.xml --schedule @hourly
   ragd connector create guides --index docs --git https://example.com/team/guides.git --include "docs/*.md" --secret git-token --schedule @hourly
   ragd connector create files --index docs --bucket files --endpoint https://s3.example.com --access-key AKEXAMPLE --secret s3-key --schedule @hourly
-  ragd connector create handbook --index docs --folder /srv/handbook --schedule @hourly --tenant acme`,
+  ragd connector create handbook --index docs --folder /srv/handbook --schedule @hourly --tenant acme
+  ragd connector create wiki --index docs --mcp https://mcp.example.com/mcp --header "Authorization: Bearer {{secrets.wiki}}"`,
 		Args: arguments("CONNECTOR"),
 	}
 	flags := newConnectorFlags(cmd.Flags())
@@ -259,6 +273,8 @@ func (p *program) connectorCreate() *cobra.Command {
 			req.Source = &ragdv1.CreateConnectorRequest_S3{S3: source.S3}
 		case *ragdv1.Connector_Folder:
 			req.Source = &ragdv1.CreateConnectorRequest_Folder{Folder: source.Folder}
+		case *ragdv1.Connector_Mcp:
+			req.Source = &ragdv1.CreateConnectorRequest_Mcp{Mcp: source.Mcp}
 		}
 		made, err := c.connectors.CreateConnector(ctx, req)
 		if err != nil {
@@ -299,6 +315,8 @@ the whole source. A run follows that reads all items again.`,
 			req.Source = &ragdv1.UpdateConnectorRequest_S3{S3: source.S3}
 		case *ragdv1.Connector_Folder:
 			req.Source = &ragdv1.UpdateConnectorRequest_Folder{Folder: source.Folder}
+		case *ragdv1.Connector_Mcp:
+			req.Source = &ragdv1.UpdateConnectorRequest_Mcp{Mcp: source.Mcp}
 		}
 		if flags.flags.Changed("metadata") {
 			metadata, err := flags.expressions()
@@ -401,7 +419,7 @@ func (p *program) connectorList() *cobra.Command {
 			return page.GetConnectors(), page.GetNextPageToken(), err
 		})
 		return output.List(p.out, "connectors", connectors, "CONNECTOR INDEX STATE SEEN FAILED SOURCE", func(c *ragdv1.Connector) []any {
-			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath()}
+			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetMcp().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath()}
 		})
 	})
 	return cmd

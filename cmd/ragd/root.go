@@ -28,7 +28,7 @@ Commands exit with 0, with 1 if something failed, with 2 if the command line is
 wrong, and with 130 if they were interrupted; doctor has codes of its own. With --json they print one JSON
 object, and lists print one object a line.`,
 		p.serveCommand(), p.migrateCommand(), p.databaseCommand(), p.backupCommand(), p.restoreCommand(), p.clientFlags(p.exportCommand()), p.clientFlags(p.importCommand()), p.mcpCommand(),
-		p.tenantCommands(), p.keyCommands(), p.indexCommands(), p.documentCommands(), p.jobCommands(), p.eventCommands(), p.hookCommands(), p.connectorCommands(), p.toolCommands(), p.serverCommands(), p.promptCommands(), p.agentCommands(), p.workflowCommands(), p.endpointCommands(), p.secretCommands(), p.contextCommands(), p.modelCommands(),
+		p.tenantCommands(), p.keyCommands(), p.indexCommands(), p.documentCommands(), p.jobCommands(), p.eventCommands(), p.hookCommands(), p.connectorCommands(), p.connectCommands(), p.toolCommands(), p.serverCommands(), p.promptCommands(), p.agentCommands(), p.workflowCommands(), p.endpointCommands(), p.secretCommands(), p.contextCommands(), p.modelCommands(),
 		p.ingestCommand(), p.queryCommand(), p.graphCommand(), p.chunkCommand(), p.evalCommand(), p.askCommand(),
 		p.issuerCommands(), p.storeCommands(), p.usageCommand(), p.auditCommand(), p.whoamiCommand(), p.consoleCommand(), p.doctorCommand(), p.probeCommand(), p.versionCommand(), p.licensesCommand(), p.parseWorkerCommand(),
 	)

@@ -54,6 +54,7 @@ type Definition struct {
 	Git         *Git              `json:"git,omitempty"`
 	S3          *S3               `json:"s3,omitempty"`
 	Folder      *Folder           `json:"folder,omitempty"`
+	MCP         *MCP              `json:"mcp,omitempty"`
 	Schedule    string            `json:"schedule,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"` // expressions
 	Chunking    chunk.Settings    `json:"chunking"`
@@ -91,6 +92,9 @@ type Connector struct {
 	NextRunAt    *time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	// Authorization is needed if a user has to sign in at the source, granted if there is a token, else
+	// empty.
+	Authorization string
 }
 
 // Status is the state of the last run of a connector, empty before the first.
@@ -118,6 +122,8 @@ func (d *Definition) kind() (kind, error) {
 		return d.S3, nil
 	case d.Folder != nil:
 		return d.Folder, nil
+	case d.MCP != nil:
+		return d.MCP, nil
 	}
 	return nil, fault.Field("source", "is missing: give one, such as web")
 }

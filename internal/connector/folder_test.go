@@ -47,10 +47,10 @@ func asOperator(t *testing.T, s *servicetest.Service, tenant string) servicetest
 	return s.Operator("Ragd-Tenant", tenant)
 }
 
-// eventually waits until the documents are those.
-func eventually(t *testing.T, c servicetest.Client, prefix string, want []string) {
+// awaitDocuments waits until the documents are those.
+func awaitDocuments(t *testing.T, c servicetest.Client, prefix string, want []string) {
 	t.Helper()
-	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(50 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < 2*time.Minute; time.Sleep(50 * time.Millisecond) {
 		if slices.Equal(documentsUnder(t, c, prefix), want) {
 			return
 		}
@@ -100,9 +100,9 @@ func TestAFolderIsFollowed(t *testing.T) {
 
 	// Changes start a run by themselves, each time anew.
 	write(t, base, map[string]string{"deep/b c.md": "# B\n\nThis is the new b.", "new.md": "# New\n\nThis is new.", "a.md": ""})
-	eventually(t, acme, "folder://site/", []string{"c.md v1", "deep/b%20c.md v2", "new.md v1"})
+	awaitDocuments(t, acme, "folder://site/", []string{"c.md v1", "deep/b%20c.md v2", "new.md v1"})
 	write(t, base, map[string]string{"deeper/d.md": "# D\n\nThis is d."})
-	eventually(t, acme, "folder://site/", []string{"c.md v1", "deep/b%20c.md v2", "deeper/d.md v1", "new.md v1"})
+	awaitDocuments(t, acme, "folder://site/", []string{"c.md v1", "deep/b%20c.md v2", "deeper/d.md v1", "new.md v1"})
 
 	// What only the operator may do.
 	if _, err := acme.UpdateConnector(t.Context(), &ragdv1.UpdateConnectorRequest{ConnectorName: "site", Description: new("mine")}); connect.CodeOf(err) != connect.CodePermissionDenied {

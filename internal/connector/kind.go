@@ -35,7 +35,9 @@ type listing struct {
 
 // walking is what a walk of a source uses.
 type walking struct {
-	fetch    *fetcher
+	fetch *fetcher
+	// dial opens a session with an MCP server.
+	dial     func(ctx context.Context, m *MCP) (*mcpSession, error)
 	maxItems int
 	guard    *outbound.Guard
 	// connector is the name of the connector.
@@ -78,6 +80,7 @@ type State struct {
 	Failed     string   `json:"failed,omitempty"`
 	FailedETag string   `json:"failedEtag,omitempty"`
 	Links      []string `json:"links,omitempty"`
+	Follow     bool     `json:"follow,omitempty"` // the source as a whole announces changes
 }
 
 // unchanged returns what is known of an item whose content still has an ETag; ok is false for

@@ -80,7 +80,15 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 	case err != nil:
 		s.Logger.WarnContext(ctx, "run of a connector was interrupted", "tenant", a.Tenant, "connector", a.Name, "err", err)
 		return job.Snooze(againPause)
-	case !ok || r.Paused || r.NextRunAt == nil && r.Status != Running:
+	case !ok || r.Paused:
+		return nil
+	case r.follows():
+		s.follow(ctx, h, r)
+		if r.NextRunAt == nil {
+			return job.Snooze(followCheck)
+		}
+		return job.Snooze(min(max(time.Until(*r.NextRunAt), 0), followCheck))
+	case r.NextRunAt == nil && r.Status != Running:
 		return nil
 	case r.NextRunAt == nil:
 		return job.Snooze(0)
@@ -194,6 +202,7 @@ func (s *Service) walking(h *tenant.Handle, c Connector, fetch *fetcher, known f
 			values, err := s.Secrets.Values(ctx, h.Tenant(), []string{name}, to)
 			return values[name], err
 		},
+		dial: func(ctx context.Context, m *MCP) (*mcpSession, error) { return s.dial(ctx, c.Name, m, fetch) },
 	}
 }
 
@@ -423,5 +432,5 @@ func (x *run) end(ctx context.Context, err error) error {
 	if err != nil {
 		status, reason = Failed, textlimit.OneLine(fault.Public(err), maxReasonBytes)
 	}
-	return end(ctx, x.handle, x.row, ending{status: status, reason: reason, paused: x.pause, counts: x.counts, source: x.source})
+	return end(ctx, x.handle, x.row, ending{status: status, reason: reason, paused: x.pause, counts: x.counts, source: x.source, signIn: errors.Is(err, errSignIn)})
 }

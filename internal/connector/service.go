@@ -16,24 +16,33 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/oauthclient"
 	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/pagination"
+	"github.com/ragdhq/ragd/internal/remote"
+	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // Config are the parts that a Service uses. All are required but Enter and Folders.
 type Config struct {
-	DB        *tenant.DB
-	Work      *tenant.DB // for runs
-	Queue     *job.Queue
-	Auth      *tenant.Authenticator
-	Guard     *outbound.Guard
+	DB     *tenant.DB
+	Work   *tenant.DB // for runs
+	Queue  *job.Queue
+	Auth   *tenant.Authenticator
+	Guard  *outbound.Guard
+	Remote *remote.Client // for MCP servers
+	Keys   *seal.Keys     // nil if there are none
+	// PublicURL is the address of the service for browsers.
+	PublicURL string
 	Indexes   *index.Service
 	Documents *ingest.Service
 	Secrets   *secret.Service
 	Folders   []string // that connectors of operators may read, absolute; may be empty
 	Logger    *slog.Logger
+	// Instance is the name of this instance, which no other one has.
+	Instance string
 	// Enter waits for a slot of the processor for a long evaluation of an expression. nil is no
 	// limit.
 	Enter expression.Enter
@@ -43,17 +52,18 @@ type Config struct {
 type Service struct {
 	Config
 
-	env    *expression.Environment
-	client *http.Client
-	slots  *limit.Limiter[tenant.ID] // runs of this instance
-
-	watchers watchers
+	env       *expression.Environment
+	client    *http.Client
+	slots     *limit.Limiter[tenant.ID] // runs of this instance
+	followers *followers
+	oauth     *oauthclient.Client
+	watchers  watchers
 }
 
 // New returns a Service.
 func New(config Config) (*Service, error) {
 	env, err := expression.New(config.Enter, "item")
-	return &Service{Config: config, env: env, client: newClient(config.Guard), slots: limit.New[tenant.ID](0, maxAtOncePerTenant)}, err
+	return &Service{Config: config, env: env, client: newClient(config.Guard), slots: limit.New[tenant.ID](0, maxAtOncePerTenant), followers: newFollowers(), oauth: oauthclient.New(config.Guard)}, err
 }
 
 // manage returns the caller and a handle of its tenant. Errors: Denied unless the caller may write
@@ -117,6 +127,11 @@ func (s *Service) encode(ctx context.Context, caller *tenant.Request, d *Definit
 	if _, err := s.mapping(ctx, d.Metadata); err != nil {
 		return nil, nil, err
 	}
+	if d.MCP != nil {
+		if err := s.checkSecrets(ctx, d.MCP); err != nil {
+			return nil, nil, err
+		}
+	}
 	if definition, err = json.Marshal(d); err != nil {
 		return nil, nil, err
 	}
@@ -154,6 +169,7 @@ type Change struct {
 	Git         *Git
 	S3          *S3
 	Folder      *Folder
+	MCP         *MCP
 	Schedule    *string
 	Metadata    map[string]string // nil: as it is
 	Chunking    *chunk.Settings
@@ -165,8 +181,8 @@ func (c Change) apply(d *Definition) {
 	if c.Description != nil {
 		d.Description = *c.Description
 	}
-	if c.Web != nil || c.Feed != nil || c.Git != nil || c.S3 != nil || c.Folder != nil {
-		d.Web, d.Feed, d.Git, d.S3, d.Folder = c.Web, c.Feed, c.Git, c.S3, c.Folder
+	if c.Web != nil || c.Feed != nil || c.MCP != nil || c.Git != nil || c.S3 != nil || c.Folder != nil {
+		d.Web, d.Feed, d.MCP, d.Git, d.S3, d.Folder = c.Web, c.Feed, c.MCP, c.Git, c.S3, c.Folder
 	}
 	if c.Schedule != nil {
 		d.Schedule = *c.Schedule

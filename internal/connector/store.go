@@ -34,10 +34,14 @@ type row struct {
 	NextRunAt       *time.Time
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
+
+	NeedsAuthorization bool
+	HasToken           bool
 }
 
 const columns = `connector_name, index_name, namespace, definition, access, index_id, paused, paused_reason, accept_deletions, source_state, run, status, error, counts,
-	started_at, ended_at, next_run_at, created_at, updated_at`
+	started_at, ended_at, next_run_at, created_at, updated_at, needs_authorization,
+	EXISTS (SELECT FROM ragd_shared.connector_tokens AS t WHERE t.connector_name = connectors.connector_name AND t.token IS NOT NULL) AS has_token`
 
 func (r row) connector() (Connector, error) {
 	c := Connector{
@@ -46,6 +50,12 @@ func (r row) connector() (Connector, error) {
 	}
 	if r.Paused {
 		c.NextRunAt = nil
+	}
+	switch {
+	case r.NeedsAuthorization && !r.Paused:
+		c.Authorization = "needed"
+	case r.HasToken:
+		c.Authorization = "granted"
 	}
 	return c, errors.Join(json.Unmarshal(r.Definition, &c.Definition), json.Unmarshal(r.Counts, &c.Counts))
 }
@@ -179,6 +189,7 @@ type ending struct {
 	paused string // why the connector is paused; empty if it is not
 	counts Counts
 	source json.RawMessage // the state of the source; nil for the stored one
+	signIn bool            // a user has to sign in
 }
 
 // end stores how a run ended, unless the connector was made anew meanwhile. It keeps the state of the
@@ -191,9 +202,9 @@ func end(ctx context.Context, q tenant.Queryer, r row, e ending) error {
 	_, err = tenant.Values[string](ctx, q, `
 		UPDATE ragd_shared.connectors SET status = $3, error = $4, counts = $5, ended_at = now(), paused = paused OR $6 <> '',
 			paused_reason = CASE WHEN $6 <> '' THEN $6 ELSE paused_reason END, accept_deletions = accept_deletions AND $3 <> 'succeeded',
-			source_state = CASE WHEN $8::json IS NOT NULL AND updated_at = $9 THEN $8 ELSE source_state END
+			source_state = CASE WHEN $8::json IS NOT NULL AND updated_at = $9 THEN $8 ELSE source_state END, needs_authorization = $10
 		WHERE connector_name = $1 AND run = $2 AND created_at = $7 RETURNING connector_name`,
-		r.ConnectorName, r.Run, e.status, e.reason, raw, e.paused, r.CreatedAt, e.source, r.UpdatedAt)
+		r.ConnectorName, r.Run, e.status, e.reason, raw, e.paused, r.CreatedAt, e.source, r.UpdatedAt, e.signIn)
 	return err
 }
 

@@ -20,7 +20,7 @@ func (h *Handlers) CreateConnector(ctx context.Context, req *ragdv1.CreateConnec
 	return connectorAnswer(h.Connectors.Create(ctx, connector.Connector{
 		Name: req.GetConnectorName(), IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Paused: req.GetPaused(),
 		Definition: connector.Definition{
-			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()),
+			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()),
 			Schedule: req.GetSchedule(), Metadata: req.GetMetadata(),
 			Chunking: chunking, Extract: extraction, MaxItems: int(req.GetMaxItems()),
 		},
@@ -46,7 +46,7 @@ func (h *Handlers) ListConnectors(ctx context.Context, req *ragdv1.ListConnector
 func (h *Handlers) UpdateConnector(ctx context.Context, req *ragdv1.UpdateConnectorRequest) (*ragdv1.Connector, error) {
 	change := connector.Change{
 		Description: req.Description, Schedule: req.Schedule,
-		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()),
+		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()),
 	}
 	if req.Metadata != nil {
 		if change.Metadata = req.GetMetadata().GetMetadata(); change.Metadata == nil {
@@ -114,6 +114,15 @@ func (h *Handlers) ListConnectorItems(ctx context.Context, req *ragdv1.ListConne
 	return &ragdv1.ListConnectorItemsResponse{Items: items, NextPageToken: next}, err
 }
 
+// AuthorizeConnector implements ConnectorService.
+func (h *Handlers) AuthorizeConnector(ctx context.Context, req *ragdv1.AuthorizeConnectorRequest) (*ragdv1.AuthorizeConnectorResponse, error) {
+	address, until, err := h.Connectors.Authorize(ctx, req.GetConnectorName())
+	if err != nil {
+		return nil, err
+	}
+	return &ragdv1.AuthorizeConnectorResponse{AuthorizationUrl: address, ExpireTime: timestamp(until)}, nil
+}
+
 // webSource converts the settings of a website; nil gives nil.
 func webSource(w *ragdv1.WebSource) *connector.Web {
 	if w == nil {
@@ -164,6 +173,36 @@ func folderSource(f *ragdv1.FolderSource) *connector.Folder {
 	return &connector.Folder{Path: f.GetPath(), Include: f.GetInclude(), Exclude: f.GetExclude()}
 }
 
+// mcpSource converts the settings of an MCP server; nil gives nil.
+func mcpSource(m *ragdv1.McpSource) *connector.MCP {
+	if m == nil {
+		return nil
+	}
+	out := &connector.MCP{
+		URL: m.GetUrl(), Headers: m.GetHeaders(), TimeoutMS: int(m.GetTimeoutMs()), WithoutSubscription: m.GetWithoutSubscription(),
+	}
+	if o := m.GetOauth(); o != nil {
+		out.OAuth = &connector.OAuth{Grant: o.GetGrant(), ClientID: o.GetClientId(), ClientSecret: o.GetClientSecret(), Scopes: o.GetScopes(), Issuer: o.GetIssuer()}
+	}
+	for _, t := range m.GetTemplates() {
+		out.Templates = append(out.Templates, connector.MCPTemplate{URITemplate: t.GetUriTemplate(), Arguments: t.GetArguments()})
+	}
+	return out
+}
+
+func mcpSourceMessage(m *connector.MCP) *ragdv1.McpSource {
+	out := &ragdv1.McpSource{
+		Url: m.URL, Headers: m.Headers, TimeoutMs: int32(m.TimeoutMS), WithoutSubscription: m.WithoutSubscription,
+	}
+	if o := m.OAuth; o != nil {
+		out.Oauth = &ragdv1.McpOAuth{Grant: o.Grant, ClientId: o.ClientID, ClientSecret: o.ClientSecret, Scopes: o.Scopes, Issuer: o.Issuer}
+	}
+	for _, t := range m.Templates {
+		out.Templates = append(out.Templates, &ragdv1.McpTemplate{UriTemplate: t.URITemplate, Arguments: t.Arguments})
+	}
+	return out
+}
+
 func connectorAnswer(c connector.Connector, err error) (*ragdv1.Connector, error) {
 	if err != nil {
 		return nil, err
@@ -174,7 +213,7 @@ func connectorAnswer(c connector.Connector, err error) (*ragdv1.Connector, error
 func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 	out := &ragdv1.Connector{
 		ConnectorName: c.Name, IndexName: c.IndexName, Namespace: c.Namespace, Description: c.Description, Schedule: c.Schedule, Metadata: c.Metadata,
-		MaxItems: int32(c.MaxItems), Paused: c.Paused, PausedReason: c.PausedReason, Status: string(c.Status), Error: c.Error,
+		MaxItems: int32(c.MaxItems), Paused: c.Paused, PausedReason: c.PausedReason, Status: string(c.Status), Error: c.Error, Authorization: c.Authorization,
 		Counts: &ragdv1.ConnectorCounts{
 			Seen: int32(c.Counts.Seen), Added: int32(c.Counts.Added), Updated: int32(c.Counts.Updated), Unchanged: int32(c.Counts.Unchanged),
 			Skipped: int32(c.Counts.Skipped), Failed: int32(c.Counts.Failed), Deleted: int32(c.Counts.Deleted),
@@ -201,6 +240,9 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 	}
 	if f := c.Folder; f != nil {
 		out.Source = &ragdv1.Connector_Folder{Folder: &ragdv1.FolderSource{Path: f.Path, Include: f.Include, Exclude: f.Exclude}}
+	}
+	if m := c.MCP; m != nil {
+		out.Source = &ragdv1.Connector_Mcp{Mcp: mcpSourceMessage(m)}
 	}
 	var err error
 	if out.Chunking, err = chunkingMessage(c.Chunking); err != nil {

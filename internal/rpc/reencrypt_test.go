@@ -30,6 +30,7 @@ var notSealed = []string{
 	"ragd.console_sessions.secret_hash",
 	"ragd.secrets.value",           // keys of the instances, which no tenant gave
 	"ragd.signing_keys.public_key", // published
+	"ragd_shared.connector_tokens.state_hash",
 	"ragd_shared.file_contents.content",
 	"tenant.document_contents.content",
 	"tenant.documents.content_sha256",

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/connector"
 	"github.com/ragdhq/ragd/internal/console"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
@@ -29,6 +30,10 @@ func (s *Service) handler() http.Handler {
 	for _, path := range openai.Paths {
 		mux.Handle(path, compatible)
 	}
+	signIn := s.guard.Handler(http.HandlerFunc(s.Handlers.Connectors.Callback), rpc.Refuse())
+	mux.Handle("GET "+connector.CallbackPath, signIn)
+	mux.Handle("POST "+connector.CallbackPath, signIn)
+	mux.Handle("GET "+connector.ClientPath, s.guard.Handler(http.HandlerFunc(s.Handlers.Connectors.ClientDocument), rpc.Refuse()))
 	mux.Handle("GET "+identity.Path, s.guard.Handler(s.issuer, rpc.Refuse()))
 	mux.Handle(mcphttp.TenantPath, s.mcp)
 	mux.Handle("/.well-known/", s.mcp)

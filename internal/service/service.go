@@ -281,8 +281,9 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		return err
 	}
 	connectors, err := connector.New(connector.Config{
-		DB: db, Work: work, Queue: s.queue, Auth: s.Tenants.Auth, Guard: guard, Indexes: indexes, Documents: documents, Secrets: secrets, Folders: s.config.ConnectorFolders, Logger: s.log,
-		Enter: enter,
+		DB: db, Work: work, Queue: s.queue, Auth: s.Tenants.Auth, Guard: guard, Remote: client, Indexes: indexes, Documents: documents, Secrets: secrets,
+		Folders: s.config.ConnectorFolders, Logger: s.log, Enter: enter,
+		Instance: instance, Keys: keys, PublicURL: cmp.Or(strings.TrimRight(s.config.MCP.PublicURL, "/"), s.URL()),
 	})
 	if err != nil {
 		return err
@@ -442,6 +443,7 @@ func (s *Service) Run(ctx context.Context) error {
 			return s.Handlers.Journal.Run(groupCtx, s.Handlers.Hooks.Wake)
 		})
 		group.Go(func() error { return s.Handlers.Hooks.Run(groupCtx) })
+		group.Go(func() error { return s.Handlers.Connectors.Run(groupCtx) })
 	}
 	if s.certificate != nil {
 		group.Go(func() error { return s.certificate.Run(groupCtx) })

@@ -446,6 +446,239 @@ func (x *FolderSource) GetExclude() []string {
 	return nil
 }
 
+// McpSource is the resources of a server of the Model Context Protocol, over streamable HTTP or, if the
+// server knows that only, the older transport with server-sent events. Changes that the server announces
+// start a run.
+type McpSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Address of the endpoint, such as https://mcp.example.com/mcp.
+	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	// Headers of all requests. {{secrets.NAME}} stands for a secret of the tenant. At most 16.
+	Headers map[string]string `protobuf:"bytes,2,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// How long one request may take in milliseconds, from 100 to 60,000. Default: 30,000.
+	TimeoutMs int32 `protobuf:"varint,3,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
+	// Resources that templates of the server name, beside those that the server lists. At most 100.
+	Templates []*McpTemplate `protobuf:"bytes,4,rep,name=templates,proto3" json:"templates,omitempty"`
+	// How the service gets a token for the server. Default: by AuthorizeConnector, if the server asks for a
+	// token and no header Authorization is given.
+	Oauth *McpOAuth `protobuf:"bytes,5,opt,name=oauth,proto3" json:"oauth,omitempty"`
+	// Whether changes that the server announces are not followed, so that only the schedule counts.
+	WithoutSubscription bool `protobuf:"varint,9,opt,name=without_subscription,json=withoutSubscription,proto3" json:"without_subscription,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *McpSource) Reset() {
+	*x = McpSource{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *McpSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*McpSource) ProtoMessage() {}
+
+func (x *McpSource) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use McpSource.ProtoReflect.Descriptor instead.
+func (*McpSource) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *McpSource) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *McpSource) GetHeaders() map[string]string {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
+func (x *McpSource) GetTimeoutMs() int32 {
+	if x != nil {
+		return x.TimeoutMs
+	}
+	return 0
+}
+
+func (x *McpSource) GetTemplates() []*McpTemplate {
+	if x != nil {
+		return x.Templates
+	}
+	return nil
+}
+
+func (x *McpSource) GetOauth() *McpOAuth {
+	if x != nil {
+		return x.Oauth
+	}
+	return nil
+}
+
+func (x *McpSource) GetWithoutSubscription() bool {
+	if x != nil {
+		return x.WithoutSubscription
+	}
+	return false
+}
+
+// McpTemplate is a template of resources with the arguments that make it the uri of one.
+type McpTemplate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. As RFC 6570 says, such as file:///{path}. At most 1,000 bytes.
+	UriTemplate   string            `protobuf:"bytes,1,opt,name=uri_template,json=uriTemplate,proto3" json:"uri_template,omitempty"`
+	Arguments     map[string]string `protobuf:"bytes,2,rep,name=arguments,proto3" json:"arguments,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *McpTemplate) Reset() {
+	*x = McpTemplate{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *McpTemplate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*McpTemplate) ProtoMessage() {}
+
+func (x *McpTemplate) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use McpTemplate.ProtoReflect.Descriptor instead.
+func (*McpTemplate) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *McpTemplate) GetUriTemplate() string {
+	if x != nil {
+		return x.UriTemplate
+	}
+	return ""
+}
+
+func (x *McpTemplate) GetArguments() map[string]string {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+// McpOAuth is how the service gets a token for a server.
+type McpOAuth struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// authorization_code: a user signs in once at the address of AuthorizeConnector. client_credentials: the
+	// service signs in with client_id and client_secret. Default: authorization_code.
+	Grant string `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
+	// Id of the client at the authorization server. Default: the service introduces itself by a client id
+	// metadata document or by dynamic registration.
+	ClientId string `protobuf:"bytes,2,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
+	// Name of the tenant's secret with the client's secret. It is sent to the issuer alone.
+	ClientSecret string `protobuf:"bytes,3,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
+	// Scopes to ask for. Default: those that the server names. At most 20.
+	Scopes []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	// The authorization server, which the server must name. Required with client_secret. Default: the first
+	// one that the server names.
+	Issuer        string `protobuf:"bytes,5,opt,name=issuer,proto3" json:"issuer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *McpOAuth) Reset() {
+	*x = McpOAuth{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *McpOAuth) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*McpOAuth) ProtoMessage() {}
+
+func (x *McpOAuth) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use McpOAuth.ProtoReflect.Descriptor instead.
+func (*McpOAuth) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *McpOAuth) GetGrant() string {
+	if x != nil {
+		return x.Grant
+	}
+	return ""
+}
+
+func (x *McpOAuth) GetClientId() string {
+	if x != nil {
+		return x.ClientId
+	}
+	return ""
+}
+
+func (x *McpOAuth) GetClientSecret() string {
+	if x != nil {
+		return x.ClientSecret
+	}
+	return ""
+}
+
+func (x *McpOAuth) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+func (x *McpOAuth) GetIssuer() string {
+	if x != nil {
+		return x.Issuer
+	}
+	return ""
+}
+
 // ConnectorCounts counts the items of a run.
 type ConnectorCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -468,7 +701,7 @@ type ConnectorCounts struct {
 
 func (x *ConnectorCounts) Reset() {
 	*x = ConnectorCounts{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[5]
+	mi := &file_ragd_v1_connector_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -480,7 +713,7 @@ func (x *ConnectorCounts) String() string {
 func (*ConnectorCounts) ProtoMessage() {}
 
 func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[5]
+	mi := &file_ragd_v1_connector_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -493,7 +726,7 @@ func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorCounts.ProtoReflect.Descriptor instead.
 func (*ConnectorCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ConnectorCounts) GetSeen() int32 {
@@ -574,6 +807,7 @@ type Connector struct {
 	//	*Connector_Git
 	//	*Connector_S3
 	//	*Connector_Folder
+	//	*Connector_Mcp
 	Source isConnector_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
 	Schedule string `protobuf:"bytes,6,opt,name=schedule,proto3" json:"schedule,omitempty"`
@@ -595,16 +829,19 @@ type Connector struct {
 	// Unset while it runs.
 	EndTime *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	// Unset if no run is due.
-	NextRunTime   *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=next_run_time,json=nextRunTime,proto3" json:"next_run_time,omitempty"`
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	NextRunTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=next_run_time,json=nextRunTime,proto3" json:"next_run_time,omitempty"`
+	CreateTime  *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	UpdateTime  *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// Of the source mcp: needed if a user has to sign in (AuthorizeConnector), granted if there is a token,
+	// else empty.
+	Authorization string `protobuf:"bytes,27,opt,name=authorization,proto3" json:"authorization,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Connector) Reset() {
 	*x = Connector{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[6]
+	mi := &file_ragd_v1_connector_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -616,7 +853,7 @@ func (x *Connector) String() string {
 func (*Connector) ProtoMessage() {}
 
 func (x *Connector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[6]
+	mi := &file_ragd_v1_connector_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -629,7 +866,7 @@ func (x *Connector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connector.ProtoReflect.Descriptor instead.
 func (*Connector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Connector) GetConnectorName() string {
@@ -707,6 +944,15 @@ func (x *Connector) GetFolder() *FolderSource {
 	if x != nil {
 		if x, ok := x.Source.(*Connector_Folder); ok {
 			return x.Folder
+		}
+	}
+	return nil
+}
+
+func (x *Connector) GetMcp() *McpSource {
+	if x != nil {
+		if x, ok := x.Source.(*Connector_Mcp); ok {
+			return x.Mcp
 		}
 	}
 	return nil
@@ -817,6 +1063,13 @@ func (x *Connector) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Connector) GetAuthorization() string {
+	if x != nil {
+		return x.Authorization
+	}
+	return ""
+}
+
 type isConnector_Source interface {
 	isConnector_Source()
 }
@@ -841,6 +1094,10 @@ type Connector_Folder struct {
 	Folder *FolderSource `protobuf:"bytes,25,opt,name=folder,proto3,oneof"`
 }
 
+type Connector_Mcp struct {
+	Mcp *McpSource `protobuf:"bytes,22,opt,name=mcp,proto3,oneof"`
+}
+
 func (*Connector_Web) isConnector_Source() {}
 
 func (*Connector_Feed) isConnector_Source() {}
@@ -850,6 +1107,8 @@ func (*Connector_Git) isConnector_Source() {}
 func (*Connector_S3) isConnector_Source() {}
 
 func (*Connector_Folder) isConnector_Source() {}
+
+func (*Connector_Mcp) isConnector_Source() {}
 
 type CreateConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -870,6 +1129,7 @@ type CreateConnectorRequest struct {
 	//	*CreateConnectorRequest_Git
 	//	*CreateConnectorRequest_S3
 	//	*CreateConnectorRequest_Folder
+	//	*CreateConnectorRequest_Mcp
 	Source isCreateConnectorRequest_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
 	// @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
@@ -893,7 +1153,7 @@ type CreateConnectorRequest struct {
 
 func (x *CreateConnectorRequest) Reset() {
 	*x = CreateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -905,7 +1165,7 @@ func (x *CreateConnectorRequest) String() string {
 func (*CreateConnectorRequest) ProtoMessage() {}
 
 func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -918,7 +1178,7 @@ func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CreateConnectorRequest) GetConnectorName() string {
@@ -1001,6 +1261,15 @@ func (x *CreateConnectorRequest) GetFolder() *FolderSource {
 	return nil
 }
 
+func (x *CreateConnectorRequest) GetMcp() *McpSource {
+	if x != nil {
+		if x, ok := x.Source.(*CreateConnectorRequest_Mcp); ok {
+			return x.Mcp
+		}
+	}
+	return nil
+}
+
 func (x *CreateConnectorRequest) GetSchedule() string {
 	if x != nil {
 		return x.Schedule
@@ -1067,6 +1336,10 @@ type CreateConnectorRequest_Folder struct {
 	Folder *FolderSource `protobuf:"bytes,16,opt,name=folder,proto3,oneof"`
 }
 
+type CreateConnectorRequest_Mcp struct {
+	Mcp *McpSource `protobuf:"bytes,13,opt,name=mcp,proto3,oneof"`
+}
+
 func (*CreateConnectorRequest_Web) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Feed) isCreateConnectorRequest_Source() {}
@@ -1076,6 +1349,8 @@ func (*CreateConnectorRequest_Git) isCreateConnectorRequest_Source() {}
 func (*CreateConnectorRequest_S3) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Folder) isCreateConnectorRequest_Source() {}
+
+func (*CreateConnectorRequest_Mcp) isCreateConnectorRequest_Source() {}
 
 type GetConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1087,7 +1362,7 @@ type GetConnectorRequest struct {
 
 func (x *GetConnectorRequest) Reset() {
 	*x = GetConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1374,7 @@ func (x *GetConnectorRequest) String() string {
 func (*GetConnectorRequest) ProtoMessage() {}
 
 func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +1387,7 @@ func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectorRequest.ProtoReflect.Descriptor instead.
 func (*GetConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetConnectorRequest) GetConnectorName() string {
@@ -1134,7 +1409,7 @@ type ListConnectorsRequest struct {
 
 func (x *ListConnectorsRequest) Reset() {
 	*x = ListConnectorsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[9]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1146,7 +1421,7 @@ func (x *ListConnectorsRequest) String() string {
 func (*ListConnectorsRequest) ProtoMessage() {}
 
 func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[9]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1159,7 +1434,7 @@ func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListConnectorsRequest) GetPageSize() int32 {
@@ -1187,7 +1462,7 @@ type ListConnectorsResponse struct {
 
 func (x *ListConnectorsResponse) Reset() {
 	*x = ListConnectorsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1199,7 +1474,7 @@ func (x *ListConnectorsResponse) String() string {
 func (*ListConnectorsResponse) ProtoMessage() {}
 
 func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1212,7 +1487,7 @@ func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListConnectorsResponse) GetConnectors() []*Connector {
@@ -1239,7 +1514,7 @@ type ConnectorMetadata struct {
 
 func (x *ConnectorMetadata) Reset() {
 	*x = ConnectorMetadata{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1251,7 +1526,7 @@ func (x *ConnectorMetadata) String() string {
 func (*ConnectorMetadata) ProtoMessage() {}
 
 func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1264,7 +1539,7 @@ func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorMetadata.ProtoReflect.Descriptor instead.
 func (*ConnectorMetadata) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ConnectorMetadata) GetMetadata() map[string]string {
@@ -1288,6 +1563,7 @@ type UpdateConnectorRequest struct {
 	//	*UpdateConnectorRequest_Git
 	//	*UpdateConnectorRequest_S3
 	//	*UpdateConnectorRequest_Folder
+	//	*UpdateConnectorRequest_Mcp
 	Source   isUpdateConnectorRequest_Source `protobuf_oneof:"source"`
 	Schedule *string                         `protobuf:"bytes,4,opt,name=schedule,proto3,oneof" json:"schedule,omitempty"`
 	// Replaces all expressions.
@@ -1301,7 +1577,7 @@ type UpdateConnectorRequest struct {
 
 func (x *UpdateConnectorRequest) Reset() {
 	*x = UpdateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1313,7 +1589,7 @@ func (x *UpdateConnectorRequest) String() string {
 func (*UpdateConnectorRequest) ProtoMessage() {}
 
 func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1326,7 +1602,7 @@ func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UpdateConnectorRequest) GetConnectorName() string {
@@ -1395,6 +1671,15 @@ func (x *UpdateConnectorRequest) GetFolder() *FolderSource {
 	return nil
 }
 
+func (x *UpdateConnectorRequest) GetMcp() *McpSource {
+	if x != nil {
+		if x, ok := x.Source.(*UpdateConnectorRequest_Mcp); ok {
+			return x.Mcp
+		}
+	}
+	return nil
+}
+
 func (x *UpdateConnectorRequest) GetSchedule() string {
 	if x != nil && x.Schedule != nil {
 		return *x.Schedule
@@ -1454,6 +1739,10 @@ type UpdateConnectorRequest_Folder struct {
 	Folder *FolderSource `protobuf:"bytes,13,opt,name=folder,proto3,oneof"`
 }
 
+type UpdateConnectorRequest_Mcp struct {
+	Mcp *McpSource `protobuf:"bytes,10,opt,name=mcp,proto3,oneof"`
+}
+
 func (*UpdateConnectorRequest_Web) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Feed) isUpdateConnectorRequest_Source() {}
@@ -1463,6 +1752,8 @@ func (*UpdateConnectorRequest_Git) isUpdateConnectorRequest_Source() {}
 func (*UpdateConnectorRequest_S3) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Folder) isUpdateConnectorRequest_Source() {}
+
+func (*UpdateConnectorRequest_Mcp) isUpdateConnectorRequest_Source() {}
 
 type DeleteConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1476,7 +1767,7 @@ type DeleteConnectorRequest struct {
 
 func (x *DeleteConnectorRequest) Reset() {
 	*x = DeleteConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1488,7 +1779,7 @@ func (x *DeleteConnectorRequest) String() string {
 func (*DeleteConnectorRequest) ProtoMessage() {}
 
 func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1501,7 +1792,7 @@ func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteConnectorRequest) GetConnectorName() string {
@@ -1528,7 +1819,7 @@ type DeleteConnectorResponse struct {
 
 func (x *DeleteConnectorResponse) Reset() {
 	*x = DeleteConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1540,7 +1831,7 @@ func (x *DeleteConnectorResponse) String() string {
 func (*DeleteConnectorResponse) ProtoMessage() {}
 
 func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1553,7 +1844,7 @@ func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteConnectorResponse) GetDeletedCount() int32 {
@@ -1573,7 +1864,7 @@ type TestConnectorRequest struct {
 
 func (x *TestConnectorRequest) Reset() {
 	*x = TestConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1585,7 +1876,7 @@ func (x *TestConnectorRequest) String() string {
 func (*TestConnectorRequest) ProtoMessage() {}
 
 func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1598,7 +1889,7 @@ func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorRequest.ProtoReflect.Descriptor instead.
 func (*TestConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TestConnectorRequest) GetConnectorName() string {
@@ -1634,7 +1925,7 @@ type ConnectorItem struct {
 
 func (x *ConnectorItem) Reset() {
 	*x = ConnectorItem{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1646,7 +1937,7 @@ func (x *ConnectorItem) String() string {
 func (*ConnectorItem) ProtoMessage() {}
 
 func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1659,7 +1950,7 @@ func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorItem.ProtoReflect.Descriptor instead.
 func (*ConnectorItem) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ConnectorItem) GetId() string {
@@ -1729,7 +2020,7 @@ type TestConnectorResponse struct {
 
 func (x *TestConnectorResponse) Reset() {
 	*x = TestConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +2032,7 @@ func (x *TestConnectorResponse) String() string {
 func (*TestConnectorResponse) ProtoMessage() {}
 
 func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +2045,7 @@ func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorResponse.ProtoReflect.Descriptor instead.
 func (*TestConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TestConnectorResponse) GetItems() []*ConnectorItem {
@@ -1781,7 +2072,7 @@ type SyncConnectorRequest struct {
 
 func (x *SyncConnectorRequest) Reset() {
 	*x = SyncConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1793,7 +2084,7 @@ func (x *SyncConnectorRequest) String() string {
 func (*SyncConnectorRequest) ProtoMessage() {}
 
 func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1806,7 +2097,7 @@ func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncConnectorRequest.ProtoReflect.Descriptor instead.
 func (*SyncConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SyncConnectorRequest) GetConnectorName() string {
@@ -1826,7 +2117,7 @@ type PauseConnectorRequest struct {
 
 func (x *PauseConnectorRequest) Reset() {
 	*x = PauseConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1838,7 +2129,7 @@ func (x *PauseConnectorRequest) String() string {
 func (*PauseConnectorRequest) ProtoMessage() {}
 
 func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1851,7 +2142,7 @@ func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseConnectorRequest.ProtoReflect.Descriptor instead.
 func (*PauseConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PauseConnectorRequest) GetConnectorName() string {
@@ -1874,7 +2165,7 @@ type ResumeConnectorRequest struct {
 
 func (x *ResumeConnectorRequest) Reset() {
 	*x = ResumeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1886,7 +2177,7 @@ func (x *ResumeConnectorRequest) String() string {
 func (*ResumeConnectorRequest) ProtoMessage() {}
 
 func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1899,7 +2190,7 @@ func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*ResumeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ResumeConnectorRequest) GetConnectorName() string {
@@ -1932,7 +2223,7 @@ type ListConnectorItemsRequest struct {
 
 func (x *ListConnectorItemsRequest) Reset() {
 	*x = ListConnectorItemsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1944,7 +2235,7 @@ func (x *ListConnectorItemsRequest) String() string {
 func (*ListConnectorItemsRequest) ProtoMessage() {}
 
 func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1957,7 +2248,7 @@ func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListConnectorItemsRequest) GetConnectorName() string {
@@ -1999,7 +2290,7 @@ type ListConnectorItemsResponse struct {
 
 func (x *ListConnectorItemsResponse) Reset() {
 	*x = ListConnectorItemsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2011,7 +2302,7 @@ func (x *ListConnectorItemsResponse) String() string {
 func (*ListConnectorItemsResponse) ProtoMessage() {}
 
 func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2024,7 +2315,7 @@ func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListConnectorItemsResponse) GetItems() []*ConnectorItem {
@@ -2039,6 +2330,105 @@ func (x *ListConnectorItemsResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+type AuthorizeConnectorRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	ConnectorName string `protobuf:"bytes,1,opt,name=connector_name,json=connectorName,proto3" json:"connector_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AuthorizeConnectorRequest) Reset() {
+	*x = AuthorizeConnectorRequest{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AuthorizeConnectorRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AuthorizeConnectorRequest) ProtoMessage() {}
+
+func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AuthorizeConnectorRequest.ProtoReflect.Descriptor instead.
+func (*AuthorizeConnectorRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *AuthorizeConnectorRequest) GetConnectorName() string {
+	if x != nil {
+		return x.ConnectorName
+	}
+	return ""
+}
+
+type AuthorizeConnectorResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// To be opened in a browser, once.
+	AuthorizationUrl string `protobuf:"bytes,1,opt,name=authorization_url,json=authorizationUrl,proto3" json:"authorization_url,omitempty"`
+	// After which the address is of no use.
+	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AuthorizeConnectorResponse) Reset() {
+	*x = AuthorizeConnectorResponse{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AuthorizeConnectorResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AuthorizeConnectorResponse) ProtoMessage() {}
+
+func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AuthorizeConnectorResponse.ProtoReflect.Descriptor instead.
+func (*AuthorizeConnectorResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *AuthorizeConnectorResponse) GetAuthorizationUrl() string {
+	if x != nil {
+		return x.AuthorizationUrl
+	}
+	return ""
+}
+
+func (x *AuthorizeConnectorResponse) GetExpireTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpireTime
+	}
+	return nil
 }
 
 var File_ragd_v1_connector_proto protoreflect.FileDescriptor
@@ -2081,7 +2471,30 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\fFolderSource\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x18\n" +
 	"\ainclude\x18\x02 \x03(\tR\ainclude\x12\x18\n" +
-	"\aexclude\x18\x03 \x03(\tR\aexclude\"\xf1\x01\n" +
+	"\aexclude\x18\x03 \x03(\tR\aexclude\"\xc3\x02\n" +
+	"\tMcpSource\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x129\n" +
+	"\aheaders\x18\x02 \x03(\v2\x1f.ragd.v1.McpSource.HeadersEntryR\aheaders\x12\x1d\n" +
+	"\n" +
+	"timeout_ms\x18\x03 \x01(\x05R\ttimeoutMs\x122\n" +
+	"\ttemplates\x18\x04 \x03(\v2\x14.ragd.v1.McpTemplateR\ttemplates\x12'\n" +
+	"\x05oauth\x18\x05 \x01(\v2\x11.ragd.v1.McpOAuthR\x05oauth\x121\n" +
+	"\x14without_subscription\x18\t \x01(\bR\x13withoutSubscription\x1a:\n" +
+	"\fHeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb1\x01\n" +
+	"\vMcpTemplate\x12!\n" +
+	"\furi_template\x18\x01 \x01(\tR\vuriTemplate\x12A\n" +
+	"\targuments\x18\x02 \x03(\v2#.ragd.v1.McpTemplate.ArgumentsEntryR\targuments\x1a<\n" +
+	"\x0eArgumentsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x92\x01\n" +
+	"\bMcpOAuth\x12\x14\n" +
+	"\x05grant\x18\x01 \x01(\tR\x05grant\x12\x1b\n" +
+	"\tclient_id\x18\x02 \x01(\tR\bclientId\x12#\n" +
+	"\rclient_secret\x18\x03 \x01(\tR\fclientSecret\x12\x16\n" +
+	"\x06scopes\x18\x04 \x03(\tR\x06scopes\x12\x16\n" +
+	"\x06issuer\x18\x05 \x01(\tR\x06issuer\"\xf1\x01\n" +
 	"\x0fConnectorCounts\x12\x12\n" +
 	"\x04seen\x18\x01 \x01(\x05R\x04seen\x12\x14\n" +
 	"\x05added\x18\x02 \x01(\x05R\x05added\x12\x18\n" +
@@ -2091,7 +2504,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06failed\x18\x06 \x01(\x05R\x06failed\x12\x18\n" +
 	"\adeleted\x18\a \x01(\x05R\adeleted\x12\x1a\n" +
 	"\brequests\x18\b \x01(\x05R\brequests\x12\x14\n" +
-	"\x05bytes\x18\t \x01(\x03R\x05bytes\"\xcb\b\n" +
+	"\x05bytes\x18\t \x01(\x03R\x05bytes\"\x99\t\n" +
 	"\tConnector\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -2102,7 +2515,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x04feed\x18\x15 \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12&\n" +
 	"\x03git\x18\x17 \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12#\n" +
 	"\x02s3\x18\x18 \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12/\n" +
-	"\x06folder\x18\x19 \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12\x1a\n" +
+	"\x06folder\x18\x19 \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12&\n" +
+	"\x03mcp\x18\x16 \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12<\n" +
 	"\bmetadata\x18\a \x03(\v2 .ragd.v1.Connector.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -2121,11 +2535,12 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\vcreate_time\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\x1a;\n" +
+	"updateTime\x12$\n" +
+	"\rauthorization\x18\x1b \x01(\tR\rauthorization\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
-	"\x06source\"\xb4\x05\n" +
+	"\x06source\"\xdc\x05\n" +
 	"\x16CreateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -2136,7 +2551,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x04feed\x18\f \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12&\n" +
 	"\x03git\x18\x0e \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12#\n" +
 	"\x02s3\x18\x0f \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12/\n" +
-	"\x06folder\x18\x10 \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12\x1a\n" +
+	"\x06folder\x18\x10 \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12&\n" +
+	"\x03mcp\x18\r \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12I\n" +
 	"\bmetadata\x18\a \x03(\v2-.ragd.v1.CreateConnectorRequest.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -2163,7 +2579,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\bmetadata\x18\x01 \x03(\v2(.ragd.v1.ConnectorMetadata.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc9\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf1\x04\n" +
 	"\x16UpdateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12&\n" +
@@ -2171,7 +2587,9 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x04feed\x18\t \x01(\v2\x13.ragd.v1.FeedSourceH\x00R\x04feed\x12&\n" +
 	"\x03git\x18\v \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12#\n" +
 	"\x02s3\x18\f \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12/\n" +
-	"\x06folder\x18\r \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12\x1f\n" +
+	"\x06folder\x18\r \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12&\n" +
+	"\x03mcp\x18\n" +
+	" \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x12\x1f\n" +
 	"\bschedule\x18\x04 \x01(\tH\x02R\bschedule\x88\x01\x01\x126\n" +
 	"\bmetadata\x18\x05 \x01(\v2\x1a.ragd.v1.ConnectorMetadataR\bmetadata\x12-\n" +
 	"\bchunking\x18\x06 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -2217,7 +2635,13 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\"r\n" +
 	"\x1aListConnectorItemsResponse\x12,\n" +
 	"\x05items\x18\x01 \x03(\v2\x16.ragd.v1.ConnectorItemR\x05items\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\x9d\x06\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"B\n" +
+	"\x19AuthorizeConnectorRequest\x12%\n" +
+	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\"\x86\x01\n" +
+	"\x1aAuthorizeConnectorResponse\x12+\n" +
+	"\x11authorization_url\x18\x01 \x01(\tR\x10authorizationUrl\x12;\n" +
+	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expireTime2\xfc\x06\n" +
 	"\x10ConnectorService\x12F\n" +
 	"\x0fCreateConnector\x12\x1f.ragd.v1.CreateConnectorRequest\x1a\x12.ragd.v1.Connector\x12E\n" +
 	"\fGetConnector\x12\x1c.ragd.v1.GetConnectorRequest\x1a\x12.ragd.v1.Connector\"\x03\x90\x02\x01\x12V\n" +
@@ -2228,7 +2652,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\rSyncConnector\x12\x1d.ragd.v1.SyncConnectorRequest\x1a\x12.ragd.v1.Connector\x12D\n" +
 	"\x0ePauseConnector\x12\x1e.ragd.v1.PauseConnectorRequest\x1a\x12.ragd.v1.Connector\x12F\n" +
 	"\x0fResumeConnector\x12\x1f.ragd.v1.ResumeConnectorRequest\x1a\x12.ragd.v1.Connector\x12b\n" +
-	"\x12ListConnectorItems\x12\".ragd.v1.ListConnectorItemsRequest\x1a#.ragd.v1.ListConnectorItemsResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
+	"\x12ListConnectorItems\x12\".ragd.v1.ListConnectorItemsRequest\x1a#.ragd.v1.ListConnectorItemsResponse\"\x03\x90\x02\x01\x12]\n" +
+	"\x12AuthorizeConnector\x12\".ragd.v1.AuthorizeConnectorRequest\x1a#.ragd.v1.AuthorizeConnectorResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
 	file_ragd_v1_connector_proto_rawDescOnce sync.Once
@@ -2242,100 +2667,117 @@ func file_ragd_v1_connector_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_connector_proto_rawDescData
 }
 
-var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_ragd_v1_connector_proto_goTypes = []any{
 	(*WebSource)(nil),                  // 0: ragd.v1.WebSource
 	(*FeedSource)(nil),                 // 1: ragd.v1.FeedSource
 	(*GitSource)(nil),                  // 2: ragd.v1.GitSource
 	(*S3Source)(nil),                   // 3: ragd.v1.S3Source
 	(*FolderSource)(nil),               // 4: ragd.v1.FolderSource
-	(*ConnectorCounts)(nil),            // 5: ragd.v1.ConnectorCounts
-	(*Connector)(nil),                  // 6: ragd.v1.Connector
-	(*CreateConnectorRequest)(nil),     // 7: ragd.v1.CreateConnectorRequest
-	(*GetConnectorRequest)(nil),        // 8: ragd.v1.GetConnectorRequest
-	(*ListConnectorsRequest)(nil),      // 9: ragd.v1.ListConnectorsRequest
-	(*ListConnectorsResponse)(nil),     // 10: ragd.v1.ListConnectorsResponse
-	(*ConnectorMetadata)(nil),          // 11: ragd.v1.ConnectorMetadata
-	(*UpdateConnectorRequest)(nil),     // 12: ragd.v1.UpdateConnectorRequest
-	(*DeleteConnectorRequest)(nil),     // 13: ragd.v1.DeleteConnectorRequest
-	(*DeleteConnectorResponse)(nil),    // 14: ragd.v1.DeleteConnectorResponse
-	(*TestConnectorRequest)(nil),       // 15: ragd.v1.TestConnectorRequest
-	(*ConnectorItem)(nil),              // 16: ragd.v1.ConnectorItem
-	(*TestConnectorResponse)(nil),      // 17: ragd.v1.TestConnectorResponse
-	(*SyncConnectorRequest)(nil),       // 18: ragd.v1.SyncConnectorRequest
-	(*PauseConnectorRequest)(nil),      // 19: ragd.v1.PauseConnectorRequest
-	(*ResumeConnectorRequest)(nil),     // 20: ragd.v1.ResumeConnectorRequest
-	(*ListConnectorItemsRequest)(nil),  // 21: ragd.v1.ListConnectorItemsRequest
-	(*ListConnectorItemsResponse)(nil), // 22: ragd.v1.ListConnectorItemsResponse
-	nil,                                // 23: ragd.v1.Connector.MetadataEntry
-	nil,                                // 24: ragd.v1.CreateConnectorRequest.MetadataEntry
-	nil,                                // 25: ragd.v1.ConnectorMetadata.MetadataEntry
-	(*Chunking)(nil),                   // 26: ragd.v1.Chunking
-	(*structpb.Struct)(nil),            // 27: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),      // 28: google.protobuf.Timestamp
+	(*McpSource)(nil),                  // 5: ragd.v1.McpSource
+	(*McpTemplate)(nil),                // 6: ragd.v1.McpTemplate
+	(*McpOAuth)(nil),                   // 7: ragd.v1.McpOAuth
+	(*ConnectorCounts)(nil),            // 8: ragd.v1.ConnectorCounts
+	(*Connector)(nil),                  // 9: ragd.v1.Connector
+	(*CreateConnectorRequest)(nil),     // 10: ragd.v1.CreateConnectorRequest
+	(*GetConnectorRequest)(nil),        // 11: ragd.v1.GetConnectorRequest
+	(*ListConnectorsRequest)(nil),      // 12: ragd.v1.ListConnectorsRequest
+	(*ListConnectorsResponse)(nil),     // 13: ragd.v1.ListConnectorsResponse
+	(*ConnectorMetadata)(nil),          // 14: ragd.v1.ConnectorMetadata
+	(*UpdateConnectorRequest)(nil),     // 15: ragd.v1.UpdateConnectorRequest
+	(*DeleteConnectorRequest)(nil),     // 16: ragd.v1.DeleteConnectorRequest
+	(*DeleteConnectorResponse)(nil),    // 17: ragd.v1.DeleteConnectorResponse
+	(*TestConnectorRequest)(nil),       // 18: ragd.v1.TestConnectorRequest
+	(*ConnectorItem)(nil),              // 19: ragd.v1.ConnectorItem
+	(*TestConnectorResponse)(nil),      // 20: ragd.v1.TestConnectorResponse
+	(*SyncConnectorRequest)(nil),       // 21: ragd.v1.SyncConnectorRequest
+	(*PauseConnectorRequest)(nil),      // 22: ragd.v1.PauseConnectorRequest
+	(*ResumeConnectorRequest)(nil),     // 23: ragd.v1.ResumeConnectorRequest
+	(*ListConnectorItemsRequest)(nil),  // 24: ragd.v1.ListConnectorItemsRequest
+	(*ListConnectorItemsResponse)(nil), // 25: ragd.v1.ListConnectorItemsResponse
+	(*AuthorizeConnectorRequest)(nil),  // 26: ragd.v1.AuthorizeConnectorRequest
+	(*AuthorizeConnectorResponse)(nil), // 27: ragd.v1.AuthorizeConnectorResponse
+	nil,                                // 28: ragd.v1.McpSource.HeadersEntry
+	nil,                                // 29: ragd.v1.McpTemplate.ArgumentsEntry
+	nil,                                // 30: ragd.v1.Connector.MetadataEntry
+	nil,                                // 31: ragd.v1.CreateConnectorRequest.MetadataEntry
+	nil,                                // 32: ragd.v1.ConnectorMetadata.MetadataEntry
+	(*Chunking)(nil),                   // 33: ragd.v1.Chunking
+	(*structpb.Struct)(nil),            // 34: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),      // 35: google.protobuf.Timestamp
 }
 var file_ragd_v1_connector_proto_depIdxs = []int32{
-	0,  // 0: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
-	1,  // 1: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
-	2,  // 2: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
-	3,  // 3: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
-	4,  // 4: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
-	23, // 5: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
-	26, // 6: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
-	27, // 7: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
-	5,  // 8: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
-	28, // 9: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
-	28, // 10: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
-	28, // 11: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
-	28, // 12: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
-	28, // 13: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
-	0,  // 14: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 15: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 16: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 17: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 18: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	24, // 19: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
-	26, // 20: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	27, // 21: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	6,  // 22: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
-	25, // 23: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
-	0,  // 24: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 25: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 26: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 27: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 28: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	11, // 29: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
-	26, // 30: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	27, // 31: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	27, // 32: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
-	28, // 33: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
-	16, // 34: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
-	16, // 35: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
-	7,  // 36: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
-	8,  // 37: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
-	9,  // 38: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
-	12, // 39: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
-	13, // 40: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
-	15, // 41: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
-	18, // 42: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
-	19, // 43: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
-	20, // 44: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
-	21, // 45: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
-	6,  // 46: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
-	6,  // 47: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
-	10, // 48: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
-	6,  // 49: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
-	14, // 50: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
-	17, // 51: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
-	6,  // 52: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
-	6,  // 53: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
-	6,  // 54: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
-	22, // 55: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
-	46, // [46:56] is the sub-list for method output_type
-	36, // [36:46] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	28, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
+	6,  // 1: ragd.v1.McpSource.templates:type_name -> ragd.v1.McpTemplate
+	7,  // 2: ragd.v1.McpSource.oauth:type_name -> ragd.v1.McpOAuth
+	29, // 3: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
+	0,  // 4: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
+	1,  // 5: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
+	2,  // 6: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
+	3,  // 7: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
+	4,  // 8: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
+	5,  // 9: ragd.v1.Connector.mcp:type_name -> ragd.v1.McpSource
+	30, // 10: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
+	33, // 11: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
+	34, // 12: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
+	8,  // 13: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
+	35, // 14: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
+	35, // 15: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
+	35, // 16: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
+	35, // 17: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
+	35, // 18: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
+	0,  // 19: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 20: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 21: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 22: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 23: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 24: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	31, // 25: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
+	33, // 26: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	34, // 27: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	9,  // 28: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
+	32, // 29: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
+	0,  // 30: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 31: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 32: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 33: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 34: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 35: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	14, // 36: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
+	33, // 37: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	34, // 38: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	34, // 39: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
+	35, // 40: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
+	19, // 41: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
+	19, // 42: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
+	35, // 43: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
+	10, // 44: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
+	11, // 45: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
+	12, // 46: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
+	15, // 47: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
+	16, // 48: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
+	18, // 49: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
+	21, // 50: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
+	22, // 51: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
+	23, // 52: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
+	24, // 53: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
+	26, // 54: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
+	9,  // 55: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
+	9,  // 56: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
+	13, // 57: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
+	9,  // 58: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
+	17, // 59: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
+	20, // 60: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
+	9,  // 61: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
+	9,  // 62: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
+	9,  // 63: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
+	25, // 64: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
+	27, // 65: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
+	55, // [55:66] is the sub-list for method output_type
+	44, // [44:55] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_connector_proto_init() }
@@ -2345,26 +2787,29 @@ func file_ragd_v1_connector_proto_init() {
 	}
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_connector_proto_msgTypes[0].OneofWrappers = []any{}
-	file_ragd_v1_connector_proto_msgTypes[6].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[9].OneofWrappers = []any{
 		(*Connector_Web)(nil),
 		(*Connector_Feed)(nil),
 		(*Connector_Git)(nil),
 		(*Connector_S3)(nil),
 		(*Connector_Folder)(nil),
+		(*Connector_Mcp)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[7].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[10].OneofWrappers = []any{
 		(*CreateConnectorRequest_Web)(nil),
 		(*CreateConnectorRequest_Feed)(nil),
 		(*CreateConnectorRequest_Git)(nil),
 		(*CreateConnectorRequest_S3)(nil),
 		(*CreateConnectorRequest_Folder)(nil),
+		(*CreateConnectorRequest_Mcp)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[12].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[15].OneofWrappers = []any{
 		(*UpdateConnectorRequest_Web)(nil),
 		(*UpdateConnectorRequest_Feed)(nil),
 		(*UpdateConnectorRequest_Git)(nil),
 		(*UpdateConnectorRequest_S3)(nil),
 		(*UpdateConnectorRequest_Folder)(nil),
+		(*UpdateConnectorRequest_Mcp)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2372,7 +2817,7 @@ func file_ragd_v1_connector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_connector_proto_rawDesc), len(file_ragd_v1_connector_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/ragdhq/ragd/internal/connector"
 	"github.com/ragdhq/ragd/internal/endpoint/own"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/hook"
@@ -22,7 +23,7 @@ import (
 )
 
 // OfTenants are the columns with sealed secrets of tenants.
-var OfTenants = append([]seal.Column{own.Sealed, secret.Sealed}, hook.Sealed...)
+var OfTenants = slices.Concat([]seal.Column{own.Sealed, secret.Sealed}, hook.Sealed, connector.Sealed)
 
 // OfService are the columns of the control schema with sealed secrets of the service itself.
 var OfService = []seal.Column{identity.Sealed}

@@ -63,6 +63,9 @@ const (
 	// ConnectorServiceListConnectorItemsProcedure is the fully-qualified name of the ConnectorService's
 	// ListConnectorItems RPC.
 	ConnectorServiceListConnectorItemsProcedure = "/ragd.v1.ConnectorService/ListConnectorItems"
+	// ConnectorServiceAuthorizeConnectorProcedure is the fully-qualified name of the ConnectorService's
+	// AuthorizeConnector RPC.
+	ConnectorServiceAuthorizeConnectorProcedure = "/ragd.v1.ConnectorService/AuthorizeConnector"
 )
 
 // ConnectorServiceClient is a client for the ragd.v1.ConnectorService service.
@@ -94,6 +97,10 @@ type ConnectorServiceClient interface {
 	// ListConnectorItems returns the items that the connector knows in the order of their ids.
 	// Errors: NOT_FOUND.
 	ListConnectorItems(context.Context, *v1.ListConnectorItemsRequest) (*v1.ListConnectorItemsResponse, error)
+	// AuthorizeConnector begins to get a token for the server of a connector of the source mcp: it returns the
+	// address at which a user signs in. Afterwards the connector runs. Errors: NOT_FOUND; FAILED_PRECONDITION
+	// for another source, for the grant client_credentials, and for a server that cannot be used so.
+	AuthorizeConnector(context.Context, *v1.AuthorizeConnectorRequest) (*v1.AuthorizeConnectorResponse, error)
 }
 
 // NewConnectorServiceClient constructs a client for the ragd.v1.ConnectorService service. By
@@ -170,6 +177,12 @@ func NewConnectorServiceClient(httpClient connect.HTTPClient, baseURL string, op
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		authorizeConnector: connect.NewClient[v1.AuthorizeConnectorRequest, v1.AuthorizeConnectorResponse](
+			httpClient,
+			baseURL+ConnectorServiceAuthorizeConnectorProcedure,
+			connect.WithSchema(connectorServiceMethods.ByName("AuthorizeConnector")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -185,6 +198,7 @@ type connectorServiceClient struct {
 	pauseConnector     *connect.Client[v1.PauseConnectorRequest, v1.Connector]
 	resumeConnector    *connect.Client[v1.ResumeConnectorRequest, v1.Connector]
 	listConnectorItems *connect.Client[v1.ListConnectorItemsRequest, v1.ListConnectorItemsResponse]
+	authorizeConnector *connect.Client[v1.AuthorizeConnectorRequest, v1.AuthorizeConnectorResponse]
 }
 
 // CreateConnector calls ragd.v1.ConnectorService.CreateConnector.
@@ -277,6 +291,15 @@ func (c *connectorServiceClient) ListConnectorItems(ctx context.Context, req *v1
 	return nil, err
 }
 
+// AuthorizeConnector calls ragd.v1.ConnectorService.AuthorizeConnector.
+func (c *connectorServiceClient) AuthorizeConnector(ctx context.Context, req *v1.AuthorizeConnectorRequest) (*v1.AuthorizeConnectorResponse, error) {
+	response, err := c.authorizeConnector.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ConnectorServiceHandler is an implementation of the ragd.v1.ConnectorService service.
 type ConnectorServiceHandler interface {
 	// CreateConnector creates a connector. It runs at once, unless it is paused. Errors:
@@ -306,6 +329,10 @@ type ConnectorServiceHandler interface {
 	// ListConnectorItems returns the items that the connector knows in the order of their ids.
 	// Errors: NOT_FOUND.
 	ListConnectorItems(context.Context, *v1.ListConnectorItemsRequest) (*v1.ListConnectorItemsResponse, error)
+	// AuthorizeConnector begins to get a token for the server of a connector of the source mcp: it returns the
+	// address at which a user signs in. Afterwards the connector runs. Errors: NOT_FOUND; FAILED_PRECONDITION
+	// for another source, for the grant client_credentials, and for a server that cannot be used so.
+	AuthorizeConnector(context.Context, *v1.AuthorizeConnectorRequest) (*v1.AuthorizeConnectorResponse, error)
 }
 
 // NewConnectorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -378,6 +405,12 @@ func NewConnectorServiceHandler(svc ConnectorServiceHandler, opts ...connect.Han
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	connectorServiceAuthorizeConnectorHandler := connect.NewUnaryHandlerSimple(
+		ConnectorServiceAuthorizeConnectorProcedure,
+		svc.AuthorizeConnector,
+		connect.WithSchema(connectorServiceMethods.ByName("AuthorizeConnector")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/ragd.v1.ConnectorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ConnectorServiceCreateConnectorProcedure:
@@ -400,6 +433,8 @@ func NewConnectorServiceHandler(svc ConnectorServiceHandler, opts ...connect.Han
 			connectorServiceResumeConnectorHandler.ServeHTTP(w, r)
 		case ConnectorServiceListConnectorItemsProcedure:
 			connectorServiceListConnectorItemsHandler.ServeHTTP(w, r)
+		case ConnectorServiceAuthorizeConnectorProcedure:
+			connectorServiceAuthorizeConnectorHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -447,4 +482,8 @@ func (UnimplementedConnectorServiceHandler) ResumeConnector(context.Context, *v1
 
 func (UnimplementedConnectorServiceHandler) ListConnectorItems(context.Context, *v1.ListConnectorItemsRequest) (*v1.ListConnectorItemsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.ConnectorService.ListConnectorItems is not implemented"))
+}
+
+func (UnimplementedConnectorServiceHandler) AuthorizeConnector(context.Context, *v1.AuthorizeConnectorRequest) (*v1.AuthorizeConnectorResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.ConnectorService.AuthorizeConnector is not implemented"))
 }

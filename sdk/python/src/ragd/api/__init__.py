@@ -816,6 +816,50 @@ class FolderSource(TypedDict, total=False):
     exclude: list[str]
 
 
+class McpSource(TypedDict, total=False):
+    """McpSource is the resources of a server of the Model Context Protocol, over streamable HTTP or, if the
+    server knows that only, the older transport with server-sent events. Changes that the server announces
+    start a run.
+    """
+    # Required. Address of the endpoint, such as https://mcp.example.com/mcp.
+    url: str
+    # Headers of all requests. {{secrets.NAME}} stands for a secret of the tenant. At most 16.
+    headers: dict[str, str]
+    # How long one request may take in milliseconds, from 100 to 60,000. Default: 30,000.
+    timeoutMs: int
+    # Resources that templates of the server name, beside those that the server lists. At most 100.
+    templates: list[McpTemplate]
+    # How the service gets a token for the server. Default: by AuthorizeConnector, if the server asks for a
+    # token and no header Authorization is given.
+    oauth: McpOAuth
+    # Whether changes that the server announces are not followed, so that only the schedule counts.
+    withoutSubscription: bool
+
+
+class McpTemplate(TypedDict, total=False):
+    """McpTemplate is a template of resources with the arguments that make it the uri of one."""
+    # Required. As RFC 6570 says, such as file:///{path}. At most 1,000 bytes.
+    uriTemplate: str
+    arguments: dict[str, str]
+
+
+class McpOAuth(TypedDict, total=False):
+    """McpOAuth is how the service gets a token for a server."""
+    # authorization_code: a user signs in once at the address of AuthorizeConnector. client_credentials: the
+    # service signs in with client_id and client_secret. Default: authorization_code.
+    grant: str
+    # Id of the client at the authorization server. Default: the service introduces itself by a client id
+    # metadata document or by dynamic registration.
+    clientId: str
+    # Name of the tenant's secret with the client's secret. It is sent to the issuer alone.
+    clientSecret: str
+    # Scopes to ask for. Default: those that the server names. At most 20.
+    scopes: list[str]
+    # The authorization server, which the server must name. Required with client_secret. Default: the first
+    # one that the server names.
+    issuer: str
+
+
 class ConnectorCounts(TypedDict, total=False):
     """ConnectorCounts counts the items of a run."""
     # Items that were read or known to be unchanged.
@@ -845,6 +889,7 @@ class Connector(TypedDict, total=False):
     git: GitSource
     s3: S3Source
     folder: FolderSource
+    mcp: McpSource
     # When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
     schedule: str
     # Expressions whose values become metadata of the documents.
@@ -868,6 +913,9 @@ class Connector(TypedDict, total=False):
     nextRunTime: str
     createTime: str
     updateTime: str
+    # Of the source mcp: needed if a user has to sign in (AuthorizeConnector), granted if there is a token,
+    # else empty.
+    authorization: str
 
 
 class CreateConnectorRequest(TypedDict, total=False):
@@ -885,6 +933,7 @@ class CreateConnectorRequest(TypedDict, total=False):
     git: GitSource
     s3: S3Source
     folder: FolderSource
+    mcp: McpSource
     # When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
     # @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
     # Default: only when SyncConnector asks.
@@ -939,6 +988,7 @@ class UpdateConnectorRequest(TypedDict, total=False):
     git: GitSource
     s3: S3Source
     folder: FolderSource
+    mcp: McpSource
     schedule: str
     # Replaces all expressions.
     metadata: ConnectorMetadata
@@ -1033,6 +1083,20 @@ class ListConnectorItemsResponse(TypedDict, total=False):
     items: list[ConnectorItem]
     # Empty on the last page.
     nextPageToken: str
+
+
+class AuthorizeConnectorRequest(TypedDict, total=False):
+    """The message AuthorizeConnectorRequest."""
+    # Required.
+    connectorName: str
+
+
+class AuthorizeConnectorResponse(TypedDict, total=False):
+    """The message AuthorizeConnectorResponse."""
+    # To be opened in a browser, once.
+    authorizationUrl: str
+    # After which the address is of no use.
+    expireTime: str
 
 
 ContextKey = TypedDict(
@@ -4790,6 +4854,14 @@ class ConnectorService:
         answer = self._transport.unary("ragd.v1.ConnectorService/ListConnectorItems", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListConnectorItemsResponse", answer)
 
+    def authorize_connector(self, request: AuthorizeConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AuthorizeConnectorResponse:
+        """AuthorizeConnector begins to get a token for the server of a connector of the source mcp: it returns the
+        address at which a user signs in. Afterwards the connector runs. Errors: NOT_FOUND; FAILED_PRECONDITION
+        for another source, for the grant client_credentials, and for a server that cannot be used so.
+        """
+        answer = self._transport.unary("ragd.v1.ConnectorService/AuthorizeConnector", request or {}, timeout=timeout, context=context)
+        return cast("AuthorizeConnectorResponse", answer)
+
 
 class AsyncConnectorService:
     """ConnectorService manages a tenant's connectors. A connector keeps documents of an index the
@@ -4865,6 +4937,14 @@ class AsyncConnectorService:
         """
         answer = await self._transport.unary("ragd.v1.ConnectorService/ListConnectorItems", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListConnectorItemsResponse", answer)
+
+    async def authorize_connector(self, request: AuthorizeConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AuthorizeConnectorResponse:
+        """AuthorizeConnector begins to get a token for the server of a connector of the source mcp: it returns the
+        address at which a user signs in. Afterwards the connector runs. Errors: NOT_FOUND; FAILED_PRECONDITION
+        for another source, for the grant client_credentials, and for a server that cannot be used so.
+        """
+        answer = await self._transport.unary("ragd.v1.ConnectorService/AuthorizeConnector", request or {}, timeout=timeout, context=context)
+        return cast("AuthorizeConnectorResponse", answer)
 
 
 class ContextService:
@@ -6784,6 +6864,8 @@ __all__ = [
     "Audiences",
     "AuditEntry",
     "AuditService",
+    "AuthorizeConnectorRequest",
+    "AuthorizeConnectorResponse",
     "BuildIndexRequest",
     "BuildIndexResponse",
     "ByteRange",
@@ -7011,6 +7093,9 @@ __all__ = [
     "ListUsageResponse",
     "ListWorkflowsRequest",
     "ListWorkflowsResponse",
+    "McpOAuth",
+    "McpSource",
+    "McpTemplate",
     "Measure",
     "MeasureDifference",
     "MetadataIndexes",
