@@ -18,7 +18,7 @@ import (
 )
 
 func (p *program) connectorCommands() *cobra.Command {
-	return p.clientFlags(p.group("connector", "Keep documents the same as a website, a feed, an MCP server, a repository, a bucket or a folder", `
+	return p.clientFlags(p.group("connector", "Keep documents the same as a website, a feed, an MCP server, a repository, a bucket, a folder or a query", `
 A connector keeps documents of an index the same as the items of a source, such as the
 pages of a website: it adds new ones, updates changed ones and deletes those that are gone.
 These commands need a key of the scope admin.`,
@@ -36,6 +36,10 @@ type connectorFlags struct {
 	bucket, endpoint      *string
 	region, prefix        *string
 	accessKey, folder     *string
+	query, contentType    *string
+	idColumn, textColumn  *string
+	updatedColumn         *string
+	titleColumn           *string
 	deleteMissing         *bool
 	include, exclude      *[]string
 	depth                 *int32
@@ -59,11 +63,17 @@ func newConnectorFlags(flags *pflag.FlagSet) *connectorFlags {
 		git:           flags.String("git", "", "address of a Git repository over HTTPS, instead of a website"),
 		branch:        flags.String("branch", "", "branch of the repository (default that of HEAD)"),
 		user:          flags.String("user", "", "user to whom the secret belongs (default git)"),
-		secret:        flags.String("secret", "", "name of the secret with the token of the repository, or the secret access key of the bucket"),
+		secret:        flags.String("secret", "", "name of the secret with the token of the repository, or the secret access key of the bucket, or the address of the database"),
 		bucket:        flags.String("bucket", "", "bucket of an S3 server, instead of a website"),
 		endpoint:      flags.String("endpoint", "", "address of the S3 server, such as https://s3.eu-central-1.amazonaws.com"),
 		region:        flags.String("region", "", "region of the bucket (default as the server says)"),
 		folder:        flags.String("folder", "", "folder of the machine of the service, which its operator allows, instead of a website"),
+		query:         flags.String("query", "", "SELECT of a PostgreSQL database, whose address is in the secret, instead of a website"),
+		idColumn:      flags.String("id-column", "", "column of the ids of the query (default id)"),
+		updatedColumn: flags.String("updated-column", "", "column that changes with each change of a row (default updated_at)"),
+		textColumn:    flags.String("text-column", "", "column of the texts (default text)"),
+		titleColumn:   flags.String("title-column", "", "column of the titles (default they are found in the texts)"),
+		contentType:   flags.String("content-type", "", "what the texts are: text/plain, text/markdown or text/html (default text/plain)"),
 		prefix:        flags.String("prefix", "", "only objects whose keys begin with this"),
 		accessKey:     flags.String("access-key", "", "id of the access key (default requests are not signed)"),
 		include:       flags.StringSlice("include", nil, `only pages, files or objects whose path matches, such as "/docs/*" or "docs/*.md" (repeatable)`),
@@ -91,6 +101,7 @@ var connectorSources = []connectorSource{
 	{"bucket", []string{"include", "exclude", "endpoint", "region", "prefix", "access-key", "secret"}},
 	{"folder", []string{"include", "exclude"}},
 	{"mcp", []string{"header", "template", "timeout", "no-subscription", "oauth-grant", "oauth-client", "oauth-secret", "oauth-issuer", "oauth-scope"}},
+	{"query", []string{"secret", "id-column", "updated-column", "text-column", "title-column", "content-type"}},
 }
 
 // given returns the flag of the source that was given, empty for none.
@@ -150,6 +161,11 @@ func (f *connectorFlags) source() (*ragdv1.Connector, error) {
 			return nil, wrong
 		}
 		c.Source = &ragdv1.Connector_Mcp{Mcp: mcp}
+	case "query":
+		c.Source = &ragdv1.Connector_Postgres{Postgres: &ragdv1.PostgresSource{
+			SecretName: *f.secret, Query: *f.query, IdColumn: *f.idColumn, UpdatedColumn: *f.updatedColumn, TextColumn: *f.textColumn,
+			TitleColumn: *f.titleColumn, ContentType: *f.contentType,
+		}}
 	}
 	return c, err
 }
@@ -181,6 +197,7 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 		output.Field(w, "bucket", c.GetS3().GetBucket())
 		output.Field(w, "prefix", c.GetS3().GetPrefix())
 		output.Field(w, "folder", c.GetFolder().GetPath())
+		output.Field(w, "query", c.GetPostgres().GetQuery())
 		include, exclude := selectionOf(c)
 		output.Field(w, "include", strings.Join(include, ", "))
 		output.Field(w, "exclude", strings.Join(exclude, ", "))
@@ -242,7 +259,8 @@ func (p *program) connectorCreate() *cobra.Command {
   ragd connector create guides --index docs --git https://example.com/team/guides.git --include "docs/*.md" --secret git-token --schedule @hourly
   ragd connector create files --index docs --bucket files --endpoint https://s3.example.com --access-key AKEXAMPLE --secret s3-key --schedule @hourly
   ragd connector create handbook --index docs --folder /srv/handbook --schedule @hourly --tenant acme
-  ragd connector create wiki --index docs --mcp https://mcp.example.com/mcp --header "Authorization: Bearer {{secrets.wiki}}"`,
+  ragd connector create wiki --index docs --mcp https://mcp.example.com/mcp --header "Authorization: Bearer {{secrets.wiki}}"
+  ragd connector create articles --index docs --query "SELECT id, updated_at, body AS text FROM articles" --secret articles-db --schedule @hourly`,
 		Args: arguments("CONNECTOR"),
 	}
 	flags := newConnectorFlags(cmd.Flags())
@@ -275,6 +293,8 @@ func (p *program) connectorCreate() *cobra.Command {
 			req.Source = &ragdv1.CreateConnectorRequest_Folder{Folder: source.Folder}
 		case *ragdv1.Connector_Mcp:
 			req.Source = &ragdv1.CreateConnectorRequest_Mcp{Mcp: source.Mcp}
+		case *ragdv1.Connector_Postgres:
+			req.Source = &ragdv1.CreateConnectorRequest_Postgres{Postgres: source.Postgres}
 		}
 		made, err := c.connectors.CreateConnector(ctx, req)
 		if err != nil {
@@ -317,6 +337,8 @@ the whole source. A run follows that reads all items again.`,
 			req.Source = &ragdv1.UpdateConnectorRequest_Folder{Folder: source.Folder}
 		case *ragdv1.Connector_Mcp:
 			req.Source = &ragdv1.UpdateConnectorRequest_Mcp{Mcp: source.Mcp}
+		case *ragdv1.Connector_Postgres:
+			req.Source = &ragdv1.UpdateConnectorRequest_Postgres{Postgres: source.Postgres}
 		}
 		if flags.flags.Changed("metadata") {
 			metadata, err := flags.expressions()
@@ -419,7 +441,7 @@ func (p *program) connectorList() *cobra.Command {
 			return page.GetConnectors(), page.GetNextPageToken(), err
 		})
 		return output.List(p.out, "connectors", connectors, "CONNECTOR INDEX STATE SEEN FAILED SOURCE", func(c *ragdv1.Connector) []any {
-			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetMcp().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath()}
+			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetMcp().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath() + c.GetPostgres().GetSecretName()}
 		})
 	})
 	return cmd

@@ -55,6 +55,7 @@ type Definition struct {
 	S3          *S3               `json:"s3,omitempty"`
 	Folder      *Folder           `json:"folder,omitempty"`
 	MCP         *MCP              `json:"mcp,omitempty"`
+	Postgres    *Postgres         `json:"postgres,omitempty"`
 	Schedule    string            `json:"schedule,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"` // expressions
 	Chunking    chunk.Settings    `json:"chunking"`
@@ -124,6 +125,8 @@ func (d *Definition) kind() (kind, error) {
 		return d.Folder, nil
 	case d.MCP != nil:
 		return d.MCP, nil
+	case d.Postgres != nil:
+		return d.Postgres, nil
 	}
 	return nil, fault.Field("source", "is missing: give one, such as web")
 }

@@ -44,6 +44,8 @@ type walking struct {
 	connector string
 	// secret returns a secret of the tenant that is to be sent to an address.
 	secret func(ctx context.Context, name string, to *url.URL) (string, error)
+	// address returns the address in a secret of the tenant.
+	address func(ctx context.Context, name string) (*url.URL, error)
 	// open opens a folder that the operator allows.
 	open func(ctx context.Context, f *Folder) (*os.Root, error)
 	// watch starts another run when a folder below the opened one changes; nil in a test.

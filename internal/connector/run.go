@@ -194,7 +194,7 @@ var errChanged = errors.New("the connector was changed")
 // walking returns what a walk of the source of a connector uses.
 func (s *Service) walking(h *tenant.Handle, c Connector, fetch *fetcher, known func(context.Context, string) (State, error)) walking {
 	return walking{
-		fetch: fetch, maxItems: c.MaxItems, guard: s.Guard, connector: c.Name, known: known, open: s.openFolder,
+		fetch: fetch, maxItems: c.MaxItems, guard: s.Guard, connector: c.Name, known: known, open: s.openFolder, address: s.Secrets.Address,
 		secret: func(ctx context.Context, name string, to *url.URL) (string, error) {
 			if err := s.Secrets.CheckUse(ctx, []string{name}, to); err != nil {
 				return "", err

@@ -153,6 +153,13 @@ func (s *Service) permit(ctx context.Context, d *Definition) error {
 		_, _, err := s.allowedFolder(ctx, f)
 		return err
 	}
+	if p := d.Postgres; p != nil {
+		address, err := s.Secrets.Address(ctx, p.Secret)
+		if err == nil {
+			_, err = connection(s.Guard, address)
+		}
+		return err
+	}
 	if source, ok := source.(keyed); ok {
 		if name, to := source.key(); name != "" {
 			return s.Secrets.CheckUse(ctx, []string{name}, to)
@@ -170,6 +177,7 @@ type Change struct {
 	S3          *S3
 	Folder      *Folder
 	MCP         *MCP
+	Postgres    *Postgres
 	Schedule    *string
 	Metadata    map[string]string // nil: as it is
 	Chunking    *chunk.Settings
@@ -181,8 +189,8 @@ func (c Change) apply(d *Definition) {
 	if c.Description != nil {
 		d.Description = *c.Description
 	}
-	if c.Web != nil || c.Feed != nil || c.MCP != nil || c.Git != nil || c.S3 != nil || c.Folder != nil {
-		d.Web, d.Feed, d.MCP, d.Git, d.S3, d.Folder = c.Web, c.Feed, c.MCP, c.Git, c.S3, c.Folder
+	if c.Web != nil || c.Feed != nil || c.MCP != nil || c.Git != nil || c.S3 != nil || c.Folder != nil || c.Postgres != nil {
+		d.Web, d.Feed, d.MCP, d.Git, d.S3, d.Folder, d.Postgres = c.Web, c.Feed, c.MCP, c.Git, c.S3, c.Folder, c.Postgres
 	}
 	if c.Schedule != nil {
 		d.Schedule = *c.Schedule

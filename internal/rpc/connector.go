@@ -20,7 +20,7 @@ func (h *Handlers) CreateConnector(ctx context.Context, req *ragdv1.CreateConnec
 	return connectorAnswer(h.Connectors.Create(ctx, connector.Connector{
 		Name: req.GetConnectorName(), IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Paused: req.GetPaused(),
 		Definition: connector.Definition{
-			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()),
+			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()),
 			Schedule: req.GetSchedule(), Metadata: req.GetMetadata(),
 			Chunking: chunking, Extract: extraction, MaxItems: int(req.GetMaxItems()),
 		},
@@ -46,7 +46,7 @@ func (h *Handlers) ListConnectors(ctx context.Context, req *ragdv1.ListConnector
 func (h *Handlers) UpdateConnector(ctx context.Context, req *ragdv1.UpdateConnectorRequest) (*ragdv1.Connector, error) {
 	change := connector.Change{
 		Description: req.Description, Schedule: req.Schedule,
-		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()),
+		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()),
 	}
 	if req.Metadata != nil {
 		if change.Metadata = req.GetMetadata().GetMetadata(); change.Metadata == nil {
@@ -203,6 +203,17 @@ func mcpSourceMessage(m *connector.MCP) *ragdv1.McpSource {
 	return out
 }
 
+// postgresSource converts the settings of a database; nil gives nil.
+func postgresSource(p *ragdv1.PostgresSource) *connector.Postgres {
+	if p == nil {
+		return nil
+	}
+	return &connector.Postgres{
+		Secret: p.GetSecretName(), Query: p.GetQuery(), IDColumn: p.GetIdColumn(), UpdatedColumn: p.GetUpdatedColumn(), TextColumn: p.GetTextColumn(),
+		TitleColumn: p.GetTitleColumn(), ContentType: p.GetContentType(),
+	}
+}
+
 func connectorAnswer(c connector.Connector, err error) (*ragdv1.Connector, error) {
 	if err != nil {
 		return nil, err
@@ -243,6 +254,12 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 	}
 	if m := c.MCP; m != nil {
 		out.Source = &ragdv1.Connector_Mcp{Mcp: mcpSourceMessage(m)}
+	}
+	if p := c.Postgres; p != nil {
+		out.Source = &ragdv1.Connector_Postgres{Postgres: &ragdv1.PostgresSource{
+			SecretName: p.Secret, Query: p.Query, IdColumn: p.IDColumn, UpdatedColumn: p.UpdatedColumn, TextColumn: p.TextColumn,
+			TitleColumn: p.TitleColumn, ContentType: p.ContentType,
+		}}
 	}
 	var err error
 	if out.Chunking, err = chunkingMessage(c.Chunking); err != nil {

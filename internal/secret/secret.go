@@ -77,7 +77,7 @@ func (s Secret) Allows(to *url.URL) bool {
 		return true
 	}
 	host, port := strings.ToLower(to.Hostname()), to.Port()
-	usual := map[string]string{"https": "443", "http": "80"}[to.Scheme]
+	usual := map[string]string{"https": "443", "http": "80", "postgres": "5432", "postgresql": "5432"}[to.Scheme]
 	return slices.ContainsFunc(s.Hosts, func(allowed string) bool {
 		u := url.URL{Host: allowed}
 		return u.Hostname() == host && (u.Port() == port || u.Port() == "" && port == usual || u.Port() == usual && port == "")

@@ -143,13 +143,47 @@ func (s *Service) Values(ctx context.Context, id tenant.ID, names []string, to *
 		if !found.secret().Allows(to) {
 			return nil, hostRefused(found.secret(), to)
 		}
-		value, err := s.open(id, found)
+		value, err := s.opened(id, found)
 		if err != nil {
-			return nil, fault.Wrap(fault.Precondition, err, "the secret %q cannot be decrypted, because the operator of this server no longer has its master key: an admin must set it again", found.SecretName)
+			return nil, err
 		}
-		values[found.SecretName] = string(value)
+		values[found.SecretName] = value
 	}
 	return values, nil
+}
+
+// Address returns the value of a secret that is an address with a user and a password, for a caller with the
+// scope admin. Errors: NotFound; Denied for a host that the secret does not allow; Precondition for another value.
+func (s *Service) Address(ctx context.Context, name string) (*url.URL, error) {
+	r, err := tenant.RequireUnfiltered(ctx, tenant.Admin)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.rows(ctx, r.Tenant, []string{name})
+	if err != nil {
+		return nil, err
+	}
+	value, err := s.opened(r.Tenant, rows[0])
+	if err != nil {
+		return nil, err
+	}
+	address, err := url.Parse(strings.TrimSpace(value))
+	if err != nil || address.Hostname() == "" {
+		return nil, fault.New(fault.Precondition, "the secret %q has no address such as postgres://user:password@db.example.com:5432/name", name) // err shows it
+	}
+	if !rows[0].secret().Allows(address) {
+		return nil, hostRefused(rows[0].secret(), address)
+	}
+	return address, nil
+}
+
+// opened returns the value of a secret. Errors: Precondition.
+func (s *Service) opened(id tenant.ID, r row) (string, error) {
+	value, err := s.open(id, r)
+	if err != nil {
+		return "", fault.Wrap(fault.Precondition, err, "the secret %q cannot be decrypted, because the operator of this server no longer has its master key: an admin must set it again", r.SecretName)
+	}
+	return string(value), nil
 }
 
 func (s *Service) open(id tenant.ID, r row) ([]byte, error) {

@@ -679,6 +679,110 @@ func (x *McpOAuth) GetIssuer() string {
 	return ""
 }
 
+// PostgresSource is the rows of a query of a PostgreSQL database.
+type PostgresSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Secret with the address of the database, such as
+	// postgres://user:password@db.example.com:5432/name. The connection is encrypted and the
+	// certificate checked, unless the address ends with ?sslmode=require or ?sslmode=disable.
+	SecretName string `protobuf:"bytes,1,opt,name=secret_name,json=secretName,proto3" json:"secret_name,omitempty"`
+	// Required. A SELECT without a semicolon at its end, of at most 10,000 bytes. It runs in
+	// transactions that write nothing, for at most 2 minutes each.
+	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
+	// Column of the ids, which are unique and can be ordered. At most 63 bytes, as all columns.
+	// Default: id.
+	IdColumn string `protobuf:"bytes,3,opt,name=id_column,json=idColumn,proto3" json:"id_column,omitempty"`
+	// Column that changes with each change of the row. Default: updated_at.
+	UpdatedColumn string `protobuf:"bytes,4,opt,name=updated_column,json=updatedColumn,proto3" json:"updated_column,omitempty"`
+	// Column of the texts. Default: text.
+	TextColumn string `protobuf:"bytes,5,opt,name=text_column,json=textColumn,proto3" json:"text_column,omitempty"`
+	// Column of the titles. Default: titles are found in the texts.
+	TitleColumn string `protobuf:"bytes,6,opt,name=title_column,json=titleColumn,proto3" json:"title_column,omitempty"`
+	// What the texts are: text/plain, text/markdown or text/html. Default: text/plain.
+	ContentType   string `protobuf:"bytes,7,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PostgresSource) Reset() {
+	*x = PostgresSource{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PostgresSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PostgresSource) ProtoMessage() {}
+
+func (x *PostgresSource) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PostgresSource.ProtoReflect.Descriptor instead.
+func (*PostgresSource) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *PostgresSource) GetSecretName() string {
+	if x != nil {
+		return x.SecretName
+	}
+	return ""
+}
+
+func (x *PostgresSource) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *PostgresSource) GetIdColumn() string {
+	if x != nil {
+		return x.IdColumn
+	}
+	return ""
+}
+
+func (x *PostgresSource) GetUpdatedColumn() string {
+	if x != nil {
+		return x.UpdatedColumn
+	}
+	return ""
+}
+
+func (x *PostgresSource) GetTextColumn() string {
+	if x != nil {
+		return x.TextColumn
+	}
+	return ""
+}
+
+func (x *PostgresSource) GetTitleColumn() string {
+	if x != nil {
+		return x.TitleColumn
+	}
+	return ""
+}
+
+func (x *PostgresSource) GetContentType() string {
+	if x != nil {
+		return x.ContentType
+	}
+	return ""
+}
+
 // ConnectorCounts counts the items of a run.
 type ConnectorCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -701,7 +805,7 @@ type ConnectorCounts struct {
 
 func (x *ConnectorCounts) Reset() {
 	*x = ConnectorCounts{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	mi := &file_ragd_v1_connector_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -713,7 +817,7 @@ func (x *ConnectorCounts) String() string {
 func (*ConnectorCounts) ProtoMessage() {}
 
 func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	mi := &file_ragd_v1_connector_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -726,7 +830,7 @@ func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorCounts.ProtoReflect.Descriptor instead.
 func (*ConnectorCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ConnectorCounts) GetSeen() int32 {
@@ -808,6 +912,7 @@ type Connector struct {
 	//	*Connector_S3
 	//	*Connector_Folder
 	//	*Connector_Mcp
+	//	*Connector_Postgres
 	Source isConnector_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
 	Schedule string `protobuf:"bytes,6,opt,name=schedule,proto3" json:"schedule,omitempty"`
@@ -841,7 +946,7 @@ type Connector struct {
 
 func (x *Connector) Reset() {
 	*x = Connector{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[9]
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -853,7 +958,7 @@ func (x *Connector) String() string {
 func (*Connector) ProtoMessage() {}
 
 func (x *Connector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[9]
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -866,7 +971,7 @@ func (x *Connector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connector.ProtoReflect.Descriptor instead.
 func (*Connector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Connector) GetConnectorName() string {
@@ -953,6 +1058,15 @@ func (x *Connector) GetMcp() *McpSource {
 	if x != nil {
 		if x, ok := x.Source.(*Connector_Mcp); ok {
 			return x.Mcp
+		}
+	}
+	return nil
+}
+
+func (x *Connector) GetPostgres() *PostgresSource {
+	if x != nil {
+		if x, ok := x.Source.(*Connector_Postgres); ok {
+			return x.Postgres
 		}
 	}
 	return nil
@@ -1098,6 +1212,10 @@ type Connector_Mcp struct {
 	Mcp *McpSource `protobuf:"bytes,22,opt,name=mcp,proto3,oneof"`
 }
 
+type Connector_Postgres struct {
+	Postgres *PostgresSource `protobuf:"bytes,26,opt,name=postgres,proto3,oneof"`
+}
+
 func (*Connector_Web) isConnector_Source() {}
 
 func (*Connector_Feed) isConnector_Source() {}
@@ -1109,6 +1227,8 @@ func (*Connector_S3) isConnector_Source() {}
 func (*Connector_Folder) isConnector_Source() {}
 
 func (*Connector_Mcp) isConnector_Source() {}
+
+func (*Connector_Postgres) isConnector_Source() {}
 
 type CreateConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1130,6 +1250,7 @@ type CreateConnectorRequest struct {
 	//	*CreateConnectorRequest_S3
 	//	*CreateConnectorRequest_Folder
 	//	*CreateConnectorRequest_Mcp
+	//	*CreateConnectorRequest_Postgres
 	Source isCreateConnectorRequest_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
 	// @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
@@ -1153,7 +1274,7 @@ type CreateConnectorRequest struct {
 
 func (x *CreateConnectorRequest) Reset() {
 	*x = CreateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1165,7 +1286,7 @@ func (x *CreateConnectorRequest) String() string {
 func (*CreateConnectorRequest) ProtoMessage() {}
 
 func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1178,7 +1299,7 @@ func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CreateConnectorRequest) GetConnectorName() string {
@@ -1270,6 +1391,15 @@ func (x *CreateConnectorRequest) GetMcp() *McpSource {
 	return nil
 }
 
+func (x *CreateConnectorRequest) GetPostgres() *PostgresSource {
+	if x != nil {
+		if x, ok := x.Source.(*CreateConnectorRequest_Postgres); ok {
+			return x.Postgres
+		}
+	}
+	return nil
+}
+
 func (x *CreateConnectorRequest) GetSchedule() string {
 	if x != nil {
 		return x.Schedule
@@ -1340,6 +1470,10 @@ type CreateConnectorRequest_Mcp struct {
 	Mcp *McpSource `protobuf:"bytes,13,opt,name=mcp,proto3,oneof"`
 }
 
+type CreateConnectorRequest_Postgres struct {
+	Postgres *PostgresSource `protobuf:"bytes,17,opt,name=postgres,proto3,oneof"`
+}
+
 func (*CreateConnectorRequest_Web) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Feed) isCreateConnectorRequest_Source() {}
@@ -1352,6 +1486,8 @@ func (*CreateConnectorRequest_Folder) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Mcp) isCreateConnectorRequest_Source() {}
 
+func (*CreateConnectorRequest_Postgres) isCreateConnectorRequest_Source() {}
+
 type GetConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -1362,7 +1498,7 @@ type GetConnectorRequest struct {
 
 func (x *GetConnectorRequest) Reset() {
 	*x = GetConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1374,7 +1510,7 @@ func (x *GetConnectorRequest) String() string {
 func (*GetConnectorRequest) ProtoMessage() {}
 
 func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1387,7 +1523,7 @@ func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectorRequest.ProtoReflect.Descriptor instead.
 func (*GetConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetConnectorRequest) GetConnectorName() string {
@@ -1409,7 +1545,7 @@ type ListConnectorsRequest struct {
 
 func (x *ListConnectorsRequest) Reset() {
 	*x = ListConnectorsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1421,7 +1557,7 @@ func (x *ListConnectorsRequest) String() string {
 func (*ListConnectorsRequest) ProtoMessage() {}
 
 func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1434,7 +1570,7 @@ func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListConnectorsRequest) GetPageSize() int32 {
@@ -1462,7 +1598,7 @@ type ListConnectorsResponse struct {
 
 func (x *ListConnectorsResponse) Reset() {
 	*x = ListConnectorsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1474,7 +1610,7 @@ func (x *ListConnectorsResponse) String() string {
 func (*ListConnectorsResponse) ProtoMessage() {}
 
 func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1487,7 +1623,7 @@ func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListConnectorsResponse) GetConnectors() []*Connector {
@@ -1514,7 +1650,7 @@ type ConnectorMetadata struct {
 
 func (x *ConnectorMetadata) Reset() {
 	*x = ConnectorMetadata{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1526,7 +1662,7 @@ func (x *ConnectorMetadata) String() string {
 func (*ConnectorMetadata) ProtoMessage() {}
 
 func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1539,7 +1675,7 @@ func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorMetadata.ProtoReflect.Descriptor instead.
 func (*ConnectorMetadata) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ConnectorMetadata) GetMetadata() map[string]string {
@@ -1564,6 +1700,7 @@ type UpdateConnectorRequest struct {
 	//	*UpdateConnectorRequest_S3
 	//	*UpdateConnectorRequest_Folder
 	//	*UpdateConnectorRequest_Mcp
+	//	*UpdateConnectorRequest_Postgres
 	Source   isUpdateConnectorRequest_Source `protobuf_oneof:"source"`
 	Schedule *string                         `protobuf:"bytes,4,opt,name=schedule,proto3,oneof" json:"schedule,omitempty"`
 	// Replaces all expressions.
@@ -1577,7 +1714,7 @@ type UpdateConnectorRequest struct {
 
 func (x *UpdateConnectorRequest) Reset() {
 	*x = UpdateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1726,7 @@ func (x *UpdateConnectorRequest) String() string {
 func (*UpdateConnectorRequest) ProtoMessage() {}
 
 func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,7 +1739,7 @@ func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UpdateConnectorRequest) GetConnectorName() string {
@@ -1680,6 +1817,15 @@ func (x *UpdateConnectorRequest) GetMcp() *McpSource {
 	return nil
 }
 
+func (x *UpdateConnectorRequest) GetPostgres() *PostgresSource {
+	if x != nil {
+		if x, ok := x.Source.(*UpdateConnectorRequest_Postgres); ok {
+			return x.Postgres
+		}
+	}
+	return nil
+}
+
 func (x *UpdateConnectorRequest) GetSchedule() string {
 	if x != nil && x.Schedule != nil {
 		return *x.Schedule
@@ -1743,6 +1889,10 @@ type UpdateConnectorRequest_Mcp struct {
 	Mcp *McpSource `protobuf:"bytes,10,opt,name=mcp,proto3,oneof"`
 }
 
+type UpdateConnectorRequest_Postgres struct {
+	Postgres *PostgresSource `protobuf:"bytes,14,opt,name=postgres,proto3,oneof"`
+}
+
 func (*UpdateConnectorRequest_Web) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Feed) isUpdateConnectorRequest_Source() {}
@@ -1754,6 +1904,8 @@ func (*UpdateConnectorRequest_S3) isUpdateConnectorRequest_Source() {}
 func (*UpdateConnectorRequest_Folder) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Mcp) isUpdateConnectorRequest_Source() {}
+
+func (*UpdateConnectorRequest_Postgres) isUpdateConnectorRequest_Source() {}
 
 type DeleteConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1767,7 +1919,7 @@ type DeleteConnectorRequest struct {
 
 func (x *DeleteConnectorRequest) Reset() {
 	*x = DeleteConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1779,7 +1931,7 @@ func (x *DeleteConnectorRequest) String() string {
 func (*DeleteConnectorRequest) ProtoMessage() {}
 
 func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1792,7 +1944,7 @@ func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteConnectorRequest) GetConnectorName() string {
@@ -1819,7 +1971,7 @@ type DeleteConnectorResponse struct {
 
 func (x *DeleteConnectorResponse) Reset() {
 	*x = DeleteConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1831,7 +1983,7 @@ func (x *DeleteConnectorResponse) String() string {
 func (*DeleteConnectorResponse) ProtoMessage() {}
 
 func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1844,7 +1996,7 @@ func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteConnectorResponse) GetDeletedCount() int32 {
@@ -1864,7 +2016,7 @@ type TestConnectorRequest struct {
 
 func (x *TestConnectorRequest) Reset() {
 	*x = TestConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1876,7 +2028,7 @@ func (x *TestConnectorRequest) String() string {
 func (*TestConnectorRequest) ProtoMessage() {}
 
 func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1889,7 +2041,7 @@ func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorRequest.ProtoReflect.Descriptor instead.
 func (*TestConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TestConnectorRequest) GetConnectorName() string {
@@ -1925,7 +2077,7 @@ type ConnectorItem struct {
 
 func (x *ConnectorItem) Reset() {
 	*x = ConnectorItem{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1937,7 +2089,7 @@ func (x *ConnectorItem) String() string {
 func (*ConnectorItem) ProtoMessage() {}
 
 func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1950,7 +2102,7 @@ func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorItem.ProtoReflect.Descriptor instead.
 func (*ConnectorItem) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ConnectorItem) GetId() string {
@@ -2020,7 +2172,7 @@ type TestConnectorResponse struct {
 
 func (x *TestConnectorResponse) Reset() {
 	*x = TestConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2032,7 +2184,7 @@ func (x *TestConnectorResponse) String() string {
 func (*TestConnectorResponse) ProtoMessage() {}
 
 func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2045,7 +2197,7 @@ func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorResponse.ProtoReflect.Descriptor instead.
 func (*TestConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TestConnectorResponse) GetItems() []*ConnectorItem {
@@ -2072,7 +2224,7 @@ type SyncConnectorRequest struct {
 
 func (x *SyncConnectorRequest) Reset() {
 	*x = SyncConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2084,7 +2236,7 @@ func (x *SyncConnectorRequest) String() string {
 func (*SyncConnectorRequest) ProtoMessage() {}
 
 func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2097,7 +2249,7 @@ func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncConnectorRequest.ProtoReflect.Descriptor instead.
 func (*SyncConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SyncConnectorRequest) GetConnectorName() string {
@@ -2117,7 +2269,7 @@ type PauseConnectorRequest struct {
 
 func (x *PauseConnectorRequest) Reset() {
 	*x = PauseConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2129,7 +2281,7 @@ func (x *PauseConnectorRequest) String() string {
 func (*PauseConnectorRequest) ProtoMessage() {}
 
 func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2142,7 +2294,7 @@ func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseConnectorRequest.ProtoReflect.Descriptor instead.
 func (*PauseConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PauseConnectorRequest) GetConnectorName() string {
@@ -2165,7 +2317,7 @@ type ResumeConnectorRequest struct {
 
 func (x *ResumeConnectorRequest) Reset() {
 	*x = ResumeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2177,7 +2329,7 @@ func (x *ResumeConnectorRequest) String() string {
 func (*ResumeConnectorRequest) ProtoMessage() {}
 
 func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2190,7 +2342,7 @@ func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*ResumeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ResumeConnectorRequest) GetConnectorName() string {
@@ -2223,7 +2375,7 @@ type ListConnectorItemsRequest struct {
 
 func (x *ListConnectorItemsRequest) Reset() {
 	*x = ListConnectorItemsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2235,7 +2387,7 @@ func (x *ListConnectorItemsRequest) String() string {
 func (*ListConnectorItemsRequest) ProtoMessage() {}
 
 func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2248,7 +2400,7 @@ func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListConnectorItemsRequest) GetConnectorName() string {
@@ -2290,7 +2442,7 @@ type ListConnectorItemsResponse struct {
 
 func (x *ListConnectorItemsResponse) Reset() {
 	*x = ListConnectorItemsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2302,7 +2454,7 @@ func (x *ListConnectorItemsResponse) String() string {
 func (*ListConnectorItemsResponse) ProtoMessage() {}
 
 func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2315,7 +2467,7 @@ func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListConnectorItemsResponse) GetItems() []*ConnectorItem {
@@ -2342,7 +2494,7 @@ type AuthorizeConnectorRequest struct {
 
 func (x *AuthorizeConnectorRequest) Reset() {
 	*x = AuthorizeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2506,7 @@ func (x *AuthorizeConnectorRequest) String() string {
 func (*AuthorizeConnectorRequest) ProtoMessage() {}
 
 func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2519,7 @@ func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AuthorizeConnectorRequest) GetConnectorName() string {
@@ -2389,7 +2541,7 @@ type AuthorizeConnectorResponse struct {
 
 func (x *AuthorizeConnectorResponse) Reset() {
 	*x = AuthorizeConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2401,7 +2553,7 @@ func (x *AuthorizeConnectorResponse) String() string {
 func (*AuthorizeConnectorResponse) ProtoMessage() {}
 
 func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2414,7 +2566,7 @@ func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorResponse.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AuthorizeConnectorResponse) GetAuthorizationUrl() string {
@@ -2494,7 +2646,17 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\tclient_id\x18\x02 \x01(\tR\bclientId\x12#\n" +
 	"\rclient_secret\x18\x03 \x01(\tR\fclientSecret\x12\x16\n" +
 	"\x06scopes\x18\x04 \x03(\tR\x06scopes\x12\x16\n" +
-	"\x06issuer\x18\x05 \x01(\tR\x06issuer\"\xf1\x01\n" +
+	"\x06issuer\x18\x05 \x01(\tR\x06issuer\"\xf2\x01\n" +
+	"\x0ePostgresSource\x12\x1f\n" +
+	"\vsecret_name\x18\x01 \x01(\tR\n" +
+	"secretName\x12\x14\n" +
+	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1b\n" +
+	"\tid_column\x18\x03 \x01(\tR\bidColumn\x12%\n" +
+	"\x0eupdated_column\x18\x04 \x01(\tR\rupdatedColumn\x12\x1f\n" +
+	"\vtext_column\x18\x05 \x01(\tR\n" +
+	"textColumn\x12!\n" +
+	"\ftitle_column\x18\x06 \x01(\tR\vtitleColumn\x12!\n" +
+	"\fcontent_type\x18\a \x01(\tR\vcontentType\"\xf1\x01\n" +
 	"\x0fConnectorCounts\x12\x12\n" +
 	"\x04seen\x18\x01 \x01(\x05R\x04seen\x12\x14\n" +
 	"\x05added\x18\x02 \x01(\x05R\x05added\x12\x18\n" +
@@ -2504,7 +2666,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06failed\x18\x06 \x01(\x05R\x06failed\x12\x18\n" +
 	"\adeleted\x18\a \x01(\x05R\adeleted\x12\x1a\n" +
 	"\brequests\x18\b \x01(\x05R\brequests\x12\x14\n" +
-	"\x05bytes\x18\t \x01(\x03R\x05bytes\"\x99\t\n" +
+	"\x05bytes\x18\t \x01(\x03R\x05bytes\"\xd0\t\n" +
 	"\tConnector\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -2516,7 +2678,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x03git\x18\x17 \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12#\n" +
 	"\x02s3\x18\x18 \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12/\n" +
 	"\x06folder\x18\x19 \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12&\n" +
-	"\x03mcp\x18\x16 \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x12\x1a\n" +
+	"\x03mcp\x18\x16 \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x125\n" +
+	"\bpostgres\x18\x1a \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12<\n" +
 	"\bmetadata\x18\a \x03(\v2 .ragd.v1.Connector.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -2540,7 +2703,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
-	"\x06source\"\xdc\x05\n" +
+	"\x06source\"\x93\x06\n" +
 	"\x16CreateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -2552,7 +2715,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x03git\x18\x0e \x01(\v2\x12.ragd.v1.GitSourceH\x00R\x03git\x12#\n" +
 	"\x02s3\x18\x0f \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12/\n" +
 	"\x06folder\x18\x10 \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12&\n" +
-	"\x03mcp\x18\r \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x12\x1a\n" +
+	"\x03mcp\x18\r \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x125\n" +
+	"\bpostgres\x18\x11 \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12I\n" +
 	"\bmetadata\x18\a \x03(\v2-.ragd.v1.CreateConnectorRequest.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -2579,7 +2743,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\bmetadata\x18\x01 \x03(\v2(.ragd.v1.ConnectorMetadata.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf1\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa8\x05\n" +
 	"\x16UpdateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12&\n" +
@@ -2589,7 +2753,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x02s3\x18\f \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12/\n" +
 	"\x06folder\x18\r \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12&\n" +
 	"\x03mcp\x18\n" +
-	" \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x12\x1f\n" +
+	" \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x125\n" +
+	"\bpostgres\x18\x0e \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12\x1f\n" +
 	"\bschedule\x18\x04 \x01(\tH\x02R\bschedule\x88\x01\x01\x126\n" +
 	"\bmetadata\x18\x05 \x01(\v2\x1a.ragd.v1.ConnectorMetadataR\bmetadata\x12-\n" +
 	"\bchunking\x18\x06 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -2667,7 +2832,7 @@ func file_ragd_v1_connector_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_connector_proto_rawDescData
 }
 
-var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_ragd_v1_connector_proto_goTypes = []any{
 	(*WebSource)(nil),                  // 0: ragd.v1.WebSource
 	(*FeedSource)(nil),                 // 1: ragd.v1.FeedSource
@@ -2677,107 +2842,111 @@ var file_ragd_v1_connector_proto_goTypes = []any{
 	(*McpSource)(nil),                  // 5: ragd.v1.McpSource
 	(*McpTemplate)(nil),                // 6: ragd.v1.McpTemplate
 	(*McpOAuth)(nil),                   // 7: ragd.v1.McpOAuth
-	(*ConnectorCounts)(nil),            // 8: ragd.v1.ConnectorCounts
-	(*Connector)(nil),                  // 9: ragd.v1.Connector
-	(*CreateConnectorRequest)(nil),     // 10: ragd.v1.CreateConnectorRequest
-	(*GetConnectorRequest)(nil),        // 11: ragd.v1.GetConnectorRequest
-	(*ListConnectorsRequest)(nil),      // 12: ragd.v1.ListConnectorsRequest
-	(*ListConnectorsResponse)(nil),     // 13: ragd.v1.ListConnectorsResponse
-	(*ConnectorMetadata)(nil),          // 14: ragd.v1.ConnectorMetadata
-	(*UpdateConnectorRequest)(nil),     // 15: ragd.v1.UpdateConnectorRequest
-	(*DeleteConnectorRequest)(nil),     // 16: ragd.v1.DeleteConnectorRequest
-	(*DeleteConnectorResponse)(nil),    // 17: ragd.v1.DeleteConnectorResponse
-	(*TestConnectorRequest)(nil),       // 18: ragd.v1.TestConnectorRequest
-	(*ConnectorItem)(nil),              // 19: ragd.v1.ConnectorItem
-	(*TestConnectorResponse)(nil),      // 20: ragd.v1.TestConnectorResponse
-	(*SyncConnectorRequest)(nil),       // 21: ragd.v1.SyncConnectorRequest
-	(*PauseConnectorRequest)(nil),      // 22: ragd.v1.PauseConnectorRequest
-	(*ResumeConnectorRequest)(nil),     // 23: ragd.v1.ResumeConnectorRequest
-	(*ListConnectorItemsRequest)(nil),  // 24: ragd.v1.ListConnectorItemsRequest
-	(*ListConnectorItemsResponse)(nil), // 25: ragd.v1.ListConnectorItemsResponse
-	(*AuthorizeConnectorRequest)(nil),  // 26: ragd.v1.AuthorizeConnectorRequest
-	(*AuthorizeConnectorResponse)(nil), // 27: ragd.v1.AuthorizeConnectorResponse
-	nil,                                // 28: ragd.v1.McpSource.HeadersEntry
-	nil,                                // 29: ragd.v1.McpTemplate.ArgumentsEntry
-	nil,                                // 30: ragd.v1.Connector.MetadataEntry
-	nil,                                // 31: ragd.v1.CreateConnectorRequest.MetadataEntry
-	nil,                                // 32: ragd.v1.ConnectorMetadata.MetadataEntry
-	(*Chunking)(nil),                   // 33: ragd.v1.Chunking
-	(*structpb.Struct)(nil),            // 34: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),      // 35: google.protobuf.Timestamp
+	(*PostgresSource)(nil),             // 8: ragd.v1.PostgresSource
+	(*ConnectorCounts)(nil),            // 9: ragd.v1.ConnectorCounts
+	(*Connector)(nil),                  // 10: ragd.v1.Connector
+	(*CreateConnectorRequest)(nil),     // 11: ragd.v1.CreateConnectorRequest
+	(*GetConnectorRequest)(nil),        // 12: ragd.v1.GetConnectorRequest
+	(*ListConnectorsRequest)(nil),      // 13: ragd.v1.ListConnectorsRequest
+	(*ListConnectorsResponse)(nil),     // 14: ragd.v1.ListConnectorsResponse
+	(*ConnectorMetadata)(nil),          // 15: ragd.v1.ConnectorMetadata
+	(*UpdateConnectorRequest)(nil),     // 16: ragd.v1.UpdateConnectorRequest
+	(*DeleteConnectorRequest)(nil),     // 17: ragd.v1.DeleteConnectorRequest
+	(*DeleteConnectorResponse)(nil),    // 18: ragd.v1.DeleteConnectorResponse
+	(*TestConnectorRequest)(nil),       // 19: ragd.v1.TestConnectorRequest
+	(*ConnectorItem)(nil),              // 20: ragd.v1.ConnectorItem
+	(*TestConnectorResponse)(nil),      // 21: ragd.v1.TestConnectorResponse
+	(*SyncConnectorRequest)(nil),       // 22: ragd.v1.SyncConnectorRequest
+	(*PauseConnectorRequest)(nil),      // 23: ragd.v1.PauseConnectorRequest
+	(*ResumeConnectorRequest)(nil),     // 24: ragd.v1.ResumeConnectorRequest
+	(*ListConnectorItemsRequest)(nil),  // 25: ragd.v1.ListConnectorItemsRequest
+	(*ListConnectorItemsResponse)(nil), // 26: ragd.v1.ListConnectorItemsResponse
+	(*AuthorizeConnectorRequest)(nil),  // 27: ragd.v1.AuthorizeConnectorRequest
+	(*AuthorizeConnectorResponse)(nil), // 28: ragd.v1.AuthorizeConnectorResponse
+	nil,                                // 29: ragd.v1.McpSource.HeadersEntry
+	nil,                                // 30: ragd.v1.McpTemplate.ArgumentsEntry
+	nil,                                // 31: ragd.v1.Connector.MetadataEntry
+	nil,                                // 32: ragd.v1.CreateConnectorRequest.MetadataEntry
+	nil,                                // 33: ragd.v1.ConnectorMetadata.MetadataEntry
+	(*Chunking)(nil),                   // 34: ragd.v1.Chunking
+	(*structpb.Struct)(nil),            // 35: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),      // 36: google.protobuf.Timestamp
 }
 var file_ragd_v1_connector_proto_depIdxs = []int32{
-	28, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
+	29, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
 	6,  // 1: ragd.v1.McpSource.templates:type_name -> ragd.v1.McpTemplate
 	7,  // 2: ragd.v1.McpSource.oauth:type_name -> ragd.v1.McpOAuth
-	29, // 3: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
+	30, // 3: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
 	0,  // 4: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
 	1,  // 5: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
 	2,  // 6: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
 	3,  // 7: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
 	4,  // 8: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
 	5,  // 9: ragd.v1.Connector.mcp:type_name -> ragd.v1.McpSource
-	30, // 10: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
-	33, // 11: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
-	34, // 12: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
-	8,  // 13: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
-	35, // 14: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
-	35, // 15: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
-	35, // 16: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
-	35, // 17: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
-	35, // 18: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
-	0,  // 19: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 20: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 21: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 22: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 23: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 24: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	31, // 25: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
-	33, // 26: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	34, // 27: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	9,  // 28: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
-	32, // 29: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
-	0,  // 30: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 31: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 32: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 33: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 34: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 35: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	14, // 36: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
-	33, // 37: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	34, // 38: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	34, // 39: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
-	35, // 40: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
-	19, // 41: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
-	19, // 42: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
-	35, // 43: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
-	10, // 44: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
-	11, // 45: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
-	12, // 46: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
-	15, // 47: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
-	16, // 48: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
-	18, // 49: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
-	21, // 50: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
-	22, // 51: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
-	23, // 52: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
-	24, // 53: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
-	26, // 54: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
-	9,  // 55: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
-	9,  // 56: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
-	13, // 57: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
-	9,  // 58: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
-	17, // 59: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
-	20, // 60: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
-	9,  // 61: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
-	9,  // 62: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
-	9,  // 63: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
-	25, // 64: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
-	27, // 65: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
-	55, // [55:66] is the sub-list for method output_type
-	44, // [44:55] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	8,  // 10: ragd.v1.Connector.postgres:type_name -> ragd.v1.PostgresSource
+	31, // 11: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
+	34, // 12: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
+	35, // 13: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
+	9,  // 14: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
+	36, // 15: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
+	36, // 16: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
+	36, // 17: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
+	36, // 18: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
+	36, // 19: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
+	0,  // 20: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 21: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 22: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 23: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 24: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 25: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	8,  // 26: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	32, // 27: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
+	34, // 28: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	35, // 29: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	10, // 30: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
+	33, // 31: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
+	0,  // 32: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 33: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 34: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 35: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 36: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 37: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	8,  // 38: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	15, // 39: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
+	34, // 40: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	35, // 41: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	35, // 42: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
+	36, // 43: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
+	20, // 44: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
+	20, // 45: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
+	36, // 46: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
+	11, // 47: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
+	12, // 48: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
+	13, // 49: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
+	16, // 50: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
+	17, // 51: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
+	19, // 52: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
+	22, // 53: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
+	23, // 54: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
+	24, // 55: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
+	25, // 56: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
+	27, // 57: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
+	10, // 58: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
+	10, // 59: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
+	14, // 60: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
+	10, // 61: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
+	18, // 62: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
+	21, // 63: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
+	10, // 64: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
+	10, // 65: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
+	10, // 66: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
+	26, // 67: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
+	28, // 68: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
+	58, // [58:69] is the sub-list for method output_type
+	47, // [47:58] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_connector_proto_init() }
@@ -2787,29 +2956,32 @@ func file_ragd_v1_connector_proto_init() {
 	}
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_connector_proto_msgTypes[0].OneofWrappers = []any{}
-	file_ragd_v1_connector_proto_msgTypes[9].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[10].OneofWrappers = []any{
 		(*Connector_Web)(nil),
 		(*Connector_Feed)(nil),
 		(*Connector_Git)(nil),
 		(*Connector_S3)(nil),
 		(*Connector_Folder)(nil),
 		(*Connector_Mcp)(nil),
+		(*Connector_Postgres)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[10].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[11].OneofWrappers = []any{
 		(*CreateConnectorRequest_Web)(nil),
 		(*CreateConnectorRequest_Feed)(nil),
 		(*CreateConnectorRequest_Git)(nil),
 		(*CreateConnectorRequest_S3)(nil),
 		(*CreateConnectorRequest_Folder)(nil),
 		(*CreateConnectorRequest_Mcp)(nil),
+		(*CreateConnectorRequest_Postgres)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[15].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[16].OneofWrappers = []any{
 		(*UpdateConnectorRequest_Web)(nil),
 		(*UpdateConnectorRequest_Feed)(nil),
 		(*UpdateConnectorRequest_Git)(nil),
 		(*UpdateConnectorRequest_S3)(nil),
 		(*UpdateConnectorRequest_Folder)(nil),
 		(*UpdateConnectorRequest_Mcp)(nil),
+		(*UpdateConnectorRequest_Postgres)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2817,7 +2989,7 @@ func file_ragd_v1_connector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_connector_proto_rawDesc), len(file_ragd_v1_connector_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   33,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -860,6 +860,28 @@ class McpOAuth(TypedDict, total=False):
     issuer: str
 
 
+class PostgresSource(TypedDict, total=False):
+    """PostgresSource is the rows of a query of a PostgreSQL database."""
+    # Required. Secret with the address of the database, such as
+    # postgres://user:password@db.example.com:5432/name. The connection is encrypted and the
+    # certificate checked, unless the address ends with ?sslmode=require or ?sslmode=disable.
+    secretName: str
+    # Required. A SELECT without a semicolon at its end, of at most 10,000 bytes. It runs in
+    # transactions that write nothing, for at most 2 minutes each.
+    query: str
+    # Column of the ids, which are unique and can be ordered. At most 63 bytes, as all columns.
+    # Default: id.
+    idColumn: str
+    # Column that changes with each change of the row. Default: updated_at.
+    updatedColumn: str
+    # Column of the texts. Default: text.
+    textColumn: str
+    # Column of the titles. Default: titles are found in the texts.
+    titleColumn: str
+    # What the texts are: text/plain, text/markdown or text/html. Default: text/plain.
+    contentType: str
+
+
 class ConnectorCounts(TypedDict, total=False):
     """ConnectorCounts counts the items of a run."""
     # Items that were read or known to be unchanged.
@@ -890,6 +912,7 @@ class Connector(TypedDict, total=False):
     s3: S3Source
     folder: FolderSource
     mcp: McpSource
+    postgres: PostgresSource
     # When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
     schedule: str
     # Expressions whose values become metadata of the documents.
@@ -934,6 +957,7 @@ class CreateConnectorRequest(TypedDict, total=False):
     s3: S3Source
     folder: FolderSource
     mcp: McpSource
+    postgres: PostgresSource
     # When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
     # @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
     # Default: only when SyncConnector asks.
@@ -989,6 +1013,7 @@ class UpdateConnectorRequest(TypedDict, total=False):
     s3: S3Source
     folder: FolderSource
     mcp: McpSource
+    postgres: PostgresSource
     schedule: str
     # Replaces all expressions.
     metadata: ConnectorMetadata
@@ -7102,6 +7127,7 @@ __all__ = [
     "PauseConnectorRequest",
     "PgVectorConfig",
     "PineconeConfig",
+    "PostgresSource",
     "PresentedTool",
     "PresentedTools",
     "Prompt",
