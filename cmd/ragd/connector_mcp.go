@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,10 @@ import (
 // mcpFlags are the flags of an MCP server.
 type mcpFlags struct {
 	headers, templates, scopes          *[]string
+	tools, prompts                      *[]string
+	prefix                              *string
+	withoutResources                    *bool
+	flags                               *pflag.FlagSet
 	grant, client, clientSecret, issuer *string
 	timeout                             *time.Duration
 	withoutFollowing                    *bool
@@ -28,6 +33,11 @@ type mcpFlags struct {
 
 func newMCPFlags(flags *pflag.FlagSet) *mcpFlags {
 	return &mcpFlags{
+		flags:            flags,
+		tools:            flags.StringSlice("tool", nil, `tool of an MCP server that the tenant's agents may call (repeatable; "*" for all)`),
+		prompts:          flags.StringSlice("prompt", nil, `prompt of an MCP server for the tenant's clients (repeatable; "*" for all)`),
+		prefix:           flags.String("prefix", "", "what the names of these tools and prompts begin with (default the name of the connector and _)"),
+		withoutResources: flags.Bool("no-resources", false, "only lend tools and prompts of an MCP server"),
 		headers:          flags.StringArray("header", nil, `header for an MCP server, such as "Authorization: Bearer {{secrets.wiki}}" (repeatable)`),
 		templates:        flags.StringArray("template", nil, `resource of an MCP server by a template and its arguments, such as "note://{name} name=one" (repeatable)`),
 		timeout:          flags.Duration("timeout", 0, "how long a request to an MCP server may take, at most 1m (default 30s)"),
@@ -40,9 +50,24 @@ func newMCPFlags(flags *pflag.FlagSet) *mcpFlags {
 	}
 }
 
+// offer returns what is offered of the given names; nil for none.
+func (f *mcpFlags) offer(names []string) *ragdv1.McpOffer {
+	if len(names) == 0 {
+		return nil
+	}
+	o := &ragdv1.McpOffer{Prefix: givenFlag(f.flags, "prefix", f.prefix)}
+	if !slices.Contains(names, "*") {
+		o.Names = names
+	}
+	return o
+}
+
 // source returns the MCP server of the flags at an address.
 func (f *mcpFlags) source(address string) (*ragdv1.McpSource, error) {
-	m := &ragdv1.McpSource{Url: address, Headers: map[string]string{}, TimeoutMs: int32(f.timeout.Milliseconds()), WithoutSubscription: *f.withoutFollowing}
+	m := &ragdv1.McpSource{
+		Url: address, Headers: map[string]string{}, TimeoutMs: int32(f.timeout.Milliseconds()),
+		Tools: f.offer(*f.tools), Prompts: f.offer(*f.prompts), WithoutResources: *f.withoutResources, WithoutSubscription: *f.withoutFollowing,
+	}
 	for _, text := range *f.headers {
 		name, value, ok := strings.Cut(text, ":")
 		if !ok {

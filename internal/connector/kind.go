@@ -37,7 +37,9 @@ type listing struct {
 type walking struct {
 	fetch *fetcher
 	// dial opens a session with an MCP server.
-	dial     func(ctx context.Context, m *MCP) (*mcpSession, error)
+	dial func(ctx context.Context, m *MCP) (*mcpSession, error)
+	// offer stores what an MCP server offers besides; nil in a test.
+	offer    func(ctx context.Context, has offers) error
 	maxItems int
 	guard    *outbound.Guard
 	// connector is the name of the connector.

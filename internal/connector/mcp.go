@@ -42,6 +42,8 @@ type MCP struct {
 	TimeoutMS           int               `json:"timeoutMs,omitempty"`
 	Templates           []MCPTemplate     `json:"templates,omitempty"`
 	OAuth               *OAuth            `json:"oauth,omitempty"`
+	Tools               *Offer            `json:"tools,omitempty"`
+	Prompts             *Offer            `json:"prompts,omitempty"`
 	WithoutResources    bool              `json:"withoutResources,omitempty"`
 	WithoutSubscription bool              `json:"withoutSubscription,omitempty"`
 }
@@ -76,6 +78,11 @@ func (m *MCP) complete(guard *outbound.Guard) error {
 		}
 		if err := m.OAuth.complete(); err != nil {
 			return fault.Under("mcp", err)
+		}
+	}
+	for field, o := range map[string]*Offer{"mcp.tools": m.Tools, "mcp.prompts": m.Prompts} {
+		if err := o.check(field); err != nil {
+			return err
 		}
 	}
 	if len(m.Templates) > maxTemplates {
@@ -195,6 +202,15 @@ func (m *MCP) walk(ctx context.Context, w walking, visit func(Item) error) (list
 	defer s.close()
 	can := s.session.GetServerCapabilities()
 	found := listing{state: State{Known: true, Follow: m.follows(can)}}
+	if w.offer != nil {
+		has, err := m.ask(ctx, s, can)
+		if err != nil {
+			return listing{}, err
+		}
+		if err := w.offer(ctx, has); err != nil {
+			return listing{}, err
+		}
+	}
 	if m.WithoutResources {
 		return found, nil
 	}
@@ -224,7 +240,8 @@ func (m *MCP) walk(ctx context.Context, w walking, visit func(Item) error) (list
 // follows reports whether the server announces changes that are to be followed.
 func (m *MCP) follows(c mcp.ServerCapabilities) bool {
 	return !m.WithoutSubscription &&
-		(c.Resources != nil && !m.WithoutResources && (c.Resources.Subscribe || c.Resources.ListChanged))
+		(c.Resources != nil && !m.WithoutResources && (c.Resources.Subscribe || c.Resources.ListChanged) ||
+			m.Tools != nil && c.Tools != nil && c.Tools.ListChanged || m.Prompts != nil && c.Prompts != nil && c.Prompts.ListChanged)
 }
 
 // list returns the resources that the server lists, and those of the templates, each once.

@@ -256,6 +256,10 @@ func (x *run) sync(ctx context.Context) (err error) {
 	if f := x.connector.Folder; f != nil {
 		w.watch = x.service.watch(x.handle, x.connector.Name, f.Path)
 	}
+	w.offer = func(ctx context.Context, has offers) error {
+		visited = storeOffers(ctx, x.handle, x.row, has)
+		return visited
+	}
 	if err := json.Unmarshal(x.row.SourceState, &w.source); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/mcptool"
 	"github.com/ragdhq/ragd/internal/oauthclient"
 	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/pagination"
@@ -33,7 +34,8 @@ type Config struct {
 	Auth   *tenant.Authenticator
 	Guard  *outbound.Guard
 	Remote *remote.Client // for MCP servers
-	Keys   *seal.Keys     // nil if there are none
+	Tools  *mcptool.Runner
+	Keys   *seal.Keys // nil if there are none
 	// PublicURL is the address of the service for browsers.
 	PublicURL string
 	Indexes   *index.Service

@@ -124,6 +124,7 @@ func insert(ctx context.Context, tx *tenant.Tx, r row) (row, error) {
 func update(ctx context.Context, tx *tenant.Tx, r row) (row, error) {
 	changed, err := tenant.Get[row](ctx, tx, `
 		UPDATE ragd_shared.connectors SET definition = $2, access = $3, source_state = '{}', next_run_at = now(),
+			offers = CASE WHEN definition #>> '{mcp,url}' IS NOT DISTINCT FROM $2::json #>> '{mcp,url}' THEN offers ELSE '{}' END,
 			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
 		WHERE connector_name = $1 AND updated_at = $4 RETURNING `+columns, r.ConnectorName, r.Definition, r.Access, r.UpdatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {

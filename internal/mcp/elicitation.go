@@ -47,3 +47,26 @@ func canElicit(ctx context.Context) bool {
 	e := clientCapabilities(ctx).Elicitation
 	return e != nil && (e.Form != nil || e.URL == nil) // clients without modes support forms
 }
+
+// elicit returns the function that asks the user of a client with a session while a call is under way; nil
+// for other clients.
+func elicit(ctx context.Context) func(context.Context, json.RawMessage) (json.RawMessage, error) {
+	to := server.ServerFromContext(ctx)
+	if to == nil || clientIsModern(ctx) || !canElicit(ctx) {
+		return nil
+	}
+	return func(asking context.Context, params json.RawMessage) (json.RawMessage, error) {
+		var request mcpgo.ElicitationRequest
+		if err := json.Unmarshal(params, &request.Params); err != nil {
+			return nil, err
+		}
+		within, cancel := context.WithCancel(ctx) // whose session it is
+		defer cancel()
+		defer context.AfterFunc(asking, cancel)()
+		result, err := to.RequestElicitation(within, request)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(result)
+	}
+}

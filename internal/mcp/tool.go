@@ -135,6 +135,7 @@ func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequ
 	progress := newProgress(ctx, req)
 	defer progress.wait()
 	call.Progress, call.Log = progress.report(), s.toolLog(ctx, name, progress)
+	call.Elicit = elicit(ctx)
 	result, err := s.tools.Call(ctx, viewOf(ctx), call)
 	switch {
 	case err != nil:

@@ -32,6 +32,7 @@ type poolKey struct {
 	address string
 	headers [sha256.Size]byte
 	elicits bool
+	own     string // not "" for a session of one call
 }
 
 // entry is a session, or one that is being opened. Its fields are guarded by the pool.
@@ -49,7 +50,7 @@ func keyOf(id tenant.ID, d *Definition, headers map[string]string, elicits bool)
 	if err != nil {
 		panic(err) // strings can always be encoded
 	}
-	return poolKey{id, d.connection.URL.String(), sha256.Sum256(raw), elicits}
+	return poolKey{id, d.connection.URL.String(), sha256.Sum256(raw), elicits, ""}
 }
 
 // use returns the session of a key and whether it was opened for this call. The caller must

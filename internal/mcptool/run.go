@@ -52,6 +52,10 @@ type Result struct {
 	Text       string
 	// Content has all content blocks in the JSON of MCP; nil if Text has everything.
 	Content json.RawMessage
+	// Asked are requests of the server for input by id, in the JSON of MCP; AskedState comes back with the
+	// answers. Everything else is empty then.
+	Asked      map[string]json.RawMessage
+	AskedState string
 	// Fresh is what the server says about the tool, if it differs from the definition.
 	Fresh *Description
 }
@@ -78,10 +82,10 @@ func (r *Runner) Check(ctx context.Context, settings map[string]any, lookup func
 	err = r.within(ctx, caller, d, lookup, func(ctx context.Context, u use) error {
 		found, err := toolOf(ctx, u.session, d.toolName)
 		if err == nil {
-			d.Tool, err = describe(found, u.mask)
+			d.Tool, err = Describe(found, u.mask)
 		}
 		return err
-	})
+	}, With{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,10 +107,10 @@ const (
 	maxDescriptionBytes = 4 << 10
 )
 
-// describe returns what is stored of a server's tool, without secrets. Errors: Precondition for
+// Describe returns what is stored of a server's tool, without secrets. Errors: Precondition for
 // a schema that is too large, or that is none of an object: clients refuse a whole list of tools
 // for one.
-func describe(t mcp.Tool, mask remote.Mask) (*Description, error) {
+func Describe(t mcp.Tool, mask remote.Mask) (*Description, error) {
 	raw, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
@@ -174,12 +178,30 @@ func hidden(part any, mask remote.Mask) (json.RawMessage, error) {
 // Progress hears how far a call has come.
 type Progress func(done, total float64, message string)
 
+// With is what a caller takes part in while a call is under way. Zero is nothing.
+type With struct {
+	Progress Progress
+	// Log hears the server's log messages; the level is one of MCP's.
+	Log func(level string, data any)
+	// Elicits says that the caller's client can ask its user.
+	Elicits bool
+	// Input has the answers to an earlier Result.Asked; nil if the caller cannot be asked so.
+	Input *mcpclient.Input
+	// Ask asks the user of the client at once; nil if that is not possible.
+	Ask mcpclient.Elicitation
+}
+
 // Call calls a tool for the caller in ctx with arguments in JSON. lookup returns values of the
 // request context; progress may be nil. Errors: Invalid for arguments that do not match the
 // input schema; Precondition with the text of the server for a call that failed there;
 // Unavailable if it cannot be reached or does not answer in time; Exhausted and Precondition as
 // remote.Client.Enter.
 func (r *Runner) Call(ctx context.Context, d *Definition, arguments json.RawMessage, lookup func(path string) (any, bool), progress Progress) (Result, error) {
+	return r.CallWith(ctx, d, arguments, lookup, With{Progress: progress})
+}
+
+// CallWith is Call for a caller that takes part.
+func (r *Runner) CallWith(ctx context.Context, d *Definition, arguments json.RawMessage, lookup func(path string) (any, bool), w With) (Result, error) {
 	caller, err := tenant.Require(ctx, tenant.Read)
 	if err != nil {
 		return Result{}, err
@@ -198,18 +220,18 @@ func (r *Runner) Call(ctx context.Context, d *Definition, arguments json.RawMess
 			if err != nil {
 				return err
 			}
-			if fresh, err = describe(found, u.mask); err != nil {
+			if fresh, err = Describe(found, u.mask); err != nil {
 				return err
 			}
 		}
-		if result, err = d.call(ctx, u.session, arguments, progress, u.mask); err != nil {
+		if result, err = d.call(ctx, u.session, arguments, w, u.mask); err != nil {
 			return err
 		}
 		if fresh != nil && !same(fresh, d.Tool) {
 			result.Fresh = fresh
 		}
 		return nil
-	})
+	}, w)
 	return result, err
 }
 
@@ -261,7 +283,7 @@ func validate(field string, with, value json.RawMessage) error {
 }
 
 // within runs do with a session, once more with a new one if the server has ended it.
-func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definition, lookup func(string) (any, bool), do func(ctx context.Context, u use) error) error {
+func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definition, lookup func(string) (any, bool), do func(ctx context.Context, u use) error, w With) error {
 	ctx, leave, err := r.client.Enter(ctx, caller)
 	if err != nil {
 		return err
@@ -278,12 +300,32 @@ func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definiti
 	limited, cancel := context.WithTimeout(ctx, d.connection.Timeout)
 	defer cancel()
 	limited, refused := mcpclient.WithRefusal(limited)
-	key, mask := keyOf(caller.Tenant, d, headers, false), remote.NewMask(remote.Hidden(ctx, secrets))
+	if w.Ask != nil {
+		limited = mcpclient.WithElicitation(limited, w.asking(d.connection.URL.Host))
+	}
+	hidden := maps.Clone(remote.Hidden(ctx, secrets))
+	mask := remote.NewMask(hidden)
+	renew := false
 	for again := false; ; again = true {
-		err = r.once(limited, d, key, headers, func(ctx context.Context, s *mcpclient.Session, opened bool) error {
+		if d.Authorize != nil {
+			token, err := d.Authorize(limited, renew)
+			if err != nil {
+				return err
+			}
+			if token != "" {
+				headers["Authorization"], hidden["token"] = "Bearer "+token, token
+				mask = remote.NewMask(hidden)
+			}
+		}
+		key := keyOf(caller.Tenant, d, headers, w.Elicits)
+		if w.Log != nil { // its messages belong to no call that others can tell
+			key.own = rand.Text()
+		}
+		err = r.once(limited, d, key, headers, w.logging(mask), func(ctx context.Context, s *mcpclient.Session, opened bool) error {
 			return do(ctx, use{s, opened, mask})
 		})
-		if again || !errors.Is(err, transport.ErrSessionTerminated) {
+		renew = d.Authorize != nil && mcpclient.NeedsAuthorization(err)
+		if again || !renew && !errors.Is(err, transport.ErrSessionTerminated) {
 			break
 		}
 	}
@@ -296,17 +338,23 @@ func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definiti
 	return r.public(ctx, d, err, mask)
 }
 
-func (r *Runner) once(ctx context.Context, d *Definition, key poolKey, headers map[string]string, do func(ctx context.Context, s *mcpclient.Session, opened bool) error) error {
+func (r *Runner) once(ctx context.Context, d *Definition, key poolKey, headers map[string]string, notified func(mcp.JSONRPCNotification), do func(ctx context.Context, s *mcpclient.Session, opened bool) error) error {
 	s, opened, leave, err := r.pool.use(ctx, key, func() (*mcpclient.Session, error) {
-		return mcpclient.Connect(ctx, r.client, mcpclient.Server{URL: d.connection.URL, Headers: headers, Elicit: key.elicits})
+		return mcpclient.Connect(ctx, r.client, mcpclient.Server{URL: d.connection.URL, Headers: headers, Elicit: key.elicits, Notified: notified})
 	})
 	if err != nil {
 		return err
 	}
-	if err = s.Grow(ctx); err == nil {
+	if opened && key.own != "" {
+		err = startLogging(ctx, s)
+	}
+	if err == nil {
+		err = s.Grow(ctx)
+	}
+	if err == nil {
 		err = do(ctx, s, opened)
 	}
-	leave(mcpclient.IsBroken(err))
+	leave(key.own != "" || mcpclient.IsBroken(err))
 	return err
 }
 
@@ -335,10 +383,10 @@ func (r *Runner) public(ctx context.Context, d *Definition, err error, mask remo
 }
 
 // call calls the tool in a session.
-func (d *Definition) call(ctx context.Context, s *mcpclient.Session, arguments json.RawMessage, progress Progress, mask remote.Mask) (Result, error) {
+func (d *Definition) call(ctx context.Context, s *mcpclient.Session, arguments json.RawMessage, w With, mask remote.Mask) (Result, error) {
 	var request mcp.CallToolRequest
 	request.Params.Name, request.Params.Arguments = d.toolName, arguments
-	if progress != nil {
+	if progress := w.Progress; progress != nil {
 		token := rand.Text()
 		request.Params.Meta = &mcp.Meta{ProgressToken: token}
 		defer s.Watch(token, func(n mcp.JSONRPCNotification) {
@@ -349,7 +397,14 @@ func (d *Definition) call(ctx context.Context, s *mcpclient.Session, arguments j
 			progress(done, total, textlimit.OneLine(mask.Text(text), mcpclient.MaxErrorBytes))
 		})()
 	}
+	if w.Input != nil {
+		ctx = mcpclient.WithInput(ctx, w.Input)
+	}
 	answer, err := s.CallTool(ctx, request)
+	if err != nil && w.Input != nil && w.Input.Asked != nil && errors.Is(err, client.ErrMaxInputRoundTripsExceeded) {
+		asked, err := passedOn(d.connection.URL.Host, w.Input.Asked, mask)
+		return Result{Asked: asked, AskedState: w.Input.AskedState}, err
+	}
 	if err != nil {
 		return Result{}, err
 	}

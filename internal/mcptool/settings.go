@@ -3,6 +3,7 @@
 package mcptool
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -55,8 +56,17 @@ type Definition struct {
 	// Tool is what the server said when the tool was created or refreshed; nil before.
 	Tool *Description
 
+	// Authorize returns the token of a call, "" for none; with renew another one, as the server refuses the
+	// last one. nil for none.
+	Authorize func(ctx context.Context, renew bool) (string, error)
+
 	connection *mcpclient.Connection
 	toolName   string
+}
+
+// NewDefinition returns a tool of a server, with what the server says about it.
+func NewDefinition(connection *mcpclient.Connection, toolName string, said *Description) *Definition {
+	return &Definition{Tool: said, connection: connection, toolName: toolName}
 }
 
 // Parse returns the tool with these settings. Errors: Invalid, naming fields below settings;

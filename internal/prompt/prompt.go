@@ -102,11 +102,10 @@ var uriPattern = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:.|\{\{[^{}]*\}\}$
 
 // complete sets defaults and checks the prompt. Errors: Invalid.
 func (p *Prompt) complete() error {
-	lower := strings.ToLower(p.Name)
 	switch {
 	case !namePattern.MatchString(p.Name):
 		return fault.Field("promptName", "must be 1 to 64 letters, digits, _ and -")
-	case slices.Contains(builtin, lower) || strings.HasPrefix(lower, "ragd"):
+	case Reserved(p.Name):
 		return fault.Field("promptName", "%q is a name of the service's own prompts: take another", p.Name)
 	}
 	if err := checkVersionName(p.VersionName); err != nil {

@@ -3,7 +3,9 @@ package prompt
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/nearest"
@@ -12,11 +14,31 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
+// Source has further prompts, such as those of other servers. A stored prompt of the same name takes
+// precedence.
+type Source interface {
+	// Prompts returns the prompts of the caller's tenant, in one version each, without their messages.
+	Prompts(ctx context.Context) ([]Prompt, error)
+	// Messages returns the messages of one of them with the arguments filled in.
+	Messages(ctx context.Context, name string, arguments map[string]string) ([]Message, error)
+}
+
+// Reserved reports whether a name is that of a prompt of the service itself. Case does not matter.
+func Reserved(name string) bool {
+	lower := strings.ToLower(name)
+	return slices.Contains(builtin, lower) || strings.HasPrefix(lower, "ragd")
+}
+
 // Service stores the prompts of the calling tenant. Safe for concurrent use.
-type Service struct{ db *tenant.DB }
+type Service struct {
+	// Source has further prompts; nil for none.
+	Source Source
+
+	db *tenant.DB
+}
 
 // New returns a Service.
-func New(db *tenant.DB) *Service { return &Service{db} }
+func New(db *tenant.DB) *Service { return &Service{db: db} }
 
 // Create stores a new prompt as its version 1. Errors: Invalid; Exists; Exhausted when the tenant
 // has too many prompts; Denied for a credential with a mandatory filter or bounds, or without the
@@ -39,7 +61,28 @@ func (s *Service) Get(ctx context.Context, name, version string) (Prompt, error)
 	if err != nil {
 		return Prompt{}, err
 	}
-	return s.get(ctx, s.db.Handle(r.Tenant), r, name, version)
+	found, err := s.get(ctx, s.db.Handle(r.Tenant), r, name, version)
+	if fault.KindOf(err) != fault.NotFound {
+		return found, err
+	}
+	if lent, ok, lentErr := s.lent(ctx, r, name, version); ok || lentErr != nil {
+		return lent, lentErr
+	}
+	return found, err
+}
+
+// lent returns a prompt of the Source. ok is false if it has none of that name and version that the caller
+// may use.
+func (s *Service) lent(ctx context.Context, r *tenant.Request, name, version string) (p Prompt, ok bool, err error) {
+	if s.Source == nil || !r.Bounds.MayUsePrompt(name) || version != "" && version != latest && version != "1" {
+		return Prompt{}, false, nil
+	}
+	all, err := s.Source.Prompts(ctx)
+	i := slices.IndexFunc(all, func(p Prompt) bool { return p.Name == name })
+	if err != nil || i < 0 {
+		return Prompt{}, false, err
+	}
+	return all[i], true, nil
 }
 
 func (s *Service) get(ctx context.Context, q tenant.Queryer, r *tenant.Request, name, version string) (Prompt, error) {
@@ -98,8 +141,31 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 		return nil, "", err
 	}
 	return pagination.List(tenant.Pages(ctx, "prompts"), pageSize, pageToken, "", func(p Prompt) string { return p.Name }, func(after string, most int) ([]Prompt, error) {
-		return usable(ctx, s.db.Handle(r.Tenant), r, after, most)
+		return s.listed(ctx, r, after, most)
 	})
+}
+
+// listed returns prompts after a name that the caller may use, those of the Source too.
+func (s *Service) listed(ctx context.Context, r *tenant.Request, after string, most int) ([]Prompt, error) {
+	found, err := usable(ctx, s.db.Handle(r.Tenant), r, after, maxPrompts)
+	if err != nil {
+		return nil, err
+	}
+	if s.Source != nil {
+		lent, err := s.Source.Prompts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range lent {
+			stored := slices.ContainsFunc(found, func(other Prompt) bool { return other.Name == p.Name })
+			if p.Name > after && !stored && r.Bounds.MayUsePrompt(p.Name) {
+				p.Versions = nil
+				found = append(found, p)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b Prompt) int { return strings.Compare(a.Name, b.Name) })
+	return found[:min(len(found), most)], nil
 }
 
 // Update changes the latest version of a prompt: change gets a copy of its definition. A changed
@@ -162,6 +228,15 @@ func (s *Service) Messages(ctx context.Context, name, version string, arguments 
 		return Prompt{}, err
 	}
 	found, err := s.get(ctx, s.db.Handle(r.Tenant), r, name, version)
+	if fault.KindOf(err) == fault.NotFound {
+		lent, ok, lentErr := s.lent(ctx, r, name, version)
+		if ok && lentErr == nil {
+			lent.Messages, lentErr = s.Source.Messages(ctx, name, arguments)
+		}
+		if ok || lentErr != nil {
+			return lent, lentErr
+		}
+	}
 	if err != nil {
 		return Prompt{}, err
 	}

@@ -179,7 +179,7 @@ func mcpSource(m *ragdv1.McpSource) *connector.MCP {
 		return nil
 	}
 	out := &connector.MCP{
-		URL: m.GetUrl(), Headers: m.GetHeaders(), TimeoutMS: int(m.GetTimeoutMs()), WithoutSubscription: m.GetWithoutSubscription(),
+		URL: m.GetUrl(), Headers: m.GetHeaders(), TimeoutMS: int(m.GetTimeoutMs()), Tools: offerOf(m.GetTools()), Prompts: offerOf(m.GetPrompts()), WithoutResources: m.GetWithoutResources(), WithoutSubscription: m.GetWithoutSubscription(),
 	}
 	if o := m.GetOauth(); o != nil {
 		out.OAuth = &connector.OAuth{Grant: o.GetGrant(), ClientID: o.GetClientId(), ClientSecret: o.GetClientSecret(), Scopes: o.GetScopes(), Issuer: o.GetIssuer()}
@@ -190,9 +190,23 @@ func mcpSource(m *ragdv1.McpSource) *connector.MCP {
 	return out
 }
 
+func offerOf(o *ragdv1.McpOffer) *connector.Offer {
+	if o == nil {
+		return nil
+	}
+	return &connector.Offer{Names: o.GetNames(), Prefix: o.Prefix, Descriptions: o.GetDescriptions()}
+}
+
+func offerMessage(o *connector.Offer) *ragdv1.McpOffer {
+	if o == nil {
+		return nil
+	}
+	return &ragdv1.McpOffer{Names: o.Names, Prefix: o.Prefix, Descriptions: o.Descriptions}
+}
+
 func mcpSourceMessage(m *connector.MCP) *ragdv1.McpSource {
 	out := &ragdv1.McpSource{
-		Url: m.URL, Headers: m.Headers, TimeoutMs: int32(m.TimeoutMS), WithoutSubscription: m.WithoutSubscription,
+		Url: m.URL, Headers: m.Headers, TimeoutMs: int32(m.TimeoutMS), Tools: offerMessage(m.Tools), Prompts: offerMessage(m.Prompts), WithoutResources: m.WithoutResources, WithoutSubscription: m.WithoutSubscription,
 	}
 	if o := m.OAuth; o != nil {
 		out.Oauth = &ragdv1.McpOAuth{Grant: o.Grant, ClientId: o.ClientID, ClientSecret: o.ClientSecret, Scopes: o.Scopes, Issuer: o.Issuer}

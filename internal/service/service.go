@@ -283,7 +283,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	connectors, err := connector.New(connector.Config{
 		DB: db, Work: work, Queue: s.queue, Auth: s.Tenants.Auth, Guard: guard, Remote: client, Indexes: indexes, Documents: documents, Secrets: secrets,
 		Folders: s.config.ConnectorFolders, Logger: s.log, Enter: enter,
-		Instance: instance, Keys: keys, PublicURL: cmp.Or(strings.TrimRight(s.config.MCP.PublicURL, "/"), s.URL()),
+		Instance: instance, Tools: s.remote.MCP, Keys: keys, PublicURL: cmp.Or(strings.TrimRight(s.config.MCP.PublicURL, "/"), s.URL()),
 	})
 	if err != nil {
 		return err
@@ -339,6 +339,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Ready:           s.checkReady,
 		Draining:        s.draining,
 	}
+	s.Handlers.Prompts.Source = connectors.PromptSource()
 	s.remote.MCP.TakeOver = func(ctx context.Context, name string, said mcptool.Description) {
 		if err := s.Handlers.Tools.TakeOver(ctx, name, said.Schemas()); err != nil {
 			s.log.WarnContext(ctx, "store the new schemas of a tool of another server", "err", err)
@@ -347,7 +348,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.Handlers.Toolset, err = toolset.New(toolset.Config{
 		API: rpc.Recorded{Handlers: s.Handlers}, Logger: s.config.Logger, Observer: observer{s.calls},
 		Runners: map[string]toolset.Runner{string(tool.HTTP): s.remote.HTTP, string(tool.MCP): s.remote.MCP},
-		Sources: []toolset.Source{agents.Source(), workflows.Source()},
+		Sources: []toolset.Source{agents.Source(), workflows.Source(), connectors.Source()},
 	})
 	if err != nil {
 		return err

@@ -101,12 +101,19 @@ func (o *ownTools) provide(ctx context.Context, source Source, found map[string]
 			continue
 		}
 		t, err := newProvidedTool(d, source)
-		if err != nil {
-			return fmt.Errorf("read tool %s: %w", d.Name, err)
+		if err != nil { // the others are none the worse
+			o.log.WarnContext(ctx, "a tool cannot be offered", "tool", d.Name, "kind", d.Kind, "err", err)
+			continue
 		}
 		found[d.Name] = t
 	}
 	return nil
+}
+
+// CheckProvided returns an error for a definition that cannot be a tool of a Source.
+func CheckProvided(d Definition) error {
+	_, err := newProvidedTool(d, nil)
+	return err
 }
 
 // newProvidedTool returns a tool that a source runs.

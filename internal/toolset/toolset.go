@@ -130,6 +130,9 @@ type Call struct {
 	CanAsk bool
 	// Client is what the caller's client has said and can do; nil if it cannot be asked anything.
 	Client *Client
+	// Elicit asks the user of the caller's client something while the call is under way: the parameters
+	// of elicitation/create in the JSON of MCP, and its result. nil if that is not possible.
+	Elicit func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 	// Progress is called as the call proceeds, with growing values of Done; nil if progress
 	// is not wanted.
 	Progress func(context.Context, Progress)

@@ -1,2 +1,4 @@
 DROP TABLE connector_tokens;
-ALTER TABLE connectors DROP needs_authorization, DROP followed_until, DROP follower;
+DROP TRIGGER offers_changed ON connectors;
+DROP FUNCTION offers_changed;
+ALTER TABLE connectors DROP offers, DROP needs_authorization, DROP followed_until, DROP follower;

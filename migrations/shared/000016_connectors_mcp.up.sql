@@ -6,6 +6,21 @@ ALTER TABLE connectors
 -- A run has found that a user has to sign in at the source.
 ALTER TABLE connectors ADD needs_authorization boolean NOT NULL DEFAULT false;
 
+-- offers is connector.offers: tools and prompts of the source.
+ALTER TABLE connectors ADD offers json NOT NULL DEFAULT '{}';
+
+-- offers_changed announces that the tools and prompts of a tenant may have changed.
+CREATE FUNCTION offers_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF TG_OP = 'UPDATE' OR OLD.offers::text <> '{}' THEN
+		PERFORM pg_notify('ragd_event', json_build_object('schema', 'tenant_' || OLD.tenant_id, 'kind', kind, 'name', OLD.connector_name, 'index', '')::text)
+		FROM unnest(ARRAY['tool', 'prompt']) AS kind;
+	END IF;
+	RETURN NULL;
+END
+$$;
+CREATE TRIGGER offers_changed AFTER DELETE OR UPDATE OF offers ON connectors FOR EACH ROW EXECUTE FUNCTION offers_changed();
+
 -- connector_tokens are tokens for the sources of connectors, and sign-ins that have begun.
 CREATE TABLE connector_tokens (
 	tenant_id      text COLLATE "C" NOT NULL DEFAULT current_tenant() REFERENCES ragd.tenants ON DELETE CASCADE,

@@ -448,7 +448,7 @@ func (x *FolderSource) GetExclude() []string {
 
 // McpSource is the resources of a server of the Model Context Protocol, over streamable HTTP or, if the
 // server knows that only, the older transport with server-sent events. Changes that the server announces
-// start a run.
+// start a run. Its tools and prompts can be offered to the tenant's agents too.
 type McpSource struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. Address of the endpoint, such as https://mcp.example.com/mcp.
@@ -462,6 +462,12 @@ type McpSource struct {
 	// How the service gets a token for the server. Default: by AuthorizeConnector, if the server asks for a
 	// token and no header Authorization is given.
 	Oauth *McpOAuth `protobuf:"bytes,5,opt,name=oauth,proto3" json:"oauth,omitempty"`
+	// Tools of the server that the tenant's agents can call. Default: none.
+	Tools *McpOffer `protobuf:"bytes,6,opt,name=tools,proto3" json:"tools,omitempty"`
+	// Prompts of the server that the tenant's clients can use. Default: none.
+	Prompts *McpOffer `protobuf:"bytes,7,opt,name=prompts,proto3" json:"prompts,omitempty"`
+	// Whether resources are left alone, and only tools and prompts are offered.
+	WithoutResources bool `protobuf:"varint,8,opt,name=without_resources,json=withoutResources,proto3" json:"without_resources,omitempty"`
 	// Whether changes that the server announces are not followed, so that only the schedule counts.
 	WithoutSubscription bool `protobuf:"varint,9,opt,name=without_subscription,json=withoutSubscription,proto3" json:"without_subscription,omitempty"`
 	unknownFields       protoimpl.UnknownFields
@@ -533,6 +539,27 @@ func (x *McpSource) GetOauth() *McpOAuth {
 	return nil
 }
 
+func (x *McpSource) GetTools() *McpOffer {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *McpSource) GetPrompts() *McpOffer {
+	if x != nil {
+		return x.Prompts
+	}
+	return nil
+}
+
+func (x *McpSource) GetWithoutResources() bool {
+	if x != nil {
+		return x.WithoutResources
+	}
+	return false
+}
+
 func (x *McpSource) GetWithoutSubscription() bool {
 	if x != nil {
 		return x.WithoutSubscription
@@ -594,6 +621,71 @@ func (x *McpTemplate) GetArguments() map[string]string {
 	return nil
 }
 
+// McpOffer is what is offered of a server's tools or prompts.
+type McpOffer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names at the server. At most 50. Default: all, up to 50.
+	Names []string `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
+	// What the tenant's names begin with; the rest is the name at the server. At most 32 letters, digits, _
+	// and -. Default: the name of the connector with _.
+	Prefix *string `protobuf:"bytes,2,opt,name=prefix,proto3,oneof" json:"prefix,omitempty"`
+	// Descriptions that replace those of the server, by the names at the server. At most 4 KiB each.
+	Descriptions  map[string]string `protobuf:"bytes,3,rep,name=descriptions,proto3" json:"descriptions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *McpOffer) Reset() {
+	*x = McpOffer{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *McpOffer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*McpOffer) ProtoMessage() {}
+
+func (x *McpOffer) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use McpOffer.ProtoReflect.Descriptor instead.
+func (*McpOffer) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *McpOffer) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *McpOffer) GetPrefix() string {
+	if x != nil && x.Prefix != nil {
+		return *x.Prefix
+	}
+	return ""
+}
+
+func (x *McpOffer) GetDescriptions() map[string]string {
+	if x != nil {
+		return x.Descriptions
+	}
+	return nil
+}
+
 // McpOAuth is how the service gets a token for a server.
 type McpOAuth struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -616,7 +708,7 @@ type McpOAuth struct {
 
 func (x *McpOAuth) Reset() {
 	*x = McpOAuth{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	mi := &file_ragd_v1_connector_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -628,7 +720,7 @@ func (x *McpOAuth) String() string {
 func (*McpOAuth) ProtoMessage() {}
 
 func (x *McpOAuth) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[7]
+	mi := &file_ragd_v1_connector_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -641,7 +733,7 @@ func (x *McpOAuth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use McpOAuth.ProtoReflect.Descriptor instead.
 func (*McpOAuth) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *McpOAuth) GetGrant() string {
@@ -706,7 +798,7 @@ type PostgresSource struct {
 
 func (x *PostgresSource) Reset() {
 	*x = PostgresSource{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	mi := &file_ragd_v1_connector_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -718,7 +810,7 @@ func (x *PostgresSource) String() string {
 func (*PostgresSource) ProtoMessage() {}
 
 func (x *PostgresSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[8]
+	mi := &file_ragd_v1_connector_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -731,7 +823,7 @@ func (x *PostgresSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PostgresSource.ProtoReflect.Descriptor instead.
 func (*PostgresSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PostgresSource) GetSecretName() string {
@@ -805,7 +897,7 @@ type ConnectorCounts struct {
 
 func (x *ConnectorCounts) Reset() {
 	*x = ConnectorCounts{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[9]
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -817,7 +909,7 @@ func (x *ConnectorCounts) String() string {
 func (*ConnectorCounts) ProtoMessage() {}
 
 func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[9]
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -830,7 +922,7 @@ func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorCounts.ProtoReflect.Descriptor instead.
 func (*ConnectorCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ConnectorCounts) GetSeen() int32 {
@@ -946,7 +1038,7 @@ type Connector struct {
 
 func (x *Connector) Reset() {
 	*x = Connector{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -958,7 +1050,7 @@ func (x *Connector) String() string {
 func (*Connector) ProtoMessage() {}
 
 func (x *Connector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -971,7 +1063,7 @@ func (x *Connector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connector.ProtoReflect.Descriptor instead.
 func (*Connector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Connector) GetConnectorName() string {
@@ -1274,7 +1366,7 @@ type CreateConnectorRequest struct {
 
 func (x *CreateConnectorRequest) Reset() {
 	*x = CreateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1286,7 +1378,7 @@ func (x *CreateConnectorRequest) String() string {
 func (*CreateConnectorRequest) ProtoMessage() {}
 
 func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1299,7 +1391,7 @@ func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CreateConnectorRequest) GetConnectorName() string {
@@ -1498,7 +1590,7 @@ type GetConnectorRequest struct {
 
 func (x *GetConnectorRequest) Reset() {
 	*x = GetConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1510,7 +1602,7 @@ func (x *GetConnectorRequest) String() string {
 func (*GetConnectorRequest) ProtoMessage() {}
 
 func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1523,7 +1615,7 @@ func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectorRequest.ProtoReflect.Descriptor instead.
 func (*GetConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetConnectorRequest) GetConnectorName() string {
@@ -1545,7 +1637,7 @@ type ListConnectorsRequest struct {
 
 func (x *ListConnectorsRequest) Reset() {
 	*x = ListConnectorsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1557,7 +1649,7 @@ func (x *ListConnectorsRequest) String() string {
 func (*ListConnectorsRequest) ProtoMessage() {}
 
 func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1570,7 +1662,7 @@ func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListConnectorsRequest) GetPageSize() int32 {
@@ -1598,7 +1690,7 @@ type ListConnectorsResponse struct {
 
 func (x *ListConnectorsResponse) Reset() {
 	*x = ListConnectorsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1610,7 +1702,7 @@ func (x *ListConnectorsResponse) String() string {
 func (*ListConnectorsResponse) ProtoMessage() {}
 
 func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1623,7 +1715,7 @@ func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListConnectorsResponse) GetConnectors() []*Connector {
@@ -1650,7 +1742,7 @@ type ConnectorMetadata struct {
 
 func (x *ConnectorMetadata) Reset() {
 	*x = ConnectorMetadata{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +1754,7 @@ func (x *ConnectorMetadata) String() string {
 func (*ConnectorMetadata) ProtoMessage() {}
 
 func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +1767,7 @@ func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorMetadata.ProtoReflect.Descriptor instead.
 func (*ConnectorMetadata) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ConnectorMetadata) GetMetadata() map[string]string {
@@ -1714,7 +1806,7 @@ type UpdateConnectorRequest struct {
 
 func (x *UpdateConnectorRequest) Reset() {
 	*x = UpdateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1726,7 +1818,7 @@ func (x *UpdateConnectorRequest) String() string {
 func (*UpdateConnectorRequest) ProtoMessage() {}
 
 func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1739,7 +1831,7 @@ func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UpdateConnectorRequest) GetConnectorName() string {
@@ -1919,7 +2011,7 @@ type DeleteConnectorRequest struct {
 
 func (x *DeleteConnectorRequest) Reset() {
 	*x = DeleteConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1931,7 +2023,7 @@ func (x *DeleteConnectorRequest) String() string {
 func (*DeleteConnectorRequest) ProtoMessage() {}
 
 func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1944,7 +2036,7 @@ func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteConnectorRequest) GetConnectorName() string {
@@ -1971,7 +2063,7 @@ type DeleteConnectorResponse struct {
 
 func (x *DeleteConnectorResponse) Reset() {
 	*x = DeleteConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +2075,7 @@ func (x *DeleteConnectorResponse) String() string {
 func (*DeleteConnectorResponse) ProtoMessage() {}
 
 func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +2088,7 @@ func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteConnectorResponse) GetDeletedCount() int32 {
@@ -2016,7 +2108,7 @@ type TestConnectorRequest struct {
 
 func (x *TestConnectorRequest) Reset() {
 	*x = TestConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2028,7 +2120,7 @@ func (x *TestConnectorRequest) String() string {
 func (*TestConnectorRequest) ProtoMessage() {}
 
 func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2041,7 +2133,7 @@ func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorRequest.ProtoReflect.Descriptor instead.
 func (*TestConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TestConnectorRequest) GetConnectorName() string {
@@ -2077,7 +2169,7 @@ type ConnectorItem struct {
 
 func (x *ConnectorItem) Reset() {
 	*x = ConnectorItem{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2089,7 +2181,7 @@ func (x *ConnectorItem) String() string {
 func (*ConnectorItem) ProtoMessage() {}
 
 func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2102,7 +2194,7 @@ func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorItem.ProtoReflect.Descriptor instead.
 func (*ConnectorItem) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ConnectorItem) GetId() string {
@@ -2172,7 +2264,7 @@ type TestConnectorResponse struct {
 
 func (x *TestConnectorResponse) Reset() {
 	*x = TestConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2184,7 +2276,7 @@ func (x *TestConnectorResponse) String() string {
 func (*TestConnectorResponse) ProtoMessage() {}
 
 func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2197,7 +2289,7 @@ func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorResponse.ProtoReflect.Descriptor instead.
 func (*TestConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *TestConnectorResponse) GetItems() []*ConnectorItem {
@@ -2224,7 +2316,7 @@ type SyncConnectorRequest struct {
 
 func (x *SyncConnectorRequest) Reset() {
 	*x = SyncConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2236,7 +2328,7 @@ func (x *SyncConnectorRequest) String() string {
 func (*SyncConnectorRequest) ProtoMessage() {}
 
 func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2249,7 +2341,7 @@ func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncConnectorRequest.ProtoReflect.Descriptor instead.
 func (*SyncConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SyncConnectorRequest) GetConnectorName() string {
@@ -2269,7 +2361,7 @@ type PauseConnectorRequest struct {
 
 func (x *PauseConnectorRequest) Reset() {
 	*x = PauseConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2281,7 +2373,7 @@ func (x *PauseConnectorRequest) String() string {
 func (*PauseConnectorRequest) ProtoMessage() {}
 
 func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2294,7 +2386,7 @@ func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseConnectorRequest.ProtoReflect.Descriptor instead.
 func (*PauseConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PauseConnectorRequest) GetConnectorName() string {
@@ -2317,7 +2409,7 @@ type ResumeConnectorRequest struct {
 
 func (x *ResumeConnectorRequest) Reset() {
 	*x = ResumeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2329,7 +2421,7 @@ func (x *ResumeConnectorRequest) String() string {
 func (*ResumeConnectorRequest) ProtoMessage() {}
 
 func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +2434,7 @@ func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*ResumeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ResumeConnectorRequest) GetConnectorName() string {
@@ -2375,7 +2467,7 @@ type ListConnectorItemsRequest struct {
 
 func (x *ListConnectorItemsRequest) Reset() {
 	*x = ListConnectorItemsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2387,7 +2479,7 @@ func (x *ListConnectorItemsRequest) String() string {
 func (*ListConnectorItemsRequest) ProtoMessage() {}
 
 func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2400,7 +2492,7 @@ func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListConnectorItemsRequest) GetConnectorName() string {
@@ -2442,7 +2534,7 @@ type ListConnectorItemsResponse struct {
 
 func (x *ListConnectorItemsResponse) Reset() {
 	*x = ListConnectorItemsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2546,7 @@ func (x *ListConnectorItemsResponse) String() string {
 func (*ListConnectorItemsResponse) ProtoMessage() {}
 
 func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2559,7 @@ func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListConnectorItemsResponse) GetItems() []*ConnectorItem {
@@ -2494,7 +2586,7 @@ type AuthorizeConnectorRequest struct {
 
 func (x *AuthorizeConnectorRequest) Reset() {
 	*x = AuthorizeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2506,7 +2598,7 @@ func (x *AuthorizeConnectorRequest) String() string {
 func (*AuthorizeConnectorRequest) ProtoMessage() {}
 
 func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2519,7 +2611,7 @@ func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AuthorizeConnectorRequest) GetConnectorName() string {
@@ -2541,7 +2633,7 @@ type AuthorizeConnectorResponse struct {
 
 func (x *AuthorizeConnectorResponse) Reset() {
 	*x = AuthorizeConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[28]
+	mi := &file_ragd_v1_connector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2553,7 +2645,7 @@ func (x *AuthorizeConnectorResponse) String() string {
 func (*AuthorizeConnectorResponse) ProtoMessage() {}
 
 func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[28]
+	mi := &file_ragd_v1_connector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2566,7 +2658,7 @@ func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorResponse.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AuthorizeConnectorResponse) GetAuthorizationUrl() string {
@@ -2623,14 +2715,17 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\fFolderSource\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x18\n" +
 	"\ainclude\x18\x02 \x03(\tR\ainclude\x12\x18\n" +
-	"\aexclude\x18\x03 \x03(\tR\aexclude\"\xc3\x02\n" +
+	"\aexclude\x18\x03 \x03(\tR\aexclude\"\xc6\x03\n" +
 	"\tMcpSource\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x129\n" +
 	"\aheaders\x18\x02 \x03(\v2\x1f.ragd.v1.McpSource.HeadersEntryR\aheaders\x12\x1d\n" +
 	"\n" +
 	"timeout_ms\x18\x03 \x01(\x05R\ttimeoutMs\x122\n" +
 	"\ttemplates\x18\x04 \x03(\v2\x14.ragd.v1.McpTemplateR\ttemplates\x12'\n" +
-	"\x05oauth\x18\x05 \x01(\v2\x11.ragd.v1.McpOAuthR\x05oauth\x121\n" +
+	"\x05oauth\x18\x05 \x01(\v2\x11.ragd.v1.McpOAuthR\x05oauth\x12'\n" +
+	"\x05tools\x18\x06 \x01(\v2\x11.ragd.v1.McpOfferR\x05tools\x12+\n" +
+	"\aprompts\x18\a \x01(\v2\x11.ragd.v1.McpOfferR\aprompts\x12+\n" +
+	"\x11without_resources\x18\b \x01(\bR\x10withoutResources\x121\n" +
 	"\x14without_subscription\x18\t \x01(\bR\x13withoutSubscription\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -2640,7 +2735,15 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\targuments\x18\x02 \x03(\v2#.ragd.v1.McpTemplate.ArgumentsEntryR\targuments\x1a<\n" +
 	"\x0eArgumentsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x92\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd2\x01\n" +
+	"\bMcpOffer\x12\x14\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\x12\x1b\n" +
+	"\x06prefix\x18\x02 \x01(\tH\x00R\x06prefix\x88\x01\x01\x12G\n" +
+	"\fdescriptions\x18\x03 \x03(\v2#.ragd.v1.McpOffer.DescriptionsEntryR\fdescriptions\x1a?\n" +
+	"\x11DescriptionsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n" +
+	"\a_prefix\"\x92\x01\n" +
 	"\bMcpOAuth\x12\x14\n" +
 	"\x05grant\x18\x01 \x01(\tR\x05grant\x12\x1b\n" +
 	"\tclient_id\x18\x02 \x01(\tR\bclientId\x12#\n" +
@@ -2832,7 +2935,7 @@ func file_ragd_v1_connector_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_connector_proto_rawDescData
 }
 
-var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_ragd_v1_connector_proto_goTypes = []any{
 	(*WebSource)(nil),                  // 0: ragd.v1.WebSource
 	(*FeedSource)(nil),                 // 1: ragd.v1.FeedSource
@@ -2841,112 +2944,117 @@ var file_ragd_v1_connector_proto_goTypes = []any{
 	(*FolderSource)(nil),               // 4: ragd.v1.FolderSource
 	(*McpSource)(nil),                  // 5: ragd.v1.McpSource
 	(*McpTemplate)(nil),                // 6: ragd.v1.McpTemplate
-	(*McpOAuth)(nil),                   // 7: ragd.v1.McpOAuth
-	(*PostgresSource)(nil),             // 8: ragd.v1.PostgresSource
-	(*ConnectorCounts)(nil),            // 9: ragd.v1.ConnectorCounts
-	(*Connector)(nil),                  // 10: ragd.v1.Connector
-	(*CreateConnectorRequest)(nil),     // 11: ragd.v1.CreateConnectorRequest
-	(*GetConnectorRequest)(nil),        // 12: ragd.v1.GetConnectorRequest
-	(*ListConnectorsRequest)(nil),      // 13: ragd.v1.ListConnectorsRequest
-	(*ListConnectorsResponse)(nil),     // 14: ragd.v1.ListConnectorsResponse
-	(*ConnectorMetadata)(nil),          // 15: ragd.v1.ConnectorMetadata
-	(*UpdateConnectorRequest)(nil),     // 16: ragd.v1.UpdateConnectorRequest
-	(*DeleteConnectorRequest)(nil),     // 17: ragd.v1.DeleteConnectorRequest
-	(*DeleteConnectorResponse)(nil),    // 18: ragd.v1.DeleteConnectorResponse
-	(*TestConnectorRequest)(nil),       // 19: ragd.v1.TestConnectorRequest
-	(*ConnectorItem)(nil),              // 20: ragd.v1.ConnectorItem
-	(*TestConnectorResponse)(nil),      // 21: ragd.v1.TestConnectorResponse
-	(*SyncConnectorRequest)(nil),       // 22: ragd.v1.SyncConnectorRequest
-	(*PauseConnectorRequest)(nil),      // 23: ragd.v1.PauseConnectorRequest
-	(*ResumeConnectorRequest)(nil),     // 24: ragd.v1.ResumeConnectorRequest
-	(*ListConnectorItemsRequest)(nil),  // 25: ragd.v1.ListConnectorItemsRequest
-	(*ListConnectorItemsResponse)(nil), // 26: ragd.v1.ListConnectorItemsResponse
-	(*AuthorizeConnectorRequest)(nil),  // 27: ragd.v1.AuthorizeConnectorRequest
-	(*AuthorizeConnectorResponse)(nil), // 28: ragd.v1.AuthorizeConnectorResponse
-	nil,                                // 29: ragd.v1.McpSource.HeadersEntry
-	nil,                                // 30: ragd.v1.McpTemplate.ArgumentsEntry
-	nil,                                // 31: ragd.v1.Connector.MetadataEntry
-	nil,                                // 32: ragd.v1.CreateConnectorRequest.MetadataEntry
-	nil,                                // 33: ragd.v1.ConnectorMetadata.MetadataEntry
-	(*Chunking)(nil),                   // 34: ragd.v1.Chunking
-	(*structpb.Struct)(nil),            // 35: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),      // 36: google.protobuf.Timestamp
+	(*McpOffer)(nil),                   // 7: ragd.v1.McpOffer
+	(*McpOAuth)(nil),                   // 8: ragd.v1.McpOAuth
+	(*PostgresSource)(nil),             // 9: ragd.v1.PostgresSource
+	(*ConnectorCounts)(nil),            // 10: ragd.v1.ConnectorCounts
+	(*Connector)(nil),                  // 11: ragd.v1.Connector
+	(*CreateConnectorRequest)(nil),     // 12: ragd.v1.CreateConnectorRequest
+	(*GetConnectorRequest)(nil),        // 13: ragd.v1.GetConnectorRequest
+	(*ListConnectorsRequest)(nil),      // 14: ragd.v1.ListConnectorsRequest
+	(*ListConnectorsResponse)(nil),     // 15: ragd.v1.ListConnectorsResponse
+	(*ConnectorMetadata)(nil),          // 16: ragd.v1.ConnectorMetadata
+	(*UpdateConnectorRequest)(nil),     // 17: ragd.v1.UpdateConnectorRequest
+	(*DeleteConnectorRequest)(nil),     // 18: ragd.v1.DeleteConnectorRequest
+	(*DeleteConnectorResponse)(nil),    // 19: ragd.v1.DeleteConnectorResponse
+	(*TestConnectorRequest)(nil),       // 20: ragd.v1.TestConnectorRequest
+	(*ConnectorItem)(nil),              // 21: ragd.v1.ConnectorItem
+	(*TestConnectorResponse)(nil),      // 22: ragd.v1.TestConnectorResponse
+	(*SyncConnectorRequest)(nil),       // 23: ragd.v1.SyncConnectorRequest
+	(*PauseConnectorRequest)(nil),      // 24: ragd.v1.PauseConnectorRequest
+	(*ResumeConnectorRequest)(nil),     // 25: ragd.v1.ResumeConnectorRequest
+	(*ListConnectorItemsRequest)(nil),  // 26: ragd.v1.ListConnectorItemsRequest
+	(*ListConnectorItemsResponse)(nil), // 27: ragd.v1.ListConnectorItemsResponse
+	(*AuthorizeConnectorRequest)(nil),  // 28: ragd.v1.AuthorizeConnectorRequest
+	(*AuthorizeConnectorResponse)(nil), // 29: ragd.v1.AuthorizeConnectorResponse
+	nil,                                // 30: ragd.v1.McpSource.HeadersEntry
+	nil,                                // 31: ragd.v1.McpTemplate.ArgumentsEntry
+	nil,                                // 32: ragd.v1.McpOffer.DescriptionsEntry
+	nil,                                // 33: ragd.v1.Connector.MetadataEntry
+	nil,                                // 34: ragd.v1.CreateConnectorRequest.MetadataEntry
+	nil,                                // 35: ragd.v1.ConnectorMetadata.MetadataEntry
+	(*Chunking)(nil),                   // 36: ragd.v1.Chunking
+	(*structpb.Struct)(nil),            // 37: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),      // 38: google.protobuf.Timestamp
 }
 var file_ragd_v1_connector_proto_depIdxs = []int32{
-	29, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
+	30, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
 	6,  // 1: ragd.v1.McpSource.templates:type_name -> ragd.v1.McpTemplate
-	7,  // 2: ragd.v1.McpSource.oauth:type_name -> ragd.v1.McpOAuth
-	30, // 3: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
-	0,  // 4: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
-	1,  // 5: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
-	2,  // 6: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
-	3,  // 7: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
-	4,  // 8: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
-	5,  // 9: ragd.v1.Connector.mcp:type_name -> ragd.v1.McpSource
-	8,  // 10: ragd.v1.Connector.postgres:type_name -> ragd.v1.PostgresSource
-	31, // 11: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
-	34, // 12: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
-	35, // 13: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
-	9,  // 14: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
-	36, // 15: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
-	36, // 16: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
-	36, // 17: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
-	36, // 18: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
-	36, // 19: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
-	0,  // 20: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 21: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 22: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 23: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 24: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 25: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	8,  // 26: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
-	32, // 27: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
-	34, // 28: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	35, // 29: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	10, // 30: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
-	33, // 31: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
-	0,  // 32: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 33: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 34: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 35: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 36: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 37: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	8,  // 38: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
-	15, // 39: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
-	34, // 40: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	35, // 41: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	35, // 42: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
-	36, // 43: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
-	20, // 44: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
-	20, // 45: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
-	36, // 46: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
-	11, // 47: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
-	12, // 48: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
-	13, // 49: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
-	16, // 50: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
-	17, // 51: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
-	19, // 52: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
-	22, // 53: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
-	23, // 54: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
-	24, // 55: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
-	25, // 56: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
-	27, // 57: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
-	10, // 58: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
-	10, // 59: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
-	14, // 60: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
-	10, // 61: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
-	18, // 62: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
-	21, // 63: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
-	10, // 64: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
-	10, // 65: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
-	10, // 66: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
-	26, // 67: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
-	28, // 68: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
-	58, // [58:69] is the sub-list for method output_type
-	47, // [47:58] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	8,  // 2: ragd.v1.McpSource.oauth:type_name -> ragd.v1.McpOAuth
+	7,  // 3: ragd.v1.McpSource.tools:type_name -> ragd.v1.McpOffer
+	7,  // 4: ragd.v1.McpSource.prompts:type_name -> ragd.v1.McpOffer
+	31, // 5: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
+	32, // 6: ragd.v1.McpOffer.descriptions:type_name -> ragd.v1.McpOffer.DescriptionsEntry
+	0,  // 7: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
+	1,  // 8: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
+	2,  // 9: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
+	3,  // 10: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
+	4,  // 11: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
+	5,  // 12: ragd.v1.Connector.mcp:type_name -> ragd.v1.McpSource
+	9,  // 13: ragd.v1.Connector.postgres:type_name -> ragd.v1.PostgresSource
+	33, // 14: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
+	36, // 15: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
+	37, // 16: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
+	10, // 17: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
+	38, // 18: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
+	38, // 19: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
+	38, // 20: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
+	38, // 21: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
+	38, // 22: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
+	0,  // 23: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 24: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 25: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 26: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 27: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 28: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	9,  // 29: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	34, // 30: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
+	36, // 31: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	37, // 32: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	11, // 33: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
+	35, // 34: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
+	0,  // 35: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 36: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 37: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 38: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 39: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 40: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	9,  // 41: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	16, // 42: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
+	36, // 43: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	37, // 44: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	37, // 45: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
+	38, // 46: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
+	21, // 47: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
+	21, // 48: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
+	38, // 49: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
+	12, // 50: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
+	13, // 51: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
+	14, // 52: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
+	17, // 53: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
+	18, // 54: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
+	20, // 55: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
+	23, // 56: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
+	24, // 57: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
+	25, // 58: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
+	26, // 59: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
+	28, // 60: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
+	11, // 61: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
+	11, // 62: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
+	15, // 63: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
+	11, // 64: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
+	19, // 65: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
+	22, // 66: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
+	11, // 67: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
+	11, // 68: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
+	11, // 69: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
+	27, // 70: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
+	29, // 71: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
+	61, // [61:72] is the sub-list for method output_type
+	50, // [50:61] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_connector_proto_init() }
@@ -2956,7 +3064,8 @@ func file_ragd_v1_connector_proto_init() {
 	}
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_connector_proto_msgTypes[0].OneofWrappers = []any{}
-	file_ragd_v1_connector_proto_msgTypes[10].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[7].OneofWrappers = []any{}
+	file_ragd_v1_connector_proto_msgTypes[11].OneofWrappers = []any{
 		(*Connector_Web)(nil),
 		(*Connector_Feed)(nil),
 		(*Connector_Git)(nil),
@@ -2965,7 +3074,7 @@ func file_ragd_v1_connector_proto_init() {
 		(*Connector_Mcp)(nil),
 		(*Connector_Postgres)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[11].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[12].OneofWrappers = []any{
 		(*CreateConnectorRequest_Web)(nil),
 		(*CreateConnectorRequest_Feed)(nil),
 		(*CreateConnectorRequest_Git)(nil),
@@ -2974,7 +3083,7 @@ func file_ragd_v1_connector_proto_init() {
 		(*CreateConnectorRequest_Mcp)(nil),
 		(*CreateConnectorRequest_Postgres)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[16].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[17].OneofWrappers = []any{
 		(*UpdateConnectorRequest_Web)(nil),
 		(*UpdateConnectorRequest_Feed)(nil),
 		(*UpdateConnectorRequest_Git)(nil),
@@ -2989,7 +3098,7 @@ func file_ragd_v1_connector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_connector_proto_rawDesc), len(file_ragd_v1_connector_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   34,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -819,7 +819,7 @@ class FolderSource(TypedDict, total=False):
 class McpSource(TypedDict, total=False):
     """McpSource is the resources of a server of the Model Context Protocol, over streamable HTTP or, if the
     server knows that only, the older transport with server-sent events. Changes that the server announces
-    start a run.
+    start a run. Its tools and prompts can be offered to the tenant's agents too.
     """
     # Required. Address of the endpoint, such as https://mcp.example.com/mcp.
     url: str
@@ -832,6 +832,12 @@ class McpSource(TypedDict, total=False):
     # How the service gets a token for the server. Default: by AuthorizeConnector, if the server asks for a
     # token and no header Authorization is given.
     oauth: McpOAuth
+    # Tools of the server that the tenant's agents can call. Default: none.
+    tools: McpOffer
+    # Prompts of the server that the tenant's clients can use. Default: none.
+    prompts: McpOffer
+    # Whether resources are left alone, and only tools and prompts are offered.
+    withoutResources: bool
     # Whether changes that the server announces are not followed, so that only the schedule counts.
     withoutSubscription: bool
 
@@ -841,6 +847,17 @@ class McpTemplate(TypedDict, total=False):
     # Required. As RFC 6570 says, such as file:///{path}. At most 1,000 bytes.
     uriTemplate: str
     arguments: dict[str, str]
+
+
+class McpOffer(TypedDict, total=False):
+    """McpOffer is what is offered of a server's tools or prompts."""
+    # Names at the server. At most 50. Default: all, up to 50.
+    names: list[str]
+    # What the tenant's names begin with; the rest is the name at the server. At most 32 letters, digits, _
+    # and -. Default: the name of the connector with _.
+    prefix: str
+    # Descriptions that replace those of the server, by the names at the server. At most 4 KiB each.
+    descriptions: dict[str, str]
 
 
 class McpOAuth(TypedDict, total=False):
@@ -7119,6 +7136,7 @@ __all__ = [
     "ListWorkflowsRequest",
     "ListWorkflowsResponse",
     "McpOAuth",
+    "McpOffer",
     "McpSource",
     "McpTemplate",
     "Measure",
