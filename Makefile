@@ -87,6 +87,10 @@ test-mcp-conformance: ## run MCP's official conformance suite, which npm install
 test-mcp-clients: deps ## run third-party MCP clients, which npm installs into a cache, against the service
 	hack/mcp-clients.sh
 
+.PHONY: test-mcp-servers
+test-mcp-servers: deps ## run connectors against MCP servers of others, which npm and PyPI install into a cache
+	hack/mcp-servers.sh
+
 .PHONY: test-sdks
 test-sdks: deps ## test the client libraries and adapters, whose tools come from npm and PyPI, against the service
 	hack/test-sdks.sh
@@ -104,6 +108,7 @@ checks: deps
 	hack/may-skip.sh "PostgreSQL 17" hack/test-postgres17.sh
 	hack/may-skip.sh "MCP's conformance suite" hack/mcp-conformance.sh
 	hack/may-skip.sh "third-party MCP clients" hack/mcp-clients.sh
+	hack/may-skip.sh "third-party MCP servers" hack/mcp-servers.sh
 	hack/may-skip.sh "quality on labelled sets" hack/test-quality.sh
 
 .PHONY: lint

@@ -140,7 +140,7 @@ func (s Server) method(secret bool) string {
 	if len(known) == 0 {
 		known = []string{methodBasic}
 	}
-	order := []string{methodNone, methodBasic, methodPost}
+	order := []string{methodNone, methodPost, methodBasic} // some servers want the id in the body in any case
 	if secret {
 		order = order[1:]
 	}
@@ -149,7 +149,7 @@ func (s Server) method(secret bool) string {
 			return m
 		}
 	}
-	return order[0]
+	return methodBasic
 }
 
 // Known returns a client that was registered by people.
