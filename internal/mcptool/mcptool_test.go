@@ -79,7 +79,7 @@ func newUpstream(t *testing.T, kind string) *upstream {
 	u := &upstream{heard: make(chan struct{}, 1)}
 	hooks := &server.Hooks{}
 	hooks.AddOnRegisterSession(func(context.Context, server.ClientSession) { u.sessions.Add(1) })
-	u.mcp = server.NewMCPServer("upstream", "1", server.WithToolCapabilities(true), server.WithHooks(hooks))
+	u.mcp = server.NewMCPServer("upstream", "1", server.WithToolCapabilities(true), server.WithLogging(), server.WithHooks(hooks))
 	u.mcp.AddTool(mcp.NewToolWithRawSchema("weather", "Says the weather.", json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)), u.weather)
 	var handler http.Handler
 	u.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,6 +113,12 @@ func (u *upstream) weather(ctx context.Context, request mcp.CallToolRequest) (*m
 		return mcp.NewToolResultError("there is no such city"), nil
 	case "picture":
 		return &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent("see"), mcp.NewImageContent("aGVsbG8=", "image/png")}}, nil
+	case "log":
+		_ = server.ServerFromContext(ctx).SendLogMessageToClient(ctx, mcp.NewLoggingMessageNotification(mcp.LoggingLevelInfo, "upstream", "asking with "+key+"acme"))
+		select { // as the library may drop what it has not sent when the tool returns
+		case <-u.heard:
+		case <-ctx.Done():
+		}
 	case "key":
 		return mcp.NewToolResultText(key + "acme"), nil
 	}
