@@ -285,6 +285,18 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION ragd_shared.offers_changed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	IF TG_OP = 'UPDATE' OR OLD.offers::text <> '{}' THEN
+		PERFORM pg_notify('ragd_event', json_build_object('schema', 'tenant_' || OLD.tenant_id, 'kind', kind, 'name', OLD.connector_name, 'index', '')::text)
+		FROM unnest(ARRAY['tool', 'prompt']) AS kind;
+	END IF;
+	RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION ragd_shared.record_change(kind text, name text, index_name text, operation text) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -437,6 +449,16 @@ CREATE TABLE ragd_shared.connector_items (
     CONSTRAINT connector_items_status_check CHECK ((status = ANY (ARRAY['stored'::text, 'skipped'::text, 'failed'::text])))
 );
 
+CREATE TABLE ragd_shared.connector_tokens (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    connector_name text NOT NULL COLLATE pg_catalog."C",
+    token bytea,
+    renewing_until timestamp with time zone,
+    pending bytea,
+    pending_until timestamp with time zone,
+    state_hash bytea
+);
+
 CREATE TABLE ragd_shared.connectors (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     connector_name text NOT NULL COLLATE pg_catalog."C",
@@ -458,6 +480,10 @@ CREATE TABLE ragd_shared.connectors (
     next_run_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    follower text DEFAULT ''::text NOT NULL,
+    followed_until timestamp with time zone,
+    needs_authorization boolean DEFAULT false NOT NULL,
+    offers json DEFAULT '{}'::json NOT NULL,
     CONSTRAINT connectors_status_check CHECK ((status = ANY (ARRAY[''::text, 'running'::text, 'succeeded'::text, 'failed'::text])))
 );
 
@@ -756,6 +782,9 @@ ALTER TABLE ONLY ragd_shared.asked_questions
 ALTER TABLE ONLY ragd_shared.connector_items
     ADD CONSTRAINT connector_items_pkey PRIMARY KEY (tenant_id, connector_name, item_id);
 
+ALTER TABLE ONLY ragd_shared.connector_tokens
+    ADD CONSTRAINT connector_tokens_pkey PRIMARY KEY (tenant_id, connector_name);
+
 ALTER TABLE ONLY ragd_shared.connectors
     ADD CONSTRAINT connectors_pkey PRIMARY KEY (tenant_id, connector_name);
 
@@ -863,6 +892,8 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.workflows
 
 CREATE TRIGGER inserted AFTER INSERT ON ragd_shared.events REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.deliver_events();
 
+CREATE TRIGGER offers_changed AFTER DELETE OR UPDATE OF offers ON ragd_shared.connectors FOR EACH ROW EXECUTE FUNCTION ragd_shared.offers_changed();
+
 ALTER TABLE ONLY ragd_shared.agent_threads
     ADD CONSTRAINT agent_threads_tenant_id_agent_name_fkey FOREIGN KEY (tenant_id, agent_name) REFERENCES ragd_shared.agents(tenant_id, agent_name) ON DELETE CASCADE;
 
@@ -880,6 +911,12 @@ ALTER TABLE ONLY ragd_shared.connector_items
 
 ALTER TABLE ONLY ragd_shared.connector_items
     ADD CONSTRAINT connector_items_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.connector_tokens
+    ADD CONSTRAINT connector_tokens_tenant_id_connector_name_fkey FOREIGN KEY (tenant_id, connector_name) REFERENCES ragd_shared.connectors(tenant_id, connector_name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.connector_tokens
+    ADD CONSTRAINT connector_tokens_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.connectors
     ADD CONSTRAINT connectors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -979,6 +1016,8 @@ ALTER TABLE ragd_shared.asked_questions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.connector_items ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE ragd_shared.connector_tokens ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE ragd_shared.connectors ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.context_keys ENABLE ROW LEVEL SECURITY;
@@ -1010,6 +1049,8 @@ CREATE POLICY own_rows ON ragd_shared.agents USING ((tenant_id = ragd_shared.cur
 CREATE POLICY own_rows ON ragd_shared.asked_questions USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.connector_items USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.connector_tokens USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.connectors USING ((tenant_id = ragd_shared.current_tenant()));
 
