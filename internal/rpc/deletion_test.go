@@ -121,6 +121,10 @@ func TestADeletedTenantIsGoneFromTheWholeDatabase(t *testing.T) {
 		compatible(t, s, key, "/v1/vector_stores/"+store+"/file_batches", "application/json", strings.NewReader(`{"file_ids": ["`+file+`"]}`))
 		followPage(t, s.Client(key), word)
 	}
+	if _, err := s.Pool.Exec(t.Context(), `
+		INSERT INTO ragd_shared.connector_tokens (tenant_id, connector_name, token) VALUES ($1, 'page', convert_to($2, 'UTF8')), ('bolt', 'page', 'kumquat')`, name, word); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := s.Client(secret).VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "where is " + word}); err != nil {
 		t.Fatal(err)
 	}
