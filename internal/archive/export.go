@@ -185,7 +185,8 @@ func (x *export) indexes(ctx context.Context, snapshot *tenant.Snapshot, indexes
 				return x.table(ctx, tx, t, section{Table: t.String(), IndexID: i.IndexID})
 			})
 			var gone *tenant.GoneError
-			if errors.As(err, &gone) {
+			// What deletes or empties an index cancels statements that it would wait for.
+			if errors.As(err, &gone) || fault.KindOf(err) == fault.Deadline && ctx.Err() == nil {
 				return errChanged
 			}
 			if err != nil {

@@ -759,3 +759,56 @@ func TestALargeIndexIsBuiltAfterAnImport(t *testing.T) {
 		t.Errorf("Postgres indexes and triggers (-first +imported):\n%s", diff)
 	}
 }
+
+// While a tenant writes, exports are of one moment: each document has its chunks, and the counts are right. What empties an index
+// during an export makes it fail, and never an archive that lacks chunks.
+func TestAnExportIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	c := s.Tenant(t, "acme")
+	c.Index(t, "docs")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 0; ctx.Err() == nil; n++ {
+			c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: fmt.Sprint(n % 7), Source: servicetest.Text(fmt.Sprintf("The harbour %d has trees.", n))})
+			if n%5 == 4 {
+				_, err := c.TruncateIndex(t.Context(), &ragdv1.TruncateIndexRequest{IndexName: "docs"})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}()
+	made := 0
+	for attempt := 0; made < 3; attempt++ {
+		if attempt == 200 {
+			t.Fatalf("only %d exports of %d have succeeded", made, attempt)
+		}
+		stream, err := s.Operator().ExportTenant(t.Context(), &ragdv1.ExportTenantRequest{TenantId: "acme"})
+		noError(t, err)
+		var data []byte
+		for stream.Receive() {
+			data = append(data, stream.Msg().GetData()...)
+		}
+		if err := stream.Err(); err != nil {
+			servicetest.WantCode(t, "an export during a truncation", err, connect.CodeAborted)
+			continue
+		}
+		name := fmt.Sprint("moment-", made)
+		_, err = importTenant(t, s.Operator(), &ragdv1.ImportOptions{TenantId: name}, data)
+		noError(t, err)
+		made++
+		schema := pgx.Identifier{"tenant_" + name}.Sanitize()
+		var wrong int
+		noError(t, s.Pool.QueryRow(t.Context(), `
+			SELECT count(*) FROM (SELECT d.document_id FROM `+schema+`.documents AS d LEFT JOIN `+schema+`.chunk_1 AS c USING (document_id)
+				WHERE d.status = 'ready' GROUP BY d.document_id, d.chunk_count HAVING count(c.document_id) <> d.chunk_count) AS w`).Scan(&wrong))
+		if wrong > 0 {
+			t.Errorf("%d documents of the archive lack chunks", wrong)
+		}
+	}
+	cancel()
+	<-done
+}
