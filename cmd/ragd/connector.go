@@ -100,7 +100,7 @@ var connectorSources = []connectorSource{
 	{"git", []string{"include", "exclude", "branch", "user", "secret"}},
 	{"bucket", []string{"include", "exclude", "endpoint", "region", "prefix", "access-key", "secret"}},
 	{"folder", []string{"include", "exclude"}},
-	{"mcp", []string{"header", "template", "timeout", "no-subscription", "oauth-grant", "oauth-client", "oauth-secret", "oauth-issuer", "oauth-scope"}},
+	{"mcp", []string{"header", "template", "tool", "prompt", "tool-prefix", "no-resources", "timeout", "no-subscription", "oauth-grant", "oauth-client", "oauth-secret", "oauth-issuer", "oauth-scope"}},
 	{"query", []string{"secret", "id-column", "updated-column", "text-column", "title-column", "content-type"}},
 }
 

@@ -36,7 +36,7 @@ func newMCPFlags(flags *pflag.FlagSet) *mcpFlags {
 		flags:            flags,
 		tools:            flags.StringSlice("tool", nil, `tool of an MCP server that the tenant's agents may call (repeatable; "*" for all)`),
 		prompts:          flags.StringSlice("prompt", nil, `prompt of an MCP server for the tenant's clients (repeatable; "*" for all)`),
-		prefix:           flags.String("prefix", "", "what the names of these tools and prompts begin with (default the name of the connector and _)"),
+		prefix:           flags.String("tool-prefix", "", "what the names of these tools and prompts begin with (default the name of the connector and _)"),
 		withoutResources: flags.Bool("no-resources", false, "only lend tools and prompts of an MCP server"),
 		headers:          flags.StringArray("header", nil, `header for an MCP server, such as "Authorization: Bearer {{secrets.wiki}}" (repeatable)`),
 		templates:        flags.StringArray("template", nil, `resource of an MCP server by a template and its arguments, such as "note://{name} name=one" (repeatable)`),
@@ -55,7 +55,7 @@ func (f *mcpFlags) offer(names []string) *ragdv1.McpOffer {
 	if len(names) == 0 {
 		return nil
 	}
-	o := &ragdv1.McpOffer{Prefix: givenFlag(f.flags, "prefix", f.prefix)}
+	o := &ragdv1.McpOffer{Prefix: givenFlag(f.flags, "tool-prefix", f.prefix)}
 	if !slices.Contains(names, "*") {
 		o.Names = names
 	}

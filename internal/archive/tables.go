@@ -93,6 +93,7 @@ var LeftOut = map[string]string{
 	"control/backlog":          "it is made again from the documents that wait",
 	"control/event_tenants":    "it is made again from the hooks",
 	"control/imports":          "it is the progress of an import",
+	"shared/connector_tokens":  "a token belongs to the service that signed in for it: users sign in again",
 	"shared/events":            "they are kept for some days, for those who watch or were to be told",
 	"shared/event_watchers":    "they are connections to this service",
 	"shared/hook_deliveries":   "they go with their events",
@@ -101,10 +102,12 @@ var LeftOut = map[string]string{
 // leftOutColumns are columns that are not archived, with the reason, apart from tenant_id, which the
 // import sets, and generated ones.
 var leftOutColumns = map[string]string{
-	"control/tenants.status":          "of the service",
-	"control/tenants.schema_version":  "of the service",
-	"control/tenants.migration_error": "of the service",
-	"control/tenants.updated_at":      "of the service",
+	"control/tenants.status":           "of the service",
+	"shared/connectors.follower":       "of the service",
+	"shared/connectors.followed_until": "of the service",
+	"control/tenants.schema_version":   "of the service",
+	"control/tenants.migration_error":  "of the service",
+	"control/tenants.updated_at":       "of the service",
 }
 
 // gone are columns and tables that older archives have and this ragd does not, so that an import drops them. A
