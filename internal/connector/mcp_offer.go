@@ -23,7 +23,7 @@ import (
 // Limits of what is offered of a server.
 const (
 	maxOffered            = 50 // tools, and prompts
-	maxToolPrefixBytes        = 32
+	maxToolPrefixBytes    = 32
 	maxOfferedDescription = 4 << 10 // bytes
 	maxPromptArguments    = 20
 	maxPromptMessages     = 50
