@@ -66,6 +66,10 @@ func (p pinned) RoundTrip(r *http.Request) (*http.Response, error) {
 		response.Body = &counted{response.Body, p.server.Received}
 	}
 	stream := strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
+	if p.old && r.Method == http.MethodGet && response.StatusCode == http.StatusOK && !stream { // for whose events the library would wait
+		_ = response.Body.Close()
+		return nil, fault.New(fault.Precondition, "it does not answer as MCP servers do; is the address that of its endpoint, such as https://mcp.example.com/mcp?")
+	}
 	most := cmp.Or(p.server.MaxAnswerBytes, maxAnswerBytes)
 	switch {
 	case stream && (p.server.Lasting || p.old && r.Method == http.MethodGet):

@@ -357,8 +357,15 @@ func TestHostileServersAreBounded(t *testing.T) {
 				}
 			}
 		}, []fault.Kind{fault.Precondition}, "longer than 4 MiB"},
-		"silence":   {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, []fault.Kind{fault.Unavailable}, "did not answer within"},
-		"no MCP":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, []fault.Kind{fault.Unavailable, fault.Precondition}, ""},
+		"silence": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, []fault.Kind{fault.Unavailable}, "did not answer within"},
+		"no MCP":  {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, []fault.Kind{fault.Unavailable, fault.Precondition}, ""},
+		"a website": {func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			_, _ = io.WriteString(w, "<html>")
+		}, []fault.Kind{fault.Precondition}, "is the address that of its endpoint"},
 		"a refusal": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, []fault.Kind{fault.Precondition}, "refuses the credential"},
 		"a mad endpoint": {func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodGet {
