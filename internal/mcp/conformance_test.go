@@ -4,6 +4,7 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -99,8 +100,27 @@ func (c suite) scenarios(t *testing.T) map[string][]string {
 	return found
 }
 
-// run runs a scenario. A check of it that fails or warns fails the test.
+// scenarioAttempts is how often a scenario runs whose only fault is a warning: the suite waits for
+// notifications for a moment, which is too short on a busy machine.
+const scenarioAttempts = 3
+
+// run runs a scenario. A check of it that fails, or warns each time, fails the test.
 func (c suite) run(t *testing.T, address, revision, scenario string) {
+	t.Helper()
+	for attempt := 1; ; attempt++ {
+		warnings := c.check(t, address, revision, scenario)
+		switch {
+		case len(warnings) == 0:
+			return
+		case attempt == scenarioAttempts || t.Failed():
+			t.Error(strings.Join(warnings, "\n"))
+			return
+		}
+	}
+}
+
+// check runs a scenario once and returns its warnings.
+func (c suite) check(t *testing.T, address, revision, scenario string) (warnings []string) {
 	t.Helper()
 	results := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), c.node, c.program, "server", "--url", address, "--spec-version", revision, "--scenario", scenario, "-o", results)
@@ -121,10 +141,16 @@ func (c suite) run(t *testing.T, address, revision, scenario string) {
 		t.Fatalf("checks: %s, %v", raw, err)
 	}
 	for _, check := range checks {
-		if check.Status != "SUCCESS" && check.Status != "INFO" {
-			t.Errorf("%s: %s: %s", check.ID, check.Status, check.ErrorMessage)
+		said := fmt.Sprintf("%s: %s: %s", check.ID, check.Status, check.ErrorMessage)
+		switch check.Status {
+		case "SUCCESS", "INFO":
+		case "WARNING":
+			warnings = append(warnings, said)
+		default:
+			t.Error(said)
 		}
 	}
+	return warnings
 }
 
 // withCredential returns the address of a proxy that adds a key to each request, because
