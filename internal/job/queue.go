@@ -46,7 +46,7 @@ const (
 
 // lanes is how many tasks of each lane an instance runs at once. Those of all but LaneDeliver,
 // LaneWorkflow and LaneSync take a CPU or more, and memory.
-var lanes = map[Lane]int{LaneMaintenance: 2, LaneReembed: 2, LaneEvaluate: 2, LaneDeliver: 64, LaneWorkflow: 1024, LaneSync: 8}
+var lanes = map[Lane]int{LaneMaintenance: 2, LaneReembed: 2, LaneEvaluate: 2, LaneDeliver: 64, LaneWorkflow: 1024, LaneSync: 32}
 
 // MaxAttempts is how often the work of a job is tried, unless its Runner says otherwise.
 const MaxAttempts = 8
