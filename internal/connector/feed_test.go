@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 func rss(entries ...string) string {
@@ -159,4 +160,45 @@ func TestAnEntryWithAnUnusableIdFailsAlone(t *testing.T) {
 	if err != nil || len(tested.Items) != 2 {
 		t.Errorf("test: %v, %v", tested, err)
 	}
+}
+
+// A connector neither replaces nor deletes documents that it did not make.
+func TestDocumentsOfOthersAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	site := newWebsite(t, map[string]string{"/feed": rss(rssEntry("a", "The text of a.", "x"), rssEntry("b", "The text of b.", "x"), rssEntry("c", "The text of c.", "x"))})
+	acme := newTenant(t, newService(t), "acme")
+	acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: site.URL + "/a", Source: servicetest.Text("Uploaded.")})
+	if got := create(t, acme, feed(site.URL+"/feed", true)); got.Status != "succeeded" || got.Counts.Failed != 1 || got.Counts.Added != 2 {
+		t.Errorf("run: %v", got)
+	}
+	other := feed(site.URL+"/feed", true)
+	other.ConnectorName = "other"
+	if _, err := acme.CreateConnector(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	failed := func() (n int) {
+		list, err := acme.ListConnectorItems(t.Context(), &ragdv1.ListConnectorItemsRequest{ConnectorName: "other", Status: "failed"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list.Items)
+	}
+	eventually(t, "the items of the other connector fail", func() bool { return failed() == 3 })
+	site.set(map[string]string{"/feed": rss(rssEntry("b", "The text of b.", "x"))})
+	if got := resync(t, acme); got.Counts.Deleted != 1 {
+		t.Errorf("run without two entries: %v", got)
+	}
+	equal(t, "documents", documents(t, acme, site), []string{"/a v1", "/b v1"})
+
+	// The documents of a connector that is gone are taken over.
+	if _, err := acme.DeleteConnector(t.Context(), &ragdv1.DeleteConnectorRequest{ConnectorName: "site"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := acme.SyncConnector(t.Context(), &ragdv1.SyncConnectorRequest{ConnectorName: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the other connector keeps b", func() bool {
+		list, err := acme.ListConnectorItems(t.Context(), &ragdv1.ListConnectorItemsRequest{ConnectorName: "other", Status: "stored"})
+		return err == nil && len(list.Items) == 1
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -73,7 +74,7 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 	}
 	var gone *tenant.GoneError
 	switch {
-	case errors.As(err, &gone):
+	case errors.As(err, &gone), fault.KindOf(err) == fault.NotFound: // the tenant was deleted
 		return job.Stop(err)
 	case err != nil && ctx.Err() != nil: // the instance stops
 		return job.Snooze(0)
@@ -336,6 +337,9 @@ func (x *run) store(ctx context.Context, item *Item, old itemRow, r *itemRow) er
 		return nil
 	}
 	if err == nil {
+		err = x.checkOwner(ctx, item.ID)
+	}
+	if err == nil {
 		err = x.upload(ctx, *item, metadata)
 	}
 	switch kind := fault.KindOf(err); {
@@ -353,6 +357,30 @@ func (x *run) store(ctx context.Context, item *Item, old itemRow, r *itemRow) er
 		return err
 	}
 	return nil
+}
+
+// checkOwner returns an error if the uri is that of a document that this connector may not replace: one
+// that was uploaded, or that another connector keeps. Errors: Invalid.
+func (x *run) checkOwner(ctx context.Context, uri string) error {
+	d, _, err := x.service.Documents.Document(ctx, x.row.IndexName, ingest.Ref{URI: uri, Namespace: x.row.Namespace})
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	owner, _ := d.Metadata[ownMetadata].(string)
+	switch owner {
+	case x.connector.Name:
+		return nil
+	case "":
+		return fault.New(fault.Invalid, "the index has a document of this uri that was uploaded: delete that, or use another namespace")
+	}
+	_, exists, err := find(ctx, x.handle, owner)
+	if err == nil && exists {
+		err = fault.New(fault.Invalid, "the connector %q keeps a document of this uri: use another namespace", textlimit.Shorten(owner, 100))
+	}
+	return err
 }
 
 // fingerprint returns a hash of what is uploaded of an item.
@@ -410,15 +438,19 @@ func (x *run) deleteGone(ctx context.Context) error {
 	return sweep(ctx, x.handle, x.row)
 }
 
-// deleteDocuments deletes the documents of items that the run of the row did not see or that shall
-// have none, and returns their number.
+// deleteDocuments deletes the connector's own documents of items that the run of the row did not see or
+// that shall have none, and returns their number.
 func (s *Service) deleteDocuments(ctx context.Context, h *tenant.Handle, r row) (deleted int, err error) {
+	own, err := filter.Parse(map[string]any{ownMetadata: r.ConnectorName})
+	if err != nil {
+		return 0, err
+	}
 	for {
 		ids, err := unwanted(ctx, h, r, deleteBatch)
 		if err != nil || len(ids) == 0 {
 			return deleted, err
 		}
-		some, err := s.Documents.DeleteSelected(ctx, ingest.Selection{IndexName: r.IndexName, Namespace: r.Namespace, URIs: ids})
+		some, err := s.Documents.DeleteSelected(ctx, ingest.Selection{IndexName: r.IndexName, Namespace: r.Namespace, URIs: ids, Filter: own})
 		deleted += some.Count
 		if err != nil {
 			return deleted, err

@@ -565,3 +565,31 @@ func TestInvalidConnectorsAreRejected(t *testing.T) {
 		t.Errorf("none was stored: %v", err)
 	}
 }
+
+// A run of a tenant that is deleted meanwhile ends, and is not tried again.
+func TestTheRunOfADeletedTenantEnds(t *testing.T) {
+	t.Parallel()
+	site := newWebsite(t, map[string]string{"/": page("start", "/a", "/b"), "/a": page("a"), "/b": page("b")})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	site.before = func(path string) {
+		if path == "/a" {
+			once.Do(func() { close(entered); <-leave })
+		}
+	}
+	s := newService(t)
+	acme := newTenant(t, s, "acme")
+	if _, err := acme.CreateConnector(t.Context(), web(&ragdv1.WebSource{Url: site.URL + "/"})); err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	if _, err := s.Client(servicetest.OperatorKey).DeleteTenant(t.Context(), &ragdv1.DeleteTenantRequest{TenantId: "acme"}); err != nil {
+		t.Error(err)
+	}
+	close(leave)
+	eventually(t, "the task is given up", func() bool {
+		var tasks int
+		err := s.Pool.QueryRow(t.Context(), `SELECT count(*) FROM ragd.river_job WHERE args->>'tenant' = 'acme' AND state NOT IN ('cancelled', 'completed')`).Scan(&tasks)
+		return err == nil && tasks == 0
+	})
+}
