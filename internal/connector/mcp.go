@@ -130,6 +130,7 @@ func (t MCPTemplate) uri() (string, error) {
 // resource is what a server says about a resource, within bounds.
 type resource struct {
 	uri, name, title, description, mimeType string
+	unusable                                bool // uri is a hash of one that cannot be used
 	size                                    *int64
 	audience                                []any
 	priority                                *float64
@@ -138,9 +139,14 @@ type resource struct {
 }
 
 func resourceOf(r mcp.Resource) resource {
+	// Clones, so that nothing keeps what is cut off.
 	out := resource{
-		uri: r.URI, name: textlimit.OneLine(r.Name, maxReasonBytes), title: textlimit.OneLine(r.Title, maxReasonBytes),
-		description: textlimit.Cut(r.Description, maxResourceText), mimeType: textlimit.OneLine(r.MIMEType, maxReasonBytes), size: r.Size,
+		uri: r.URI, name: strings.Clone(textlimit.OneLine(r.Name, maxReasonBytes)), title: strings.Clone(textlimit.OneLine(r.Title, maxReasonBytes)),
+		description: strings.Clone(textlimit.Cut(r.Description, maxResourceText)), mimeType: strings.Clone(textlimit.OneLine(r.MIMEType, maxReasonBytes)), size: r.Size,
+	}
+	if len(r.URI) > maxResourceURIBytes || !textlimit.IsStorable(r.URI) {
+		sum := sha256.Sum256([]byte(r.URI))
+		out.uri, out.unusable = "uri:"+hex.EncodeToString(sum[:]), true
 	}
 	if a := r.Annotations; a != nil {
 		for _, role := range a.Audience {
@@ -149,7 +155,7 @@ func resourceOf(r mcp.Resource) resource {
 			}
 		}
 		out.audience = out.audience[:min(len(out.audience), 2)]
-		out.priority, out.lastModified = a.Priority, textlimit.OneLine(a.LastModified, maxArgumentBytes/10)
+		out.priority, out.lastModified = a.Priority, strings.Clone(textlimit.OneLine(a.LastModified, maxArgumentBytes/10))
 	}
 	return out
 }
@@ -307,9 +313,7 @@ const maxEmptyPages = 10
 // run.
 func (m *MCP) item(ctx context.Context, w walking, s *mcpSession, r resource) (item Item, lost, err error) {
 	item = r.item()
-	if len(r.uri) > maxResourceURIBytes || !textlimit.IsStorable(r.uri) {
-		sum := sha256.Sum256([]byte(r.uri))
-		item.ID = "uri:" + hex.EncodeToString(sum[:])
+	if r.unusable {
 		item.Failed = fmt.Sprintf("its uri is not text of at most %d bytes", maxResourceURIBytes)
 		return item, nil, nil
 	}

@@ -23,7 +23,10 @@ const (
 	maxFollowedPerTenant = 10  // of an instance
 	maxSubscriptions     = 500 // resources of one server
 	maxFollowRequests    = 2000
-	followWindow         = time.Hour // of maxFollowRequests
+	followWindow         = time.Hour // of maxFollowRequests and maxFollowBytes
+	maxFollowBytes       = 64 << 20
+	// exhaustedPause is how long an instance does not follow a server that sends or needs too much.
+	exhaustedPause = 10 * time.Minute
 	// minChangeInterval is the shortest time between the starts of two runs because of changes.
 	minChangeInterval = 5 * time.Second
 )
@@ -103,7 +106,7 @@ func (s *Service) follow(ctx context.Context, h *tenant.Handle, r row) {
 		return
 	}
 	following, end := context.WithCancel(f.ctx)
-	one := &follower{service: s, handle: h, row: claimed, end: end, changed: make(chan struct{}, 1), opened: time.Now()}
+	one := &follower{service: s, handle: h, row: claimed, end: end, changed: make(chan struct{}, 1), flooded: make(chan struct{}), opened: time.Now()}
 	f.active[key] = one
 	f.group.Go(func() {
 		defer func() {
@@ -126,8 +129,10 @@ type follower struct {
 	changed chan struct{} // receives when the server has announced a change
 
 	mu       sync.Mutex
-	opened   time.Time // when the window of requests began
+	opened   time.Time // when the window of requests and bytes began
 	requests int
+	bytes    int64
+	flooded  chan struct{} // closed when too many bytes have come
 }
 
 // run follows until the connector is changed, another instance follows it, or the server is lost.
@@ -142,15 +147,34 @@ func (f *follower) run(ctx context.Context) {
 	if err := releaseFollow(ending, f.handle, f.row.ConnectorName, f.service.Instance); err != nil {
 		log.WarnContext(ending, "release the subscription of a connector", "err", err)
 	}
+	if fault.KindOf(err) == fault.Exhausted {
+		_ = sleep(ctx, exhaustedPause) // meanwhile the schedule counts
+	}
+}
+
+// received counts bytes from the server.
+func (f *follower) received(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.window()
+	before := f.bytes
+	if f.bytes += int64(n); f.bytes > maxFollowBytes && before <= maxFollowBytes {
+		close(f.flooded)
+	}
+}
+
+// window begins another window when the present one has ended.
+func (f *follower) window() {
+	if f.bytes <= maxFollowBytes && time.Since(f.opened) > followWindow {
+		f.opened, f.requests, f.bytes = time.Now(), 0, 0
+	}
 }
 
 // sent counts a request. Errors: Exhausted.
 func (f *follower) sent() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if time.Since(f.opened) > followWindow {
-		f.opened, f.requests = time.Now(), 0
-	}
+	f.window()
 	if f.requests++; f.requests > maxFollowRequests {
 		return fault.New(fault.Exhausted, "following the server needs more than %d requests within %v", maxFollowRequests, followWindow)
 	}
@@ -202,6 +226,8 @@ func (f *follower) hold(ctx context.Context) error {
 			return ctx.Err()
 		case err := <-x.lost:
 			return err
+		case <-f.flooded:
+			return fault.New(fault.Exhausted, "the server has sent more than %d bytes within %v", maxFollowBytes, followWindow)
 		case <-f.changed:
 			if err := f.makeDue(ctx); err != nil {
 				return err
@@ -271,7 +297,7 @@ func (s *Service) subscribe(ctx context.Context, c Connector, f *follower) (*sub
 	if err != nil {
 		return nil, err
 	}
-	server.Sent, server.Notified, server.Lasting = f.sent, f.notified, true
+	server.Sent, server.Received, server.Notified, server.Lasting = f.sent, f.received, f.notified, true
 	open := func() (*mcpclient.Session, error) {
 		limited, cancel := context.WithTimeout(ctx, connection.Timeout)
 		defer cancel()

@@ -25,6 +25,8 @@ const (
 	maxOffered            = 50 // tools, and prompts
 	maxToolPrefixBytes    = 32
 	maxOfferedDescription = 4 << 10 // bytes
+	maxOfferedNameBytes   = 128
+	maxOffersBytes        = 1 << 20 // tools and prompts of a server together, as JSON
 	maxPromptArguments    = 20
 	maxPromptMessages     = 50
 	maxPromptBytes        = 1 << 20 // of the messages of a prompt
@@ -132,7 +134,7 @@ func (m *MCP) askTools(ctx context.Context, s *mcpSession) (found []offeredTool,
 			}
 			for _, t := range page.Tools {
 				twice := slices.ContainsFunc(found, func(o offeredTool) bool { return o.Name == t.Name })
-				if !m.Tools.wants(t.Name) || twice || len(found) == maxOffered {
+				if !lendable(t.Name) || !m.Tools.wants(t.Name) || twice || len(found) == maxOffered {
 					continue
 				}
 				said, err := mcptool.Describe(t, s.mask)
@@ -162,7 +164,7 @@ func (m *MCP) askPrompts(ctx context.Context, s *mcpSession) (found []offeredPro
 			}
 			for _, p := range page.Prompts {
 				twice := slices.ContainsFunc(found, func(o offeredPrompt) bool { return o.Name == p.Name })
-				if !m.Prompts.wants(p.Name) || twice || len(found) == maxOffered || len(p.Arguments) > maxPromptArguments {
+				if !lendable(p.Name) || !m.Prompts.wants(p.Name) || twice || len(found) == maxOffered || len(p.Arguments) > maxPromptArguments {
 					continue
 				}
 				found = append(found, offeredPromptOf(p))
@@ -176,6 +178,11 @@ func (m *MCP) askPrompts(ctx context.Context, s *mcpSession) (found []offeredPro
 		return next, err
 	})
 	return found, err
+}
+
+// lendable reports whether a name of a server can be lent.
+func lendable(name string) bool {
+	return name != "" && textlimit.Check("name", name, maxOfferedNameBytes) == nil && textlimit.OneLine(name, maxOfferedNameBytes) == name
 }
 
 func offeredPromptOf(p mcp.Prompt) offeredPrompt {
@@ -193,6 +200,9 @@ func storeOffers(ctx context.Context, q tenant.Queryer, r row, has offers) error
 	raw, err := json.Marshal(has)
 	if err != nil {
 		return err
+	}
+	if len(raw) > maxOffersBytes { // they are read with each list of tools
+		return fault.New(fault.Precondition, "the tools and prompts of the server have more than %d bytes together: name those that are to be lent", maxOffersBytes)
 	}
 	_, err = tenant.Values[string](ctx, q, `
 		UPDATE ragd_shared.connectors SET offers = $2 WHERE connector_name = $1 AND updated_at = $3 AND offers::text IS DISTINCT FROM $2::json::text RETURNING connector_name`,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/outbound"
@@ -22,12 +23,14 @@ import (
 
 // Limits of databases.
 const (
-	maxQueryBytes     = 10_000
-	maxColumnBytes    = 63
-	maxColumnsBytes   = 64 << 10 // of the columns of a row but its text, as JSON
-	rowsPerPage       = 500
-	rowsPerRead       = 100
-	maxMessageBytes   = 4 * maxItemBytes // of the protocol
+	maxQueryBytes   = 10_000
+	maxColumnBytes  = 63
+	maxColumnsBytes = 64 << 10 // of the columns of a row but its text, as JSON
+	rowsPerPage     = 500
+	rowsPerRead     = 100
+	// Of a message of the protocol: a row with its text, and one that is listed.
+	maxMessageBytes   = maxItemBytes + 1<<20
+	maxListedBytes    = 64 << 10
 	maxStatementTime  = 2 * time.Minute
 	defaultPort       = 5432
 	defaultTextOfRows = "text/plain"
@@ -105,7 +108,7 @@ func connection(guard *outbound.Guard, address *url.URL) (*pgx.ConnConfig, error
 	config.Host, config.Port, config.Database, config.User, config.Password = host, uint16(port), database, address.User.Username(), password
 	config.Fallbacks, config.ValidateConnect, config.AfterConnect = nil, nil, nil
 	config.RuntimeParams = map[string]string{"application_name": UserAgent}
-	config.ConnectTimeout, config.MaxProtocolMessageBodyLen = requestTimeout, maxMessageBytes
+	config.ConnectTimeout = requestTimeout
 	config.DialFunc = guard.DialContext // which looks names up
 	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 	config.DefaultQueryExecMode, config.StatementCacheCapacity, config.DescriptionCacheCapacity = pgx.QueryExecModeDescribeExec, 0, 0
@@ -177,7 +180,7 @@ func (r *reading) page(ctx context.Context, after bool, id string) (page []liste
 		args = []any{id}
 	}
 	statement += ` ORDER BY ` + key + ` LIMIT ` + strconv.Itoa(rowsPerPage)
-	err = r.query(ctx, statement, args, func(rows pgx.Rows) error {
+	err = r.query(ctx, maxListedBytes, statement, args, func(rows pgx.Rows) error {
 		var row listedRow
 		if err := rows.Scan(&row.ID, &row.Updated, &row.Size); err != nil {
 			return err
@@ -191,14 +194,17 @@ func (r *reading) page(ctx context.Context, after bool, id string) (page []liste
 	return page, err
 }
 
-// query runs a statement in a transaction of its own that writes nothing.
-func (r *reading) query(ctx context.Context, statement string, args []any, each func(pgx.Rows) error) error {
+// query runs a statement in a transaction of its own that writes nothing. maxMessage bounds the bytes of a
+// row.
+func (r *reading) query(ctx context.Context, maxMessage int, statement string, args []any, each func(pgx.Rows) error) error {
 	if err := r.fetch.countRequest(); err != nil {
 		return err
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, maxStatementTime+requestTimeout, &fetchError{"the database takes too long"})
 	defer cancel()
-	conn, err := pgx.ConnectConfig(limited, r.config)
+	config := r.config.Copy()
+	config.MaxProtocolMessageBodyLen = maxMessage
+	conn, err := pgx.ConnectConfig(limited, config)
 	if err == nil {
 		defer func() { _ = conn.Close(context.WithoutCancel(limited)) }()
 		err = pgx.BeginTxFunc(limited, conn, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
@@ -228,7 +234,10 @@ func (r *reading) query(ctx context.Context, statement string, args []any, each 
 func (r *reading) failure(ctx, limited context.Context, err error) error {
 	var answered *pgconn.PgError
 	var known *fault.Error
+	var long *pgproto3.ExceededMaxBodyLenErr
 	switch {
+	case errors.As(err, &long):
+		return fault.New(fault.Precondition, "the database sent a row of more than %d bytes", long.MaxExpectedBodyLen)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case limited.Err() != nil:
@@ -297,14 +306,15 @@ func (r *reading) read(ctx context.Context, listed []listedRow) error {
 	}
 	title := `''`
 	if r.TitleColumn != "" {
-		title = `coalesce(` + column(r.TitleColumn) + `::text, '')`
+		title = `left(coalesce(` + column(r.TitleColumn) + `::text, ''), ` + strconv.Itoa(maxReasonBytes) + `)`
 	}
 	text := column(r.TextColumn) + `::text`
 	most, others := strconv.Itoa(maxItemBytes), `(to_jsonb(q) - $2::text)::text`
 	statement := `SELECT ` + column(r.IDColumn) + `::text, CASE WHEN octet_length(` + text + `) <= ` + most + ` THEN ` + text + ` ELSE '' END, ` + title + `,
 		CASE WHEN octet_length(` + others + `) <= ` + strconv.Itoa(maxColumnsBytes) + ` THEN ` + others + ` ELSE '' END` + r.from() + ` WHERE ` + column(r.IDColumn) + ` = ANY($1)`
 	var items []Item
-	err := r.query(ctx, statement, []any{arrayOf(listed), r.TextColumn}, func(rows pgx.Rows) error {
+	size := 0
+	err := r.query(ctx, maxMessageBytes, statement, []any{arrayOf(listed), r.TextColumn}, func(rows pgx.Rows) error {
 		var id, content, title, columns string
 		if err := rows.Scan(&id, &content, &title, &columns); err != nil {
 			return err
@@ -314,6 +324,9 @@ func (r *reading) read(ctx context.Context, listed []listedRow) error {
 			return nil // nobody asked for it, or it came before
 		}
 		delete(updated, id)
+		if size += len(content) + len(title) + len(columns); size > 2*maxMessageBytes {
+			return fault.New(fault.Precondition, "the rows have more text than the database has said: run the connector again")
+		}
 		items = append(items, r.item(id, at, content, title, columns))
 		return r.fetch.countBytes(int64(len(id) + len(content) + len(title) + len(columns)))
 	})

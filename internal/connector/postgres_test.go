@@ -142,6 +142,7 @@ func TestAHostileQueryFailsItsConnectorAlone(t *testing.T) {
 	for query, reason := range map[string]string{
 		`SELECT 1 AS id, now() AS updated_at, 'a' AS text FROM generate_series(1, 3)`:                   "more than one row with the id",
 		`SELECT i AS id, now() AS updated_at, 'a' AS text FROM generate_series(1, 1000000) AS i`:        "more than 20 rows",
+		`SELECT repeat('x', 100000) AS id, now() AS updated_at, 'a' AS text`:                            "a row of more than 65536 bytes",
 		`SELECT public.remove() AS id, now() AS updated_at, 'a' AS text`:                                "read-only transaction",
 		`SELECT 1 AS id, now() AS updated_at, 'a' AS text) AS q; DROP TABLE public.articles; SELECT (1`: "SQLSTATE",
 		`DELETE FROM public.articles RETURNING id, updated_at, text`:                                    "SQLSTATE",

@@ -3,6 +3,7 @@ package connector
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -130,7 +131,7 @@ func (s *S3) walk(ctx context.Context, w walking, visit func(Item) error) (listi
 	}
 	listed, stop := context.WithCancel(ctx)
 	defer stop()
-	seen := map[string]bool{}
+	seen := map[[sha256.Size]byte]bool{} // hashes of ids
 	for o := range b.client.ListObjectsIter(listed, s.Bucket, minio.ListObjectsOptions{Prefix: s.Prefix, Recursive: true, FetchOwner: new(false)}) {
 		if o.Err != nil {
 			return listing{}, b.failure(ctx, "the bucket", o.Err)
@@ -139,13 +140,14 @@ func (s *S3) walk(ctx context.Context, w walking, visit func(Item) error) (listi
 			continue // a folder, or one that nobody asked for
 		}
 		id := pathURI(url.URL{Scheme: "s3", Host: s.Bucket}, o.Key)
-		if seen[id] {
+		hash := sha256.Sum256([]byte(id))
+		if seen[hash] {
 			continue
 		}
 		if len(seen) == w.maxItems {
 			return listing{}, fault.New(fault.Exhausted, "the bucket has more than %d objects: name those that matter with prefix, include and exclude, or raise maxItems", w.maxItems)
 		}
-		seen[id] = true
+		seen[hash] = true
 		if err := b.visit(ctx, id, o, visit); err != nil {
 			return listing{}, err
 		}
