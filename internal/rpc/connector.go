@@ -248,9 +248,14 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 		CreateTime: timestamp(c.CreatedAt), UpdateTime: timestamp(c.UpdatedAt),
 	}
 	if w := c.Web; w != nil {
-		out.Source = &ragdv1.Connector_Web{Web: &ragdv1.WebSource{
-			Url: w.URL, Sitemap: w.Sitemap, Include: w.Include, Exclude: w.Exclude, MaxDepth: new(int32(*w.MaxDepth)), DelayMs: new(int32(*w.DelayMS)),
-		}}
+		web := &ragdv1.WebSource{Url: w.URL, Sitemap: w.Sitemap, Include: w.Include, Exclude: w.Exclude}
+		if w.MaxDepth != nil {
+			web.MaxDepth = new(int32(*w.MaxDepth))
+		}
+		if w.DelayMS != nil {
+			web.DelayMs = new(int32(*w.DelayMS))
+		}
+		out.Source = &ragdv1.Connector_Web{Web: web}
 	}
 	if f := c.Feed; f != nil {
 		out.Source = &ragdv1.Connector_Feed{Feed: &ragdv1.FeedSource{Url: f.URL, DeleteMissing: f.DeleteMissing}}

@@ -21,5 +21,5 @@ func Restored(ctx context.Context, tx *tenant.Tx) error {
 	if err != nil {
 		return err
 	}
-	return tenant.MoveDelegations(ctx, tx, "ragd_shared.workflow_runs", "access")
+	return tenant.MoveDelegations(ctx, tx, tenant.DelegationColumn{Table: "ragd_shared.workflow_runs", Key: "run_id", KeyType: "uuid", Column: "access"})
 }
