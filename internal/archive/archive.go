@@ -16,12 +16,14 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/migrations"
@@ -37,15 +39,23 @@ const (
 	MaxTime = 12 * time.Hour
 	// batchBytes is how many bytes of rows an import stores in a transaction.
 	batchBytes = 8 << 20
+	// maxFrameRows is how many rows a frame may have. A frame that an export makes has fewer: see maxFrame.
+	maxFrameRows = 1_000_000
+	// maxDescription is how many bytes of JSON the first frame and that of a section may have.
+	maxDescription = 64 << 10
+	// maxManifestEntry is how many bytes the last frame may have for each section, besides maxDescription.
+	maxManifestEntry = 200
 )
 
-// Config has what a Service uses. All but Logger are required.
+// Config has what a Service uses. All but Logger and MaxIndexes are required.
 type Config struct {
 	Tenants *tenant.Service
 	// DB has the connections for exports and imports.
 	DB *tenant.DB
 	// Version is that of ragd, for the headers of archives.
 	Version string
+	// MaxIndexes is how many indexes a tenant may have whose settings do not say it. Default: index.DefaultMaxIndexes.
+	MaxIndexes int
 	// Settle makes the rows of a restored tenant right that depend on its name, its service, or work
 	// that has not ended. from is the name of the tenant in the archive. It returns the names of secrets that
 	// no key opens.
@@ -67,6 +77,7 @@ func New(config Config) *Service {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
+	config.MaxIndexes = cmp.Or(config.MaxIndexes, index.DefaultMaxIndexes)
 	return &Service{config: config, exports: limit.New[string](MaxAtOnce, MaxAtOnce), imports: limit.New[string](MaxAtOnce, MaxAtOnce)}
 }
 
@@ -132,8 +143,11 @@ type manifest struct {
 	Rows       map[string]int64 `json:"rows"` // by section
 }
 
-// decode reads the JSON of a frame. Errors: Invalid.
-func decode(content []byte, into any) error {
+// decode reads the JSON of a frame, of at most most bytes. Errors: Invalid.
+func decode(content []byte, into any, most int) error {
+	if len(content) > most {
+		return fault.New(fault.Invalid, "the archive has a frame of JSON with %d bytes, and it may have %d", len(content), most)
+	}
 	if err := json.Unmarshal(content, into); err != nil {
 		return fault.Wrap(fault.Invalid, err, "the archive has a frame that cannot be read")
 	}

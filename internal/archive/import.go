@@ -127,7 +127,7 @@ func (s *Service) begin(ctx context.Context, i Import, archive io.Reader) (Resul
 		return Result{}, err
 	}
 	p := progress{WithoutKeys: i.WithoutKeys, Order: -1, Rows: map[string]int64{}, LeftOut: map[string]int64{}}
-	if err := decode(first.Content, &p.Header); err != nil {
+	if err := decode(first.Content, &p.Header, maxDescription); err != nil {
 		return Result{}, err
 	}
 	if err := p.Header.check(); err != nil {
@@ -224,7 +224,7 @@ func (l *loading) section(ctx context.Context, content []byte) error {
 		return err
 	}
 	var next section
-	if err := decode(content, &next); err != nil {
+	if err := decode(content, &next, maxDescription); err != nil {
 		return err
 	}
 	p := l.progress.clone()
@@ -303,6 +303,9 @@ func (l *loading) rows(ctx context.Context, content []byte) error {
 	if err != nil {
 		return l.located(fault.New(fault.Invalid, "it has rows that cannot be read"))
 	}
+	if n > maxFrameRows {
+		return l.located(fault.New(fault.Invalid, "it has %d rows in one frame, and may have %d", n, maxFrameRows))
+	}
 	if len(l.batch) > 0 && len(l.batch)+len(content) > batchBytes {
 		if err := l.flush(ctx); err != nil {
 			return err
@@ -310,6 +313,9 @@ func (l *loading) rows(ctx context.Context, content []byte) error {
 	}
 	l.batch = append(l.batch, content...)
 	l.progress.Rows[l.progress.Section.key()] += int64(n)
+	if err := l.service.checkIndexes(l.progress); err != nil {
+		return err
+	}
 	l.read = l.frames.Position()
 	return nil
 }
@@ -373,23 +379,28 @@ func (l *loading) write(ctx context.Context, tx *tenant.Tx, t table, p *progress
 	if t.place == own || t.place == ofIndex {
 		return tx.CopyIn(ctx, t.relation(), names(l.into), asCopy(rows))
 	}
-	var values [][][]byte
-	err := eachRow(rows, len(l.into), func(row [][]byte) error {
-		values = append(values, slices.Clone(row))
-		return nil
-	})
-	switch {
-	case err != nil:
+	if l.leavesOut(t) {
+		n, err := countRows(rows, len(l.into))
+		p.LeftOut[t.String()] += int64(n)
 		return err
-	case l.leavesOut(t):
-		p.LeftOut[t.String()] += int64(len(values))
-		return nil
-	case t.place == shared:
+	}
+	return eachChunk(rows, len(l.into), func(values [][][]byte) error { return l.insert(ctx, tx, t, p, values) })
+}
+
+// insert stores rows of a table with rows of all tenants.
+func (l *loading) insert(ctx context.Context, tx *tenant.Tx, t table, p *progress, values [][][]byte) error {
+	if t.place == shared {
 		return tx.Insert(ctx, t.relation(), names(l.into), values)
-	case t.name == "tenants":
+	}
+	switch t.name {
+	case "tenants":
 		return p.readTenant(l.into, values)
-	case t.name == "api_keys":
+	case "api_keys":
 		if err := checkScopes(l.into, values); err != nil {
+			return err
+		}
+	case "issuers":
+		if err := l.service.checkIssuers(l.into, values, p.Rows[p.Section.key()]); err != nil {
 			return err
 		}
 	}
@@ -444,6 +455,60 @@ func checkScopes(columns []column, rows [][][]byte) error {
 	return nil
 }
 
+// checkIssuers returns an error for issuers that CreateIssuer would refuse. all is how many issuers the archive has so far.
+// Errors: Invalid.
+func (s *Service) checkIssuers(columns []column, rows [][][]byte, all int64) error {
+	kinds := pgtype.NewMap()
+	for _, row := range rows {
+		var i tenant.OwnIssuer
+		for n, c := range columns {
+			var err error
+			text := func(into *string) { err = kinds.Scan(pgtype.TextOID, pgtype.BinaryFormatCode, row[n], into) }
+			switch c.Name {
+			case "issuer_name":
+				text(&i.Name)
+			case "url":
+				text(&i.URL)
+			case "audiences":
+				err = kinds.Scan(pgtype.TextArrayOID, pgtype.BinaryFormatCode, row[n], &i.Audiences)
+			case "jwks_url":
+				text(&i.JWKSURL)
+			case "scope_claim":
+				text(&i.ScopeClaim)
+			case "scope_prefix":
+				text(&i.ScopePrefix)
+			case "scopes":
+				var scopes []string
+				err = kinds.Scan(pgtype.TextArrayOID, pgtype.BinaryFormatCode, row[n], &scopes)
+				for _, scope := range scopes {
+					i.Scopes = append(i.Scopes, tenant.Scope(scope))
+				}
+			case "filter_claim":
+				text(&i.FilterClaim)
+			case "bounds_claim":
+				text(&i.BoundsClaim)
+			}
+			if err != nil {
+				return fault.Wrap(fault.Invalid, err, "the archive has an issuer whose %s cannot be read", c.Name)
+			}
+		}
+		if err := s.config.Tenants.CheckImportedIssuer(i, all); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkIndexes returns an error if an archive has more indexes than the tenant may have: as many as the settings in the archive
+// say, or else Config.MaxIndexes. Errors: Exhausted.
+func (s *Service) checkIndexes(p progress) error {
+	have, most := p.Rows[string(own)+"/indexes"], tenant.IndexQuota(p.Imported.Settings, s.config.MaxIndexes)
+	if have <= int64(most) {
+		return nil
+	}
+	return fault.New(fault.Exhausted, "the archive has more than the %d indexes that the tenant may have: the operator sets more with the setting max-indexes", most).Of(tenant.MaxIndexes)
+}
+
 // store runs do in a transaction that also stores the progress, which do may change, and drops the batch.
 func (l *loading) store(ctx context.Context, p *progress, do func(tx *tenant.Tx) error) error {
 	return l.advance(ctx, p, func(tx *tenant.Tx) error {
@@ -489,7 +554,7 @@ func (l *loading) end(ctx context.Context, content []byte) (Result, error) {
 		return Result{}, err
 	}
 	var has manifest
-	if err := decode(content, &has); err != nil {
+	if err := decode(content, &has, maxDescription+maxManifestEntry*len(l.progress.Rows)); err != nil {
 		return Result{}, err
 	}
 	if !maps.Equal(has.Rows, l.progress.Rows) {

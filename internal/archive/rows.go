@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"io"
 	"math"
+	"slices"
 )
 
 // The binary format of PostgreSQL's COPY: copyHead, the rows, copyEnd. A row is the number of its
@@ -81,6 +82,27 @@ func eachRow(data []byte, fields int, do func(row [][]byte) error) error {
 		data = data[size:]
 	}
 	return nil
+}
+
+// chunkRows is how many rows an import holds as values at once.
+const chunkRows = 1000
+
+// eachChunk calls do with the fields of at most chunkRows rows at a time. The slice of rows is used again; nil is null.
+func eachChunk(data []byte, fields int, do func(rows [][][]byte) error) error {
+	var rows [][][]byte
+	err := eachRow(data, fields, func(row [][]byte) error {
+		rows = append(rows, slices.Clone(row))
+		if len(rows) < chunkRows {
+			return nil
+		}
+		err := do(rows)
+		rows = rows[:0]
+		return err
+	})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	return do(rows)
 }
 
 // appendRow appends a row.

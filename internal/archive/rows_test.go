@@ -130,3 +130,28 @@ func FuzzRows(f *testing.F) {
 		}
 	})
 }
+
+func TestRowsAreReadInChunks(t *testing.T) {
+	for _, n := range []int{0, 1, chunkRows, chunkRows + 1, 3*chunkRows - 1} {
+		var data []byte
+		for i := range n {
+			data = appendRow(data, [][]byte{fmt.Append(nil, i), nil})
+		}
+		read := 0
+		err := eachChunk(data, 2, func(rows [][][]byte) error {
+			if len(rows) == 0 || len(rows) > chunkRows {
+				t.Errorf("a chunk has %d rows", len(rows))
+			}
+			for _, row := range rows {
+				if string(row[0]) != fmt.Sprint(read) || row[1] != nil {
+					t.Errorf("row %d is %q", read, row)
+				}
+				read++
+			}
+			return nil
+		})
+		if err != nil || read != n {
+			t.Errorf("read %d rows of %d: %v", read, n, err)
+		}
+	}
+}

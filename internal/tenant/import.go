@@ -1,11 +1,13 @@
 package tenant
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Import is the progress of the import of a tenant that has not ended. Nothing but the import and
@@ -188,6 +191,35 @@ func CheckImportedScopes(scopes []string) error {
 		}
 	}
 	return nil
+}
+
+// CheckImportedIssuer returns an error for an issuer that CreateIssuer would refuse, of a tenant with count of them. Without
+// public-url the service knows no issuers, and only addresses without TLS are refused. Errors: Invalid.
+func (s *Service) CheckImportedIssuer(i OwnIssuer, count int64) error {
+	err := i.complete()
+	switch {
+	case err != nil:
+	case count > maxIssuers:
+		err = fault.New(fault.Invalid, "a tenant may have %d issuers", maxIssuers)
+	case s.Auth.tokens != nil:
+		err = s.Auth.tokens.Check(i)
+	default:
+		for _, address := range []string{i.URL, i.JWKSURL} {
+			if address != "" && !strings.HasPrefix(address, "https://") || i.URL == "" {
+				err = fault.New(fault.Invalid, "addresses must begin with https://")
+			}
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return fault.Wrap(fault.Invalid, err, "the archive has the issuer %q, which this service does not accept: %s: leave out keys and issuers to import the archive",
+		textlimit.Shorten(i.Name, maxIssuerNameChars), fault.Public(err))
+}
+
+// IndexQuota returns how many indexes a tenant with these settings may have, standard if they do not say it.
+func IndexQuota(settings map[string]any, standard int) int {
+	return cmp.Or(int(quotaOf(settings, MaxIndexes)), standard)
 }
 
 // Limits of the stored delegations of an imported tenant.
