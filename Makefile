@@ -34,7 +34,7 @@ console: ## build the web page into internal/console/dist, which `make build` em
 test: deps ## run all tests against a real PostgreSQL, with the race detector
 	hack/test-tools.sh
 	go test -count=1 ./internal/parse/pdftext # compiles PDFium for the children of the tests, which have too little memory for it with the race detector
-	go test -race -timeout 20m ./...
+	go test -race -timeout 40m ./...
 	hack/test-console.sh
 
 .PHONY: test-console
