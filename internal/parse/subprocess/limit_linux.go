@@ -55,6 +55,6 @@ func limitMemory(bytes uint64) error {
 	if _, err := fmt.Sscan(string(raw), &pages); err != nil {
 		return fmt.Errorf("read the size of the process: %w", err)
 	}
-	limit := pages*uint64(os.Getpagesize()) + bytes
+	limit := pages*uint64(os.Getpagesize()) + bytes*detectorFactor
 	return syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: limit, Max: limit})
 }
