@@ -84,8 +84,8 @@ func (r *response) notify(message []byte) bool {
 	}
 	if !r.streaming {
 		r.notified = true
-		r.Header().Set("Content-Type", "text/event-stream")
-		r.Header().Set("Cache-Control", "no-cache")
+		r.header().Set("Content-Type", "text/event-stream")
+		r.header().Set("Cache-Control", "no-cache")
 		r.begin(http.StatusOK)
 	}
 	r.send(eventOf(message))
@@ -105,8 +105,19 @@ func newResponse(conn *connection) *response { return &response{conn: conn, fail
 // shown returns what the library has written as the client gets it.
 func (r *response) shown(p []byte) []byte { return r.failing.replace(r.detached.splice(p)) }
 
-// Header implements server.HTTPResponseWriter.
-func (r *response) Header() http.Header { return r.conn.w.Header() }
+// Header implements server.HTTPResponseWriter. The library calls it for a notification of its own while
+// Notify may have begun the response: then what it sets goes nowhere.
+func (r *response) Header() http.Header {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.streaming || r.ended {
+		return http.Header{}
+	}
+	return r.header()
+}
+
+// header returns the header of the response. The caller holds mu.
+func (r *response) header() http.Header { return r.conn.w.Header() }
 
 // CanStream implements server.HTTPResponseWriter.
 func (r *response) CanStream() bool { return true }
@@ -125,9 +136,9 @@ func (r *response) WriteHeader(status int) {
 func (r *response) begin(status int) {
 	r.status = status
 	if r.hideSession {
-		r.Header().Del(sessionHeader)
+		r.header().Del(sessionHeader)
 	}
-	if !strings.HasPrefix(r.Header().Get("Content-Type"), "text/event-stream") {
+	if !strings.HasPrefix(r.header().Get("Content-Type"), "text/event-stream") {
 		return
 	}
 	r.streaming = true
@@ -197,10 +208,10 @@ func (r *response) finish() {
 	// The library sends nothing if a request was cancelled. If the client is still
 	// connected, and its session has not ended, the cause was a shutdown.
 	r.status = cmp.Or(r.status, http.StatusServiceUnavailable)
-	r.Header().Set("Cache-Control", "no-store")
+	r.header().Set("Cache-Control", "no-store")
 	r.status = r.failing.status(r.status, r.modern)
 	body := r.shown(r.body.Bytes())
-	r.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	r.header().Set("Content-Length", strconv.Itoa(len(body)))
 	r.conn.w.WriteHeader(r.status)
 	if r.conn.write(body) {
 		r.conn.flush()
