@@ -25,7 +25,7 @@ func TestRandomCallsOfTwoTenantsStaySeparate(t *testing.T) {
 	config := service.Config{}
 	config.Providers.OpenAI.BaseURL, config.Providers.OpenAI.APIKey = models.URL+"/v1", modelserver.Key
 	s := servicetest.New(t, config)
-	before := runtime.NumGoroutine()
+	before := settledGoroutines(t)
 	report, err := randomcalls.Run(t.Context(), randomcalls.Config{
 		URL: s.URL, OperatorKey: servicetest.OperatorKey, Seed: 1, Duration: 4 * time.Second, MaxDeadline: 2 * time.Second,
 	})
@@ -42,10 +42,27 @@ func TestRandomCallsOfTwoTenantsStaySeparate(t *testing.T) {
 	checkRoles(t, s.Pool)
 }
 
+// settledGoroutines returns the number of goroutines once it no longer grows: a service goes on
+// to start the queues of its jobs, and the work of their leader, after it answers calls.
+func settledGoroutines(t *testing.T) int {
+	t.Helper()
+	const settled, patience = 3 * time.Second, 2 * time.Minute
+	most, since := 0, time.Now()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if now := runtime.NumGoroutine(); now > most {
+			most, since = now, time.Now()
+		} else if time.Since(since) >= settled {
+			return now
+		}
+	}
+	t.Fatalf("the number of goroutines still grows after %v, to %d", patience, most)
+	return 0
+}
+
 // awaitFewGoroutines waits until there are about as many goroutines as before.
 func awaitFewGoroutines(t *testing.T, before int) {
 	t.Helper()
-	const slack, patience = 60, 30 * time.Second // connections of the pool, and jobs that still run
+	const slack, patience = 40, 30 * time.Second // connections of the pool, and jobs that still run
 	var now int
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if now = runtime.NumGoroutine(); now <= before+slack {
