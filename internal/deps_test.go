@@ -79,7 +79,7 @@ var mayImport = map[string][]string{
 	"internal/identity":               {"internal/fault", "internal/postgres", "internal/seal"},
 	"internal/index":                  {"internal/backlog", "internal/cache", "internal/chunk", "internal/embed", "internal/extract", "internal/fault", "internal/filter", "internal/job", "internal/nearest", "internal/pagination", "internal/postgres", "internal/tenant", "internal/textlimit"},
 	"internal/ingest":                 {"internal/backlog", "internal/chunk", "internal/embed", "internal/extract", "internal/fault", "internal/filter", "internal/graph", "internal/index", "internal/job", "internal/limit", "internal/metadata", "internal/pagination", "internal/parse", "internal/telemetry", "internal/tenant", "internal/textlimit", "internal/usage"},
-	"internal/job":                    {"internal/fault", "internal/filter", "internal/pagination", "internal/telemetry", "internal/tenant", "internal/textlimit"},
+	"internal/job":                    {"internal/fault", "internal/filter", "internal/pagination", "internal/postgres", "internal/telemetry", "internal/tenant", "internal/textlimit"},
 	"internal/jsonmessage":            {"internal/fault", "internal/nearest", "internal/textlimit"},
 	"internal/lexical":                {},
 	"internal/limit":                  {"internal/fault"},

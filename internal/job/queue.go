@@ -17,6 +17,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/telemetry"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -152,16 +153,31 @@ func (q *Queue) Enqueue(ctx context.Context, tx *tenant.Tx, kind Kind, indexID i
 func (q *Queue) Wake(ctx context.Context, tx *tenant.Tx, kind Kind, name string) error {
 	task := Task{Tenant: tx.Tenant(), Name: name}
 	return tx.AsService(ctx, func(service pgx.Tx) error {
-		stored, err := q.client.InsertTx(ctx, service, args{kind, task}, q.options(kind))
-		switch {
-		case err != nil || !stored.UniqueSkippedAsDuplicate:
-			return err
-		case stored.Job.State != rivertype.JobStateRunning:
-			_, err = q.client.JobRetryTx(ctx, service, stored.Job.ID)
-			return err
+		// River changes the rows of tasks that have ended together, in an order of its own. A savepoint gives up
+		// the rows that are locked here when both wait for each other.
+		for attempt := 1; ; attempt++ {
+			err := pgx.BeginFunc(ctx, service, func(service pgx.Tx) error { return q.wake(ctx, service, kind, task) })
+			if postgres.Code(err) != postgres.CodeDeadlock || attempt == wakeAttempts {
+				return err
+			}
 		}
-		return q.wakeLater(ctx, service, kind, task)
 	})
+}
+
+// wakeAttempts is how often Wake tries.
+const wakeAttempts = 5
+
+// wake is Wake for a task, in a transaction with the rights of the service.
+func (q *Queue) wake(ctx context.Context, service pgx.Tx, kind Kind, task Task) error {
+	stored, err := q.client.InsertTx(ctx, service, args{kind, task}, q.options(kind))
+	switch {
+	case err != nil || !stored.UniqueSkippedAsDuplicate:
+		return err
+	case stored.Job.State != rivertype.JobStateRunning:
+		_, err = q.client.JobRetryTx(ctx, service, stored.Job.ID)
+		return err
+	}
+	return q.wakeLater(ctx, service, kind, task)
 }
 
 // options returns how tasks of a kind are stored: only once until they are done.

@@ -35,15 +35,10 @@ func TestATaskThatIsWokenWhileItRunsRunsAgain(t *testing.T) {
 		stop()
 		must(t, <-ended)
 	})
-	db := tenant.NewDB(f.pool, 0)
-	tenants, err := tenant.New(t.Context(), f.pool, tenant.Config{Admin: f.pool})
-	must(t, err)
-	operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
-	_, err = tenants.Create(operator, "acme", "", nil)
-	must(t, err)
+	h := acme(t, f)
 	wake := func() {
 		t.Helper()
-		must(t, db.Handle("acme").Tx(t.Context(), func(tx *tenant.Tx) error { return f.queue.Wake(t.Context(), tx, job.Sync, "site") }))
+		must(t, f.wake(t.Context(), h))
 	}
 	wake()
 	<-entered
@@ -59,4 +54,50 @@ func TestATaskThatIsWokenWhileItRunsRunsAgain(t *testing.T) {
 	if n := attempts.Load(); n != 3 {
 		t.Errorf("%d attempts, want 3", n)
 	}
+}
+
+// acme creates a tenant and returns its handle.
+func acme(t *testing.T, f fixture) *tenant.Handle {
+	t.Helper()
+	tenants, err := tenant.New(t.Context(), f.pool, tenant.Config{Admin: f.pool})
+	must(t, err)
+	operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
+	_, err = tenants.Create(operator, "acme", "", nil)
+	must(t, err)
+	return tenant.NewDB(f.pool, 0).Handle("acme")
+}
+
+func (f fixture) wake(ctx context.Context, h *tenant.Handle) error {
+	return h.Tx(ctx, func(tx *tenant.Tx) error { return f.queue.Wake(ctx, tx, job.Sync, "site") })
+}
+
+// River changes the rows of tasks that have ended together, in an order of its own: it and a caller that wakes a running
+// task can wait for each other, until PostgreSQL ends the statement of one of them.
+func TestWakingATaskSurvivesADeadlockWithItsEnd(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.queue.Register(job.Registry{job.Sync: {Lane: job.LaneSync, Run: func(context.Context, job.Attempt) error { return nil }}})
+	h := acme(t, f)
+	must(t, f.wake(t.Context(), h))
+	_, err := f.pool.Exec(t.Context(), `UPDATE ragd.river_job SET state = 'running', attempt = 1, attempted_at = now() WHERE kind = 'sync'`)
+	must(t, err)
+	must(t, f.wake(t.Context(), h)) // adds the task that wakes it later
+
+	river, err := f.pool.Begin(t.Context())
+	must(t, err)
+	defer river.Rollback(context.WithoutCancel(t.Context()))
+	lock := func(kind string) {
+		t.Helper()
+		_, err := river.Exec(t.Context(), `SELECT FROM ragd.river_job WHERE kind = $1 FOR UPDATE`, kind)
+		must(t, err)
+	}
+	lock("wake sync")
+	woken := make(chan error, 1)
+	go func() { woken <- f.wake(t.Context(), h) }()
+	for waiting := false; !waiting; time.Sleep(5 * time.Millisecond) {
+		must(t, f.pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waiting))
+	}
+	lock("sync") // the one that has waited for longer fails
+	must(t, river.Commit(t.Context()))
+	must(t, <-woken)
 }

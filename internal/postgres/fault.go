@@ -18,6 +18,7 @@ import (
 const (
 	CodeUndefinedTable  = "42P01" // a table or its schema does not exist
 	CodeUniqueViolation = "23505"
+	CodeDeadlock        = "40P01"
 	CodeDiskFull        = "53100"
 
 	codeInsufficientPrivilege = "42501"
