@@ -80,7 +80,7 @@ export async function openPage(t, { key, path = "/", width = 1280, height = 900,
     assert.equal(response.status(), 204, await response.text());
   }
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000); // a busy machine is slow
   page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
   page.on("console", (message) => {
     const text = message.text();
