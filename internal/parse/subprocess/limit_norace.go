@@ -2,5 +2,5 @@
 
 package subprocess
 
-// detectorFactor scales the limit of a child's memory, to which the race detector's own counts.
+// detectorFactor multiplies the memory that a child may use, because that of the race detector counts too.
 const detectorFactor = 1
