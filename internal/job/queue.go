@@ -164,7 +164,7 @@ func (q *Queue) Wake(ctx context.Context, tx *tenant.Tx, kind Kind, name string)
 	})
 }
 
-// wakeAttempts is how often Wake tries.
+// wakeAttempts is how often Wake tries to change the rows of tasks before it returns that it and River wait for each other.
 const wakeAttempts = 5
 
 // wake is Wake for a task, in a transaction with the rights of the service.

@@ -67,6 +67,7 @@ func acme(t *testing.T, f fixture) *tenant.Handle {
 	return tenant.NewDB(f.pool, 0).Handle("acme")
 }
 
+// wake wakes the task of the connector site of a tenant.
 func (f fixture) wake(ctx context.Context, h *tenant.Handle) error {
 	return h.Tx(ctx, func(tx *tenant.Tx) error { return f.queue.Wake(ctx, tx, job.Sync, "site") })
 }
@@ -94,7 +95,10 @@ func TestWakingATaskSurvivesADeadlockWithItsEnd(t *testing.T) {
 	lock("wake sync")
 	woken := make(chan error, 1)
 	go func() { woken <- f.wake(t.Context(), h) }()
-	for waiting := false; !waiting; time.Sleep(5 * time.Millisecond) {
+	for waiting, deadline := false, time.Now().Add(time.Minute); !waiting; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the caller does not wait for the row that River has changed")
+		}
 		must(t, f.pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waiting))
 	}
 	lock("sync") // the one that has waited for longer fails
