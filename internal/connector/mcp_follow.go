@@ -89,7 +89,7 @@ func (s *Service) follow(ctx context.Context, h *tenant.Handle, r row) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if old := f.active[key]; old != nil {
-		if !old.row.UpdatedAt.Equal(r.UpdatedAt) {
+		if !old.settings.Equal(r.UpdatedAt) {
 			old.end() // the next check begins with the new settings
 		}
 		return
@@ -106,7 +106,7 @@ func (s *Service) follow(ctx context.Context, h *tenant.Handle, r row) {
 		return
 	}
 	following, end := context.WithCancel(f.ctx)
-	one := &follower{service: s, handle: h, row: claimed, end: end, changed: make(chan struct{}, 1), flooded: make(chan struct{}), opened: time.Now()}
+	one := &follower{service: s, handle: h, settings: claimed.UpdatedAt, row: claimed, end: end, changed: make(chan struct{}, 1), flooded: make(chan struct{}), opened: time.Now()}
 	f.active[key] = one
 	f.group.Go(func() {
 		defer func() {
@@ -124,9 +124,11 @@ func (s *Service) follow(ctx context.Context, h *tenant.Handle, r row) {
 type follower struct {
 	service *Service
 	handle  *tenant.Handle
-	row     row
-	end     context.CancelFunc
-	changed chan struct{} // receives when the server has announced a change
+	// settings is when the connector that is followed was last updated.
+	settings time.Time
+	row      row // as the last renewal read it; for run alone
+	end      context.CancelFunc
+	changed  chan struct{} // receives when the server has announced a change
 
 	mu       sync.Mutex
 	opened   time.Time // when the window of requests and bytes began
@@ -250,7 +252,7 @@ func (f *follower) renew(ctx context.Context, x *subscription) error {
 	if err != nil {
 		return err
 	}
-	if !ok || !now.UpdatedAt.Equal(f.row.UpdatedAt) || !now.CreatedAt.Equal(f.row.CreatedAt) {
+	if !ok || !now.UpdatedAt.Equal(f.settings) || !now.CreatedAt.Equal(f.row.CreatedAt) {
 		return errChanged
 	}
 	if _, err := f.service.request(ctx, f.handle, now); err != nil { // the credential was revoked
