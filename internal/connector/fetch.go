@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -35,13 +36,14 @@ func newClient(guard *outbound.Guard) *http.Client {
 	}
 }
 
-// fetcher makes the requests of one run, one after the other, and bounds them.
+// fetcher makes the requests of one run, one after the other, and bounds them. Its counts may be read and
+// raised by several goroutines: a library may go on reading an answer in the background while it is cancelled.
 type fetcher struct {
 	client   *http.Client
 	delay    time.Duration
 	last     time.Time // when the last request ended
-	requests int
-	bytes    int64
+	requests atomic.Int64
+	bytes    atomic.Int64
 }
 
 // answer is an answer whose body was read.
@@ -104,7 +106,7 @@ func redirect(from *url.URL, a answer) (*url.URL, error) {
 }
 
 func (f *fetcher) once(ctx context.Context, address *url.URL, header http.Header, most int64) (answer, error) {
-	if f.requests > 0 {
+	if f.requests.Load() > 0 {
 		if err := sleep(ctx, f.delay-time.Since(f.last)); err != nil {
 			return answer{}, err
 		}

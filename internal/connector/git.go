@@ -183,10 +183,10 @@ func (r *repository) failure(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.As(r.meter.err, &known):
+	case errors.As(r.meter.err(), &known):
 		return fault.New(fault.Unavailable, "the repository: %s", known.reason)
-	case r.meter.err != nil:
-		return r.meter.err
+	case r.meter.err() != nil:
+		return r.meter.err()
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
 		return fault.New(fault.Precondition, "the repository needs a user and a token that may read it, or does not exist")
 	case errors.Is(err, transport.ErrRepositoryNotFound):
@@ -268,7 +268,7 @@ func (r *repository) fetch(ctx context.Context, what fetching, wants ...plumbing
 	case err == nil:
 	case errors.As(err, &large), isLocal(err):
 		return err
-	case r.meter.err != nil || ctx.Err() != nil:
+	case r.meter.err() != nil || ctx.Err() != nil:
 		return r.failure(ctx, err)
 	default:
 		return fault.Wrap(fault.Unavailable, err, "the repository sent what is not a valid pack")
@@ -452,7 +452,7 @@ func (r *repository) ensure(ctx context.Context, files []gitFile) (large map[plu
 		r.packs = r.packs[:1]
 	}
 	err = r.fetchFiles(ctx, missing, large)
-	if fault.KindOf(err) == fault.Unavailable && r.meter.err == nil { // the server gives commits alone by their hashes
+	if fault.KindOf(err) == fault.Unavailable && r.meter.err() == nil { // the server gives commits alone by their hashes
 		err = r.fetch(ctx, fetchWhole, r.wanted)
 	}
 	return large, err

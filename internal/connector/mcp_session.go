@@ -156,7 +156,8 @@ func (s *mcpSession) do(ctx context.Context, request func(ctx context.Context) e
 		}
 		s.close()
 	}
-	s.fetch.requests, s.fetch.bytes = int(s.meter.requests.Load()), s.meter.bytes.Load()
+	s.fetch.requests.Store(s.meter.requests.Load())
+	s.fetch.bytes.Store(s.meter.bytes.Load())
 	if err == nil {
 		return nil
 	}

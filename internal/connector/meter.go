@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -17,8 +18,22 @@ import (
 type meter struct {
 	fetch *fetcher
 	most  int64 // bytes of an answer
-	// err is why the last request failed. Not every library passes errors on.
-	err error
+	// last is why the last request failed, nil if it did not. Not every library passes errors on.
+	last atomic.Pointer[error]
+}
+
+// err returns why the last request failed, nil if it did not.
+func (m *meter) err() error {
+	if err := m.last.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// fail keeps and returns why the last request failed.
+func (m *meter) fail(err error) error {
+	m.last.Store(&err)
+	return err
 }
 
 // errSilent ends a request from which nothing arrives.
@@ -26,12 +41,11 @@ var errSilent = &fetchError{fmt.Sprintf("nothing arrived within %v", requestTime
 
 // RoundTrip implements http.RoundTripper.
 func (m *meter) RoundTrip(req *http.Request) (*http.Response, error) {
-	m.err = m.fetch.countRequest()
-	if m.err != nil {
-		return nil, m.err
+	if err := m.fail(m.fetch.countRequest()); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	b := &meteredBody{meter: m, ctx: req.Context(), cancel: cancel, left: m.most, timer: time.AfterFunc(requestTimeout, func() { cancel(errSilent) })}
+	b := &meteredBody{meter: m, ctx: req.Context(), cancel: cancel, most: m.most, left: m.most, timer: time.AfterFunc(requestTimeout, func() { cancel(errSilent) })}
 	out := req.Clone(ctx)
 	out.Header.Set("User-Agent", UserAgent)
 	res, err := m.fetch.client.Transport.RoundTrip(out)
@@ -51,6 +65,7 @@ type meteredBody struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	body   io.ReadCloser
+	most   int64
 	left   int64
 }
 
@@ -60,12 +75,10 @@ func (b *meteredBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
 	b.left -= int64(n)
 	if spent := b.meter.fetch.countBytes(int64(n)); spent != nil {
-		b.meter.err = spent
-		return n, spent
+		return n, b.meter.fail(spent)
 	}
 	if b.left < 0 {
-		b.meter.err = &fetchError{fmt.Sprintf("has more than %d bytes", b.meter.most)}
-		return n, b.meter.err
+		return n, b.meter.fail(&fetchError{fmt.Sprintf("has more than %d bytes", b.most)})
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.failed(err)
@@ -89,22 +102,21 @@ func (b *meteredBody) end() (err error) {
 
 // failed keeps and returns why the request failed, in public words.
 func (b *meteredBody) failed(err error) error {
-	b.meter.err = b.meter.fetch.failure(b.ctx, err)
-	return b.meter.err
+	return b.meter.fail(b.meter.fetch.failure(b.ctx, err))
 }
 
 // countRequest counts a request. Errors: Exhausted when there were too many.
 func (f *fetcher) countRequest() error {
-	if f.requests >= maxRunRequests {
+	if f.requests.Add(1) > maxRunRequests {
+		f.requests.Add(-1)
 		return fault.New(fault.Exhausted, "the source needs more than %d requests", maxRunRequests)
 	}
-	f.requests++
 	return nil
 }
 
 // countBytes counts bytes of an answer. Errors: Exhausted when there were too many.
 func (f *fetcher) countBytes(n int64) error {
-	if f.bytes += n; f.bytes > maxRunBytes {
+	if f.bytes.Add(n) > maxRunBytes {
 		return fault.New(fault.Exhausted, "the source has more than %d bytes", int64(maxRunBytes))
 	}
 	return nil

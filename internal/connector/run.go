@@ -311,7 +311,7 @@ func (x *run) visit(ctx context.Context, item Item) error {
 		return err
 	}
 	r.Reason = textlimit.OneLine(r.Reason, maxReasonBytes)
-	x.counts.Requests, x.counts.Bytes = x.fetch.requests, x.fetch.bytes
+	x.counts.Requests, x.counts.Bytes = int(x.fetch.requests.Load()), x.fetch.bytes.Load()
 	ok, err := record(ctx, x.handle, x.row, r, x.counts)
 	if err == nil && !ok {
 		return errChanged
@@ -463,7 +463,7 @@ func (s *Service) deleteDocuments(ctx context.Context, h *tenant.Handle, r row) 
 
 // end stores how the run ended.
 func (x *run) end(ctx context.Context, err error) error {
-	x.counts.Requests, x.counts.Bytes = x.fetch.requests, x.fetch.bytes
+	x.counts.Requests, x.counts.Bytes = int(x.fetch.requests.Load()), x.fetch.bytes.Load()
 	status, reason := Succeeded, ""
 	if err != nil {
 		status, reason = Failed, textlimit.OneLine(fault.Public(err), maxReasonBytes)

@@ -209,8 +209,8 @@ func (b *bucket) read(ctx context.Context, key string, item *Item) (gone bool, e
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return false, context.Cause(ctx)
-	case err != nil && b.meter.err != nil:
-		return false, b.meter.err
+	case err != nil && b.meter.err() != nil:
+		return false, b.meter.err()
 	case errors.As(err, &answered):
 		return answered.Code == minio.NoSuchKey, &fetchError{answerOf(answered)}
 	case err != nil:
@@ -240,8 +240,8 @@ func (b *bucket) failure(ctx context.Context, what string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case b.meter.err != nil:
-		return about(what, b.meter.err)
+	case b.meter.err() != nil:
+		return about(what, b.meter.err())
 	case errors.As(err, &answered):
 		return fault.New(fault.Precondition, "%s: %s", what, answerOf(answered))
 	}
