@@ -72,18 +72,22 @@ func (s *Service) Run(ctx context.Context) error {
 
 // Wake starts the tasks of the hooks of a tenant that have deliveries that are due.
 func (s *Service) Wake(ctx context.Context, id tenant.ID) error {
-	return s.config.Work.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
-		due, err := tenant.Values[string](ctx, tx, `
-			SELECT h.hook_name FROM ragd_shared.hooks AS h WHERE h.enabled AND h.next_attempt_at <= now() AND EXISTS (
-				SELECT FROM ragd_shared.hook_deliveries AS d
-				WHERE d.tenant_id = h.tenant_id AND d.hook_name = h.hook_name AND d.status = 'pending' AND d.next_attempt_at <= now())`)
-		for _, name := range due {
-			if err := s.wake(ctx, tx, name); err != nil {
-				return err
-			}
-		}
+	h := s.config.Work.Handle(id)
+	due, err := tenant.Values[string](ctx, h, `
+		SELECT h.hook_name FROM ragd_shared.hooks AS h WHERE h.enabled AND h.next_attempt_at <= now() AND EXISTS (
+			SELECT FROM ragd_shared.hook_deliveries AS d
+			WHERE d.tenant_id = h.tenant_id AND d.hook_name = h.hook_name AND d.status = 'pending' AND d.next_attempt_at <= now())`)
+	if err != nil {
 		return err
-	})
+	}
+	for _, name := range due {
+		// One transaction for each: the queue ends tasks in an order of its own, and would wait for those of
+		// earlier hooks while this waits for it.
+		if err := h.Tx(ctx, func(tx *tenant.Tx) error { return s.wake(ctx, tx, name) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wake starts the task of a hook.
