@@ -97,6 +97,8 @@ var LeftOut = map[string]string{
 	"shared/events":            "they are kept for some days, for those who watch or were to be told",
 	"shared/event_watchers":    "they are connections to this service",
 	"shared/hook_deliveries":   "they go with their events",
+	"shared/mcp_messages":      "they go with their sessions",
+	"shared/mcp_sessions":      "they are connections to this service",
 }
 
 // leftOutColumns are columns that are not archived, with the reason, apart from tenant_id, which the

@@ -47,6 +47,11 @@ const (
 	Hook     Kind = "hook"
 	Journal  Kind = "event"   // events were written (package journal); Name is "deliver" if hooks get some
 	Watcher  Kind = "watcher" // somebody has begun to watch events
+
+	// A session of an MCP client, by the hash of its id, and a message to instances about one
+	// (package mcphttp).
+	Session Kind = "mcp_session"
+	Message Kind = "mcp_message"
 )
 
 // Listener receives the events of a database over a connection of its own. Safe for

@@ -125,6 +125,16 @@ func TestADeletedTenantIsGoneFromTheWholeDatabase(t *testing.T) {
 		INSERT INTO ragd_shared.connector_tokens (tenant_id, connector_name, token) VALUES ($1, 'page', convert_to($2, 'UTF8')), ('bolt', 'page', 'kumquat')`, name, word); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.Pool.Exec(t.Context(), `
+		WITH made AS (
+			INSERT INTO ragd_shared.mcp_sessions (tenant_id, session_hash, owner_hash, client, subscriptions, notifier)
+			SELECT tenant_id, sha256(tenant_id::bytea), '', '{}', ARRAY[word], '' FROM (VALUES ($1, $2), ('bolt', 'kumquat')) AS v (tenant_id, word)
+			RETURNING tenant_id, session_hash, subscriptions
+		)
+		INSERT INTO ragd_shared.mcp_messages (tenant_id, session_hash, addressee, kind, stream, number, body)
+		SELECT tenant_id, session_hash, '', 'deliver', '', 0, convert_to(subscriptions[1], 'UTF8') FROM made`, name, word); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := s.Client(secret).VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "where is " + word}); err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,10 @@ var notSealed = []string{
 	"ragd.signing_keys.public_key", // published
 	"ragd_shared.connector_tokens.state_hash",
 	"ragd_shared.file_contents.content",
+	"ragd_shared.mcp_messages.body", // of a client to its call, for some minutes
+	"ragd_shared.mcp_messages.session_hash",
+	"ragd_shared.mcp_sessions.owner_hash",
+	"ragd_shared.mcp_sessions.session_hash",
 	"tenant.document_contents.content",
 	"tenant.documents.content_sha256",
 }

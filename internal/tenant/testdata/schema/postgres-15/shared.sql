@@ -285,6 +285,26 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION ragd_shared.mcp_message_sent() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	PERFORM pg_notify('ragd_event', json_build_object('schema', 'tenant_' || NEW.tenant_id, 'kind', 'mcp_message',
+		'name', encode(NEW.session_hash, 'hex'), 'index', NEW.addressee || ' ' || NEW.message_id)::text);
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.mcp_session_changed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	PERFORM pg_notify('ragd_event', json_build_object('schema', 'tenant_' || OLD.tenant_id, 'kind', 'mcp_session',
+		'name', encode(OLD.session_hash, 'hex'), 'index', CASE TG_OP WHEN 'DELETE' THEN 0 ELSE NEW.version END::text)::text);
+	RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION ragd_shared.offers_changed() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -631,6 +651,40 @@ CREATE TABLE ragd_shared.hooks (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd_shared.mcp_messages (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    session_hash bytea NOT NULL,
+    message_id bigint NOT NULL,
+    addressee text NOT NULL,
+    kind text NOT NULL,
+    stream text NOT NULL,
+    number bigint NOT NULL,
+    body bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ragd_shared.mcp_messages ALTER COLUMN message_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME ragd_shared.mcp_messages_message_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE ragd_shared.mcp_sessions (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    session_hash bytea NOT NULL,
+    owner_hash bytea NOT NULL,
+    client json NOT NULL,
+    log_level text DEFAULT ''::text NOT NULL,
+    subscriptions text[] DEFAULT '{}'::text[] NOT NULL,
+    notifier text NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    used_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd_shared.prompts (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     prompt_name text NOT NULL COLLATE pg_catalog."C",
@@ -821,6 +875,12 @@ ALTER TABLE ONLY ragd_shared.hook_deliveries
 ALTER TABLE ONLY ragd_shared.hooks
     ADD CONSTRAINT hooks_pkey PRIMARY KEY (tenant_id, hook_name);
 
+ALTER TABLE ONLY ragd_shared.mcp_messages
+    ADD CONSTRAINT mcp_messages_pkey PRIMARY KEY (tenant_id, session_hash, message_id);
+
+ALTER TABLE ONLY ragd_shared.mcp_sessions
+    ADD CONSTRAINT mcp_sessions_pkey PRIMARY KEY (tenant_id, session_hash);
+
 ALTER TABLE ONLY ragd_shared.prompts
     ADD CONSTRAINT prompts_pkey PRIMARY KEY (tenant_id, prompt_name, version);
 
@@ -870,6 +930,8 @@ CREATE INDEX hook_deliveries_newest ON ragd_shared.hook_deliveries USING btree (
 
 CREATE INDEX hook_deliveries_of_event ON ragd_shared.hook_deliveries USING btree (tenant_id, xid, number);
 
+CREATE INDEX mcp_sessions_tenant_id_used_at_idx ON ragd_shared.mcp_sessions USING btree (tenant_id, used_at);
+
 CREATE INDEX vector_store_files_of_index ON ragd_shared.vector_store_files USING btree (tenant_id, index_name);
 
 CREATE INDEX vector_store_files_refused ON ragd_shared.vector_store_files USING btree (tenant_id, index_name, created_at, file_id) WHERE (refused IS NOT NULL);
@@ -882,6 +944,8 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.context_k
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE OF url, description, events, tools, indexes, headers, include_content, max_payload_bytes, secret, enabled ON ragd_shared.hooks FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('hook', 'hook_name');
 
+CREATE TRIGGER changed AFTER DELETE OR UPDATE OF version ON ragd_shared.mcp_sessions FOR EACH ROW EXECUTE FUNCTION ragd_shared.mcp_session_changed();
+
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.prompts FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('prompt', 'prompt_name');
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.servers FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('server', 'server_name');
@@ -893,6 +957,8 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.workflows
 CREATE TRIGGER inserted AFTER INSERT ON ragd_shared.events REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.deliver_events();
 
 CREATE TRIGGER offers_changed AFTER DELETE OR UPDATE OF offers ON ragd_shared.connectors FOR EACH ROW EXECUTE FUNCTION ragd_shared.offers_changed();
+
+CREATE TRIGGER sent AFTER INSERT ON ragd_shared.mcp_messages FOR EACH ROW EXECUTE FUNCTION ragd_shared.mcp_message_sent();
 
 ALTER TABLE ONLY ragd_shared.agent_threads
     ADD CONSTRAINT agent_threads_tenant_id_agent_name_fkey FOREIGN KEY (tenant_id, agent_name) REFERENCES ragd_shared.agents(tenant_id, agent_name) ON DELETE CASCADE;
@@ -969,6 +1035,12 @@ ALTER TABLE ONLY ragd_shared.hook_deliveries
 ALTER TABLE ONLY ragd_shared.hooks
     ADD CONSTRAINT hooks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY ragd_shared.mcp_messages
+    ADD CONSTRAINT mcp_messages_tenant_id_session_hash_fkey FOREIGN KEY (tenant_id, session_hash) REFERENCES ragd_shared.mcp_sessions(tenant_id, session_hash) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.mcp_sessions
+    ADD CONSTRAINT mcp_sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY ragd_shared.prompts
     ADD CONSTRAINT prompts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -1042,6 +1114,10 @@ ALTER TABLE ragd_shared.hook_deliveries ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.hooks ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE ragd_shared.mcp_messages ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.mcp_sessions ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY own_rows ON ragd_shared.agent_threads USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.agents USING ((tenant_id = ragd_shared.current_tenant()));
@@ -1075,6 +1151,10 @@ CREATE POLICY own_rows ON ragd_shared.files USING ((tenant_id = ragd_shared.curr
 CREATE POLICY own_rows ON ragd_shared.hook_deliveries USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.hooks USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.mcp_messages USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.mcp_sessions USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.prompts USING ((tenant_id = ragd_shared.current_tenant()));
 
