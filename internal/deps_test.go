@@ -92,7 +92,7 @@ var mayImport = map[string][]string{
 	"internal/localmodel/transformer": {"internal/localmodel/kernel", "internal/localmodel/safetensors"},
 	"internal/logrepeat":              {},
 	"internal/mcp":                    {"gen/ragd/v1", "internal/event", "internal/fault", "internal/httpserver", "internal/jsonmessage", "internal/mcp/mcphttp", "internal/server", "internal/tenant", "internal/textlimit", "internal/toolset"},
-	"internal/mcp/mcphttp":            {"internal/admission", "internal/fault", "internal/httpserver", "internal/jsonmessage", "internal/limit", "internal/tenant"},
+	"internal/mcp/mcphttp":            {"internal/admission", "internal/event", "internal/fault", "internal/httpserver", "internal/jsonmessage", "internal/limit", "internal/tenant"},
 	"internal/mcp/stdio":              {},
 	"internal/mcpclient":              {"internal/admission", "internal/fault", "internal/outbound", "internal/remote", "internal/secret", "internal/template", "internal/tenant", "internal/textlimit"},
 	"internal/mcptool":                {"gen/ragd/v1", "internal/fault", "internal/mcpclient", "internal/outbound", "internal/remote", "internal/schema", "internal/template", "internal/tenant", "internal/textlimit", "internal/toolset"},

@@ -137,7 +137,7 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.OCR.Timeout, "ocr-timeout", 10*time.Minute, "how long reading the scanned pages of a file may take")
 	flags.IntVar(&s.OCR.MaxPages, "ocr-pages", 200, "pictures of pages that are read in a file; further ones are left out")
 	config.MarkSettings(flags, "libreoffice", "ocr", "ocr-languages", "ocr-timeout", "ocr-pages")
-	flags.StringVar(&s.SessionKey, "session-key", "", "signs ids of MCP sessions: at least 32 bytes, the same on all instances (default: random)")
+	flags.StringVar(&s.SessionKey, "session-key", "", "signs ids of MCP sessions, so that made-up ones are rejected without asking the database: at least 32 bytes, the same on all instances")
 	flags.StringVar(&c.Traces.URL, "traces-url", "", "OTLP collector that gets traces over HTTP, such as http://localhost:4318 (default none)")
 	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "fraction of the requests that are traced, 0 to 1")
 	flags.StringVar(&c.Metrics.Listen, "metrics-listen", "", "address on which GET /metrics answers Prometheus, without a key, such as 127.0.0.1:9484: keep it from the internet (default none)")

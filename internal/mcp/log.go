@@ -18,9 +18,10 @@ const logger = "ragd"
 // hookLogs registers hooks that remember which sessions have asked for log messages, by setting
 // a level: others get none.
 func (s *protocol) hookLogs(hooks *server.Hooks) {
-	hooks.AddAfterSetLevel(func(ctx context.Context, _ any, _ *mcpgo.SetLevelRequest, _ *mcpgo.EmptyResult) {
+	hooks.AddAfterSetLevel(func(ctx context.Context, _ any, req *mcpgo.SetLevelRequest, _ *mcpgo.EmptyResult) {
 		if session := server.ClientSessionFromContext(ctx); session != nil {
 			s.logging.Store(session.SessionID(), true)
+			failStored(ctx, mcphttp.SetLevel(ctx, string(req.Params.Level)))
 		}
 	})
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) { s.logging.Delete(session.SessionID()) })

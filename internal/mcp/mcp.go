@@ -47,8 +47,8 @@ type Config struct {
 	CallTimeout time.Duration
 	// Events delivers the changes that clients are notified of; nil for none.
 	Events *event.Listener
-	// HTTP configures the HTTP endpoint. NewHandler sets its Server, Forget, Needs and
-	// Detached, and its Logger if it has none.
+	// HTTP configures the HTTP endpoint. NewHandler sets its Server, Forget, Missed, Needs,
+	// Events and Detached, and its Logger if it has none.
 	HTTP   mcphttp.Config
 	Logger *slog.Logger
 	// Tools are the tools over API. Default: the builtin ones and tenants' tools of their
@@ -103,6 +103,7 @@ func NewHandler(cfg Config) (*mcphttp.Handler, error) {
 		cfg.HTTP.Server = func(tenant.ID, string) *server.MCPServer { return p.server(nil) }
 		return mcphttp.New(cfg.HTTP)
 	}
+	cfg.HTTP.Events = cfg.Events
 	watching := newWatchers(p.tools)
 	cfg.HTTP.Server = func(id tenant.ID, name string) *server.MCPServer {
 		w := newWatcher(name)
@@ -110,7 +111,7 @@ func NewHandler(cfg Config) (*mcphttp.Handler, error) {
 		watching.watch(id, w)
 		return w.server
 	}
-	cfg.HTTP.Forget = watching.forget
+	cfg.HTTP.Forget, cfg.HTTP.Missed = watching.forget, watching.missed
 	handler, err := mcphttp.New(cfg.HTTP)
 	if err == nil {
 		cfg.Events.Subscribe(watching.receive)

@@ -93,6 +93,19 @@ func (w *watchers) forget(id tenant.ID, name string) {
 	}
 }
 
+// missed notifies the client of a session of all that may have changed.
+func (w *watchers) missed(id tenant.ID, name, session string) {
+	w.mu.Lock()
+	to := w.byTenant[id][name]
+	w.mu.Unlock()
+	if to == nil {
+		return
+	}
+	for _, n := range to.all(session) {
+		n.send(n.method, n.params)
+	}
+}
+
 // receive handles an event: it drops cached names and passes the event to the affected
 // watchers. It does not block.
 func (w *watchers) receive(e event.Event) {
@@ -169,11 +182,16 @@ type news struct {
 	uris      map[string]bool // of the resources that have changed, unless all have
 }
 
+// everything is the news that anything may have changed for clients with these bounds.
+func everything(b tenant.Bounds) news {
+	return news{tools: true, prompts: true, resources: b.Tools == nil, all: true}
+}
+
 // newsFor returns what has changed for clients with these bounds. Keys of tools read no
 // resources.
 func (w *watcher) newsFor(b tenant.Bounds) news {
 	if w.everything {
-		return news{tools: true, prompts: true, resources: b.Tools == nil, all: true}
+		return everything(b)
 	}
 	n := news{uris: map[string]bool{}}
 	for c := range w.changes {
@@ -243,22 +261,39 @@ func (w *watcher) due() []notice {
 			n = w.newsFor(c.bounds)
 			byBounds[bounds] = n
 		}
-		for method, changed := range map[string]bool{
-			mcpgo.MethodNotificationResourcesListChanged: n.resources,
-			mcpgo.MethodNotificationToolsListChanged:     n.tools,
-			mcpgo.MethodNotificationPromptsListChanged:   n.prompts,
-		} {
-			if changed {
-				all = append(all, notice{id, c.send, method, nil})
-			}
-		}
-		for uri, watched := range c.subscribed {
-			if n.affects(watched) {
-				all = append(all, notice{id, c.send, mcpgo.MethodNotificationResourceUpdated, map[string]any{"uri": uri}})
-			}
-		}
+		all = append(all, c.notices(id, n)...)
 	}
 	w.changes, w.everything, w.timer = map[change]bool{}, false, nil
+	return all
+}
+
+// all returns the notifications of a client if anything may have changed.
+func (w *watcher) all(client any) []notice {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.clients[client]
+	if c == nil {
+		return nil
+	}
+	return c.notices(client, everything(c.bounds))
+}
+
+// notices returns the notifications of news to a client. The caller holds the mutex of its watcher.
+func (c *listener) notices(client any, n news) (all []notice) {
+	for method, changed := range map[string]bool{
+		mcpgo.MethodNotificationResourcesListChanged: n.resources,
+		mcpgo.MethodNotificationToolsListChanged:     n.tools,
+		mcpgo.MethodNotificationPromptsListChanged:   n.prompts,
+	} {
+		if changed {
+			all = append(all, notice{client, c.send, method, nil})
+		}
+	}
+	for uri, watched := range c.subscribed {
+		if n.affects(watched) {
+			all = append(all, notice{client, c.send, mcpgo.MethodNotificationResourceUpdated, map[string]any{"uri": uri}})
+		}
+	}
 	return all
 }
 
@@ -319,7 +354,7 @@ func (w *watcher) drop(client any) {
 func (s *protocol) hook(w *watcher, hooks *server.Hooks) {
 	hooks.AddBeforeAny(func(ctx context.Context, _ any, _ mcpgo.MCPMethod, _ any) { w.definition.Store(own.FromContext(ctx)) })
 	hooks.AddOnRegisterSession(func(ctx context.Context, session server.ClientSession) {
-		w.add(ctx, session.SessionID(), w.toSession(session.SessionID()))
+		w.add(ctx, session.SessionID(), w.toSession(ctx, session.SessionID()))
 	})
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) { w.drop(session.SessionID()) })
 	hooks.AddBeforeSubscribe(func(ctx context.Context, _ any, req *mcpgo.SubscribeRequest) {
@@ -337,12 +372,14 @@ func (s *protocol) hook(w *watcher, hooks *server.Hooks) {
 			req.Params.URI = "" // the library refuses it
 			return
 		}
-		w.add(ctx, session.SessionID(), w.toSession(session.SessionID()))
+		w.add(ctx, session.SessionID(), w.toSession(ctx, session.SessionID()))
 		w.subscribe(session.SessionID(), req.Params.URI, watched)
+		failStored(ctx, mcphttp.Subscribe(ctx, req.Params.URI))
 	})
 	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, req *mcpgo.UnsubscribeRequest, _ *mcpgo.EmptyResult) {
 		if session := server.ClientSessionFromContext(ctx); session != nil {
 			w.unsubscribe(session.SessionID(), req.Params.URI)
+			failStored(ctx, mcphttp.Unsubscribe(ctx, req.Params.URI))
 		}
 	})
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, req *mcpgo.SubscriptionsListenRequest) {
@@ -364,9 +401,20 @@ func (s *protocol) hook(w *watcher, hooks *server.Hooks) {
 	})
 }
 
-// toSession returns a function that notifies the client of a session.
-func (w *watcher) toSession(id string) deliver {
+// failStored answers the request in ctx with the error of storing what it changes in its session.
+func failStored(ctx context.Context, err error) {
+	if err != nil {
+		mcphttp.Fail(ctx, mcphttp.Failure{Code: mcpgo.INTERNAL_ERROR, Message: publicError(ctx, err).Error()})
+	}
+}
+
+// toSession returns a function that notifies the client of a session, unless another instance does.
+func (w *watcher) toSession(ctx context.Context, id string) deliver {
+	notifies := mcphttp.Notifies(ctx)
 	return func(method string, params map[string]any) bool {
+		if !notifies() {
+			return true
+		}
 		return !errors.Is(w.server.SendNotificationToSpecificClient(id, method, params), server.ErrSessionNotFound)
 	}
 }

@@ -382,6 +382,9 @@ func (s *Service) newMCP() (*mcphttp.Handler, error) {
 	cfg := s.config.MCP
 	cfg.Authenticate, cfg.Guard, cfg.Gate = s.Tenants.Auth.Middleware, s.guard, s.gate
 	cfg.Issuers = s.Tenants.Auth.Issuers
+	if !cfg.Stateless {
+		cfg.DB = s.db
+	}
 	if cfg.Recheck == nil {
 		cfg.Recheck = s.Tenants.Auth.Recheck
 	}

@@ -16,11 +16,14 @@
 // Two eras of the protocol share one path. Revisions up to 2025-11-25 have sessions:
 // initialize opens one, and its id comes with every later request. This package creates
 // and checks the ids, on POST, GET and DELETE alike, because the library lets any id open
-// a stream. Each id carries a MAC over tenant and subject: a leaked id is useless to
-// other callers, and every instance with the key can check it. Revisions from 2026-07-28
-// on have no sessions. Their requests share the empty session id, under which the library
-// would let one caller cancel another's request, so cancellations outside a session are
-// dropped here; a modern client cancels by closing the connection.
+// a stream. With Config.DB the database knows each session by the hash of its id, with its
+// caller and what the client has said in it, so that every instance can serve it (restore.go);
+// what one instance gets and another needs is sent over the database (peers.go,
+// handover.go). Without one, and on SSEPath, an id carries a MAC over the caller. A leaked
+// id is useless to others in both cases. Revisions from 2026-07-28 on have no sessions.
+// Their requests share the empty session id, under which the library would let one caller
+// cancel another's request, so cancellations outside a session are dropped here; a modern
+// client cancels by closing the connection.
 //
 // The library decodes each message several times. The arguments of tool calls, and their
 // answers, can pass it by, see Config.Detached.

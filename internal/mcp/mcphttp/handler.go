@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/admission"
+	"github.com/ragdhq/ragd/internal/event"
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -32,6 +33,9 @@ type Config struct {
 	// Authenticate returns the middleware that puts a tenant.Request into the context or
 	// calls refuse. It is the method Middleware of tenant.Authenticator.
 	Authenticate func(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler
+	// DB keeps the sessions, so that each instance can serve those of the others. Default: the
+	// sessions of an instance end with it.
+	DB *tenant.DB
 	// Detached says that the tools take their arguments from Arguments, if it has them, and
 	// return what Result returns, which keeps both from the library.
 	Detached bool
@@ -39,6 +43,8 @@ type Config struct {
 	// error that does not tell whether the server does not exist or may not be used. The name is
 	// empty for the default server. Default: there is only that, and it changes nothing.
 	Enter func(ctx context.Context, name string) (context.Context, error)
+	// Events tells of what other instances do in a session. Required with DB.
+	Events *event.Listener
 	// Forget is called when a tenant's server is dropped. Optional. It must not call the
 	// Handler.
 	Forget func(id tenant.ID, name string)
@@ -62,6 +68,9 @@ type Config struct {
 	// MaxStreams limits the open streams of one tenant on this instance: GET, and POST of
 	// subscriptions/listen. Default: 1000.
 	MaxStreams int
+	// Missed is called when a client comes back for notifications that are not kept: anything may
+	// have changed. Optional.
+	Missed func(id tenant.ID, server, session string)
 	// Needs returns the scope that a tool needs, by the name that it has on the server of the
 	// request. Default: Read for all.
 	Needs func(ctx context.Context, tool string) tenant.Scope
@@ -83,8 +92,9 @@ type Config struct {
 	// SessionIdle is how long a session keeps its state without requests and streams.
 	// Default: 30m.
 	SessionIdle time.Duration
-	// SessionKey signs session ids: at least 32 bytes, the same on all instances.
-	// Default: a random key, so that sessions end with the process.
+	// SessionKey signs session ids: at least 32 bytes, the same on all instances. With it an id
+	// that was never given out is rejected without asking the database. Default: with DB ids are
+	// not checked by a signature; without, a random key.
 	SessionKey []byte
 	// Stateless disables sessions, so that any instance can serve any request. Clients of
 	// older revisions then receive only notifications that belong to a request, and no
@@ -93,6 +103,8 @@ type Config struct {
 	// WriteTimeout limits the time in which a client must receive one write, such as one
 	// event of a stream. Default: 30s.
 	WriteTimeout time.Duration
+
+	signed bool // SessionKey was given
 }
 
 func (c Config) withDefaults() Config {
@@ -115,7 +127,8 @@ func (c Config) withDefaults() Config {
 	c.ResumeFor = cmp.Or(c.ResumeFor, 2*time.Minute)
 	c.SessionIdle = cmp.Or(c.SessionIdle, 30*time.Minute)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
-	if len(c.SessionKey) == 0 {
+	c.signed = len(c.SessionKey) > 0
+	if !c.signed {
 		c.SessionKey = make([]byte, MinSessionKeyBytes)
 		rand.Read(c.SessionKey) // never fails
 	}
@@ -128,6 +141,9 @@ func (c Config) validate() error {
 	}
 	if len(c.SessionKey) < MinSessionKeyBytes {
 		return fmt.Errorf("mcphttp: SessionKey has %d bytes, at least %d are needed", len(c.SessionKey), MinSessionKeyBytes)
+	}
+	if c.DB != nil && c.Events == nil {
+		return errors.New("mcphttp: DB needs Events")
 	}
 	if c.LegacySSE && c.Stateless {
 		return errors.New("mcphttp: LegacySSE needs sessions, and Stateless has none")
@@ -239,28 +255,68 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer c.end()
+	if err := c.restore(); err != nil {
+		h.reject(w, r, err)
+		return
+	}
 	if in.endsSession() {
-		c.endSession()
+		if err := c.endSession(); err != nil {
+			h.reject(w, r, err)
+			return
+		}
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	defer h.recheck(c, r.Header)()
 	if in.verb == http.MethodGet && c.resumable() {
-		if s, after := c.session.streams.find(r.Header.Get(lastEventHeader)); s != nil && h.resume(w, r, c, s, after) {
-			return
-		}
-		c.session.streams.endListeners(c.ctx)
+		h.listen(w, r, c)
+		return
 	}
-	h.respond(w, r, c)
+	passed, err := c.pass()
+	switch {
+	case err != nil:
+		h.reject(w, r, err)
+	case passed:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		h.respond(w, r, c, nil)
+	}
 }
 
-// respond passes a request to the library and sends what it answers. A stream that can be
-// resumed goes on without its client.
-func (h *Handler) respond(w http.ResponseWriter, r *http.Request, c *call) {
+// listen serves a GET: the rest of the stream that the client lost, wherever that is, or a new one.
+func (h *Handler) listen(w http.ResponseWriter, r *http.Request, c *call) {
+	id, known := parseEventID(r.Header.Get(lastEventHeader))
+	if s := c.session.streams.find(id); known && s != nil && h.resume(w, r, c, s, id.number) {
+		return
+	}
+	if err := c.notify(); err != nil {
+		h.reject(w, r, err)
+		return
+	}
+	var missed []byte
+	if known && c.stored() && id.instance != h.servers.instance {
+		var served bool
+		if served, missed = h.follow(w, r, c, id); served {
+			return
+		}
+	}
+	c.session.streams.endListeners(c.ctx)
+	if known && missed == nil && h.cfg.Missed != nil {
+		h.cfg.Missed(c.tenant, c.caller.server, c.sessionID)
+	}
+	h.respond(w, r, c, missed)
+}
+
+// respond passes a request to the library and sends what it answers, a stream after the events that
+// its client has missed. A stream that can be resumed goes on without its client.
+func (h *Handler) respond(w http.ResponseWriter, r *http.Request, c *call, missed []byte) {
 	client, gone := context.WithCancel(r.Context())
 	defer gone()
 	out := newResponse(newConnection(w, h.cfg.KeepAlive, h.cfg.WriteTimeout, gone))
 	out.hideSession, out.detached, out.failing, out.modern = h.cfg.Stateless, c.message.detached, c.failing, c.message.modern
+	if c.stored() {
+		out.instance, out.missed = h.servers.instance, missed
+	}
 	if c.resumable() {
 		primes := r.Header.Get(mcpgo.HeaderProtocolVersion) >= firstPriming
 		out.resume = func() *stream {

@@ -71,13 +71,28 @@ type world struct {
 	servers  map[tenant.ID]*server.MCPServer
 	made     int
 	sessions atomic.Int64 // sessions in the library
+
+	subscriptions map[string]bool // by session and URI
+}
+
+// subscribe notes a subscription of the session in ctx.
+func (w *world) subscribe(ctx context.Context, uri string, on bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.subscriptions[server.ClientSessionFromContext(ctx).SessionID()+" "+uri] = on
+}
+
+func (w *world) subscribed(session, uri string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.subscriptions[session+" "+uri]
 }
 
 func newWorld(t testing.TB, change func(*Config)) *world {
 	t.Helper()
 	w := &world{
 		started: make(chan string, 100), stopped: make(chan string, 100), release: make(chan struct{}),
-		servers: map[tenant.ID]*server.MCPServer{},
+		servers: map[tenant.ID]*server.MCPServer{}, subscriptions: map[string]bool{},
 	}
 	cfg := Config{Authenticate: fakeAuthenticate, Server: w.server}
 	if change != nil {
@@ -106,7 +121,40 @@ func (w *world) server(id tenant.ID, name string) *server.MCPServer {
 	hooks := &server.Hooks{}
 	hooks.AddOnRegisterSession(func(context.Context, server.ClientSession) { w.sessions.Add(1) })
 	hooks.AddOnUnregisterSession(func(context.Context, server.ClientSession) { w.sessions.Add(-1) })
-	s := server.NewMCPServer("test", "1", server.WithToolCapabilities(true), server.WithHooks(hooks))
+	hooks.AddAfterSetLevel(func(ctx context.Context, _ any, req *mcpgo.SetLevelRequest, _ *mcpgo.EmptyResult) {
+		if err := SetLevel(ctx, string(req.Params.Level)); err != nil {
+			Fail(ctx, Failure{Message: err.Error()})
+		}
+	})
+	hooks.AddBeforeSubscribe(func(ctx context.Context, _ any, req *mcpgo.SubscribeRequest) {
+		w.subscribe(ctx, req.Params.URI, true)
+		if err := Subscribe(ctx, req.Params.URI); err != nil {
+			Fail(ctx, Failure{Message: err.Error()})
+		}
+	})
+	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, req *mcpgo.UnsubscribeRequest, _ *mcpgo.EmptyResult) {
+		w.subscribe(ctx, req.Params.URI, false)
+		if err := Unsubscribe(ctx, req.Params.URI); err != nil {
+			Fail(ctx, Failure{Message: err.Error()})
+		}
+	})
+	s := server.NewMCPServer("test", "1", server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true),
+		server.WithLogging(), server.WithElicitation(), server.WithHooks(hooks))
+	s.AddTool(mcpgo.NewTool("client"), func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+		session := server.ClientSessionFromContext(ctx)
+		level := session.(server.SessionWithLogging).GetLogLevel()
+		info := session.(server.SessionWithClientInfo)
+		return mcpgo.NewToolResultText(fmt.Sprintf("name %s, roots %t, level %s", info.GetClientInfo().Name, info.GetClientCapabilities().Roots != nil, level)), nil
+	})
+	s.AddTool(mcpgo.NewTool("ask"), func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+		answer, err := s.RequestElicitation(ctx, mcpgo.ElicitationRequest{Params: mcpgo.ElicitationParams{
+			Message: "Which colour?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}},
+		}})
+		if err != nil {
+			return nil, err
+		}
+		return mcpgo.NewToolResultText(fmt.Sprintf("%s %v", answer.Action, answer.Content)), nil
+	})
 	s.AddTool(mcpgo.NewTool("whoami"), func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		r, _ := tenant.FromContext(ctx)
 		return mcpgo.NewToolResultText(fmt.Sprintf("%s %s on %s", r.Tenant, r.Principal.Subject, strings.TrimSuffix(string(id)+"/"+name, "/"))), nil

@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"unicode/utf8"
@@ -26,7 +27,10 @@ type message struct {
 	method   mcpgo.MCPMethod
 	tool     string // name in tools/call
 	hasID    bool
-	modern   bool // 2026-07-28 or later: no sessions
+	id       string // as text, as the library compares it
+	cancels  string // the id of the call that it cancels; empty for none
+	answers  bool   // answers a request of the service
+	modern   bool   // 2026-07-28 or later: no sessions
 	// session is the id that the caller sent; empty for modern revisions.
 	session string
 	// opensSSE and overSSE are set on the transport of 2024-11-05, where initialize is
@@ -106,6 +110,10 @@ func (m *message) decode() error {
 		return malformed("the request body is not a single JSON-RPC message")
 	}
 	m.method, m.hasID = base.Method, base.ID != nil
+	if m.hasID {
+		m.id = fmt.Sprint(base.ID)
+	}
+	m.answers = m.hasID && m.method == ""
 
 	var called struct {
 		Params struct {
@@ -114,6 +122,15 @@ func (m *message) decode() error {
 	}
 	if m.method == mcpgo.MethodToolsCall && json.Unmarshal(m.body, &called) == nil {
 		m.tool = called.Params.Name
+	}
+
+	var cancelled struct {
+		Params struct {
+			RequestID any `json:"requestId"`
+		} `json:"params"`
+	}
+	if m.method == mcpgo.MethodNotificationCancelled && json.Unmarshal(m.body, &cancelled) == nil && cancelled.Params.RequestID != nil {
+		m.cancels = fmt.Sprint(cancelled.Params.RequestID)
 	}
 
 	// Decoded separately, because malformed metadata does not make a message malformed.

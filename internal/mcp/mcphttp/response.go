@@ -27,6 +27,11 @@ type response struct {
 	// failing is the error that replaces the answer, if there is one.
 	failing *failing
 	modern  bool // the client has revision 2026-07-28 or later
+	// instance is put into the ids of requests to the client; empty for sessions that no other
+	// instance serves.
+	instance string
+	// missed are events of the client's last stream, which was on another instance.
+	missed []byte
 	// resume returns the stream that keeps the events for a client that comes back; nil for
 	// streams that end with the connection.
 	resume func() *stream
@@ -143,6 +148,9 @@ func (r *response) begin(status int) {
 	}
 	r.streaming = true
 	r.conn.begin(status)
+	if len(r.missed) > 0 {
+		r.conn.write(r.missed)
+	}
 	if r.resume != nil {
 		r.stream = r.resume()
 		r.stream.prime()
@@ -161,7 +169,7 @@ func (r *response) Write(p []byte) (int, error) {
 	if r.notified && bytes.HasPrefix(p, []byte("{")) { // the library does not know of the stream
 		event = eventOf(p)
 	}
-	r.send(r.shown(event))
+	r.send(tagRequest(r.shown(event), r.instance))
 	return len(p), nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,9 @@ import (
 type servers struct {
 	cfg    Config
 	signer signer
+	store  *store // nil without a database
+	// instance is a random name of this one, in the ids of events and of requests to clients.
+	instance string
 
 	// streams ends when shutdown starts, requests when shutdown stops waiting for those
 	// in flight.
@@ -32,6 +36,7 @@ type servers struct {
 
 	mu      sync.Mutex
 	byID    map[tenant.ID]map[string]*tenantServer // by name
+	resumed map[string]chan struct{}               // told of messages to who resumes a stream
 	active  int                                    // requests in flight, of all tenants
 	closing bool                                   // rejects new requests
 	idle    chan struct{}                          // closed when closing and no request is in flight
@@ -70,14 +75,24 @@ func newServers(cfg Config) *servers {
 		byID:   map[tenant.ID]map[string]*tenantServer{},
 		idle:   make(chan struct{}),
 
+		instance: strings.ToLower(rand.Text()[:instanceChars]),
+		resumed:  map[string]chan struct{}{},
+
 		openStreams: limit.New[tenant.ID](0, int64(cfg.MaxStreams)),
 		heldEvents:  limit.New[tenant.ID](0, maxTenantHeldBytes),
 	}
 	r.streams, r.endStreams = context.WithCancel(context.Background())
 	r.requests, r.endRequests = context.WithCancel(context.Background())
+	if cfg.DB != nil {
+		r.store = &store{db: cfg.DB, instance: r.instance, keepMessages: cfg.ResumeFor}
+		cfg.Events.Subscribe(r.receive)
+	}
 	go r.sweep()
 	return r
 }
+
+// instanceChars is the length of the name of an instance: 50 bits.
+const instanceChars = 10
 
 // begin checks the session and starts a call, which the caller must end. Errors: those of
 // sessions; Exhausted if the tenant has too many open streams; Unavailable during
@@ -98,6 +113,10 @@ func (r *servers) begin(by *caller, m message) (*call, error) {
 	}
 	if c.session != nil {
 		c.session.requests++
+		c.session.calls[m.id]++
+		if m.verb == http.MethodGet {
+			c.session.listener = c
+		}
 	}
 	c.server.active++
 	r.active++
@@ -114,8 +133,8 @@ func (r *servers) of(id tenant.ID, name string, now time.Time) *tenantServer {
 			server.WithSessionIdManagerResolver(checkedSessions{}),
 			server.WithStreamableHTTPLogger(slog.New(libraryLog{r.cfg.Logger.Handler()})),
 		)
-		found.sessions = newSessions(r.signer, func() bool { return r.admitsSession(id) }, found.forget,
-			func() *streams { return newStreams(id, r.heldEvents, r.cfg.ResumeFor) })
+		found.sessions = newSessions(r.signer, r.store != nil, func() bool { return r.admitsSession(id) }, found.forget,
+			func() *streams { return newStreams(id, r.instance, r.heldEvents, r.cfg.ResumeFor) })
 		if r.byID[id] == nil {
 			r.byID[id] = map[string]*tenantServer{}
 		}
@@ -136,11 +155,10 @@ func (r *servers) admitsSession(id tenant.ID) bool {
 		return true
 	}
 	var of *sessions
-	var oldest string
-	var since time.Time
+	var oldest *session
 	for _, s := range r.byID[id] {
-		if idle, lastUsed := s.sessions.oldestIdle(); idle != "" && (of == nil || lastUsed.Before(since)) {
-			of, oldest, since = s.sessions, idle, lastUsed
+		if idle := s.sessions.oldestIdle(); idle != nil && (of == nil || idle.lastUsed.Before(oldest.lastUsed)) {
+			of, oldest = s.sessions, idle
 		}
 	}
 	if of != nil {
@@ -169,9 +187,16 @@ func (c *call) join(o owner, now time.Time) (err error) {
 	case c.message.opensSession():
 		c.sessionID, c.session, err = c.server.sessions.begin(o, now)
 	default:
-		c.session, err = c.server.sessions.use(c.sessionID, o, now)
+		signed := c.servers.store == nil || c.message.overSSE || c.servers.cfg.signed
+		c.session, err = c.server.sessions.use(c.sessionID, o, signed, now)
 	}
 	return err
+}
+
+// stored reports whether the session of the call is in the database. Those of SSEPath end with
+// their stream.
+func (c *call) stored() bool {
+	return c.servers.store != nil && c.session != nil && !c.message.opensSSE && !c.message.overSSE
 }
 
 // resumable reports whether the streams of the call are kept for a client that comes back.
@@ -190,6 +215,12 @@ func (c *call) bind(ctx context.Context) {
 	}
 	c.failing = &failing{}
 	ctx = context.WithValue(ctx, failingKey{}, c.failing)
+	if c.session != nil {
+		ctx = context.WithValue(ctx, sessionKey{}, c.session)
+	}
+	if c.stored() {
+		ctx = context.WithValue(ctx, callKey{}, c)
+	}
 	c.ctx, c.cancel = context.WithCancel(context.WithValue(ctx, mintedKey{}, c.sessionID))
 	ends := []context.Context{c.servers.requests}
 	if c.message.isStream() {
@@ -218,11 +249,23 @@ func (c *call) request(r *http.Request) *server.HTTPRequest {
 // answer for them.
 func (c *call) ephemeral() bool { return c.servers.cfg.Stateless && !c.message.modern }
 
-// endSession ends the session of the call.
-func (c *call) endSession() {
+// endSession ends the session of the call, on all instances. Errors: Unavailable.
+func (c *call) endSession() error {
+	if c.stored() {
+		// The announcement ends the context of the call.
+		if err := c.servers.store.end(context.WithoutCancel(c.ctx), c.tenant, c.session.hash); err != nil {
+			return err
+		}
+	}
+	c.finishSession()
+	return nil
+}
+
+// finishSession ends the session of the call on this instance.
+func (c *call) finishSession() {
 	c.servers.mu.Lock()
 	defer c.servers.mu.Unlock()
-	c.server.sessions.finish(c.sessionID)
+	c.server.sessions.finish(c.session)
 }
 
 // leaveStream gives up the slot of a stream whose client is gone, and lets its session be
@@ -248,6 +291,12 @@ func (c *call) leave(now time.Time) {
 	if c.session != nil {
 		c.session.requests--
 		c.session.lastUsed = now
+		if c.session.calls[c.message.id]--; c.session.calls[c.message.id] == 0 {
+			delete(c.session.calls, c.message.id)
+		}
+		if c.session.listener == c {
+			c.session.listener = nil
+		}
 	}
 }
 
@@ -286,6 +335,7 @@ func (r *servers) sweep() {
 	for {
 		select {
 		case now := <-ticker.C:
+			r.touch()
 			r.forgetIdle(now.Add(-r.cfg.SessionIdle))
 		case <-r.streams.Done():
 			return
@@ -321,6 +371,7 @@ func (r *servers) shutdown(ctx context.Context) error {
 	defer r.endRequests()
 	select {
 	case <-r.idle:
+		r.park(ctx)
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

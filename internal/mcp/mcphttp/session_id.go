@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"io"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -40,6 +41,22 @@ func ownerOf(r *tenant.Request, server string) owner {
 		o.filter = string(f.JSON())
 	}
 	return o
+}
+
+// hash returns the SHA-256 of the owner, by which the database knows it.
+func (o owner) hash() (h hash) {
+	sum := sha256.New()
+	o.writeTo(sum)
+	sum.Sum(h[:0])
+	return h
+}
+
+func (o owner) writeTo(w io.Writer) {
+	for _, part := range []string{string(o.tenant), o.issuer, o.subject, o.filter, o.bounds, o.server} {
+		// The length comes first, so that fields cannot run into each other.
+		_, _ = w.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part)))) // a hash takes all
+		_, _ = io.WriteString(w, part)
+	}
 }
 
 // signer creates and checks session ids. An id is, in base64url,
@@ -83,10 +100,6 @@ func (s signer) mac(plain []byte, o owner) []byte {
 	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte("ragd mcp session"))
 	h.Write(plain)
-	for _, part := range []string{string(o.tenant), o.issuer, o.subject, o.filter, o.bounds, o.server} {
-		// The length comes first, so that fields cannot run into each other.
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
-		h.Write([]byte(part))
-	}
+	o.writeTo(h)
 	return h.Sum(nil)
 }

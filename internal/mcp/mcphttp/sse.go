@@ -239,7 +239,7 @@ func (c *call) endStream() {
 	c.servers.mu.Lock()
 	defer c.servers.mu.Unlock()
 	delete(c.server.legacy, c.sessionID)
-	c.server.sessions.finish(c.sessionID)
+	c.server.sessions.finish(c.session)
 }
 
 // openStream returns the stream of the request's session, or nil.

@@ -18,7 +18,8 @@ import (
 
 // A client that loses the connection of a stream comes back with the header Last-Event-ID and
 // gets what it missed, and then the rest. So the events of a stream have ids and are kept for
-// a while, in memory: a session that resumes on another instance begins a new stream.
+// a while, in memory. A client that resumes on another instance gets them over the database,
+// see handover.go.
 
 // Limits of what is kept of the streams of a session, for Config.ResumeFor.
 const (
@@ -41,17 +42,18 @@ const lastEventHeader = "Last-Event-ID"
 
 // streams holds the streams of one session that a client may resume. Safe for concurrent use.
 type streams struct {
-	tenant tenant.ID
-	held   *limit.Limiter[tenant.ID] // bytes of the tenant
-	keep   time.Duration             // how long a stream waits for its client, and is kept after its end
+	tenant   tenant.ID
+	instance string
+	held     *limit.Limiter[tenant.ID] // bytes of the tenant
+	keep     time.Duration             // how long a stream waits for its client, and is kept after its end
 
 	mu   sync.Mutex
 	byID map[int]*stream
 	last int // id
 }
 
-func newStreams(id tenant.ID, held *limit.Limiter[tenant.ID], keep time.Duration) *streams {
-	return &streams{tenant: id, held: held, keep: keep, byID: map[int]*stream{}}
+func newStreams(id tenant.ID, instance string, held *limit.Limiter[tenant.ID], keep time.Duration) *streams {
+	return &streams{tenant: id, instance: instance, held: held, keep: keep, byID: map[int]*stream{}}
 }
 
 // stream is the stream of one request. Safe for concurrent use.
@@ -67,6 +69,7 @@ type stream struct {
 	bytes  int
 	next   int         // number of the next event, from 0
 	conn   *connection // nil while there is no client
+	left   bool        // the client of a call has left, and has not come back
 	absent *time.Timer // ends a stream whose client does not come back; nil while there is one
 	ended  chan struct{}
 }
@@ -85,29 +88,50 @@ func (s *streams) begin(conn *connection, listens, primes bool, cancel func()) *
 	return added
 }
 
-// find returns the stream of an event and the number of the event, or nil if it is not kept.
-func (s *streams) find(eventID string) (*stream, int) {
-	id, number, _ := strings.Cut(eventID, "-")
-	streamID, err := strconv.Atoi(id)
-	if err != nil {
-		return nil, 0
+// eventID is the id of an event: INSTANCE-STREAM-NUMBER.
+type eventID struct {
+	instance       string
+	stream, number int
+}
+
+// parseEventID returns the id of an event; false for a text that is none.
+func parseEventID(text string) (id eventID, ok bool) {
+	parts := strings.Split(text, "-")
+	if len(parts) != 3 || len(parts[0]) != instanceChars {
+		return id, false
 	}
-	n, err := strconv.Atoi(number)
+	stream, err := strconv.Atoi(parts[1])
 	if err != nil {
-		return nil, 0
+		return id, false
+	}
+	number, err := strconv.Atoi(parts[2])
+	return eventID{parts[0], stream, number}, err == nil && number >= 0
+}
+
+// streamName returns the name of the stream of the event.
+func (e eventID) streamName() string { return e.instance + "-" + strconv.Itoa(e.stream) }
+
+// find returns the stream of an event, or nil if it is not kept on this instance.
+func (s *streams) find(id eventID) *stream {
+	if id.instance != s.instance {
+		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.byID[streamID], n
+	return s.byID[id.stream]
+}
+
+// all returns the streams that are kept.
+func (s *streams) all() []*stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.byID))
 }
 
 // endListeners ends the streams of a GET whose clients are gone, and waits until they have
 // ended: the client has opened a new one, and they would take its notifications.
 func (s *streams) endListeners(ctx context.Context) {
-	s.mu.Lock()
-	all := slices.Collect(maps.Values(s.byID))
-	s.mu.Unlock()
-	for _, st := range all {
+	for _, st := range s.all() {
 		if !st.listens || st.connected() {
 			continue
 		}
@@ -145,7 +169,7 @@ func (s *stream) prime() {
 func (s *stream) add(event []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	whole := fmt.Appendf(make([]byte, 0, len(event)+24), "id: %d-%d\n", s.id, s.next)
+	whole := fmt.Appendf(make([]byte, 0, len(event)+36), "id: %s-%d-%d\n", s.of.instance, s.id, s.next)
 	whole = append(whole, event...)
 	s.next++
 	s.keep(whole)
@@ -202,7 +226,7 @@ func (s *stream) leave(conn *connection) {
 	if s.conn != conn {
 		return
 	}
-	s.conn = nil
+	s.conn, s.left = nil, true
 	if s.listens {
 		s.absent = time.AfterFunc(s.of.keep, s.cancel)
 	}
@@ -213,8 +237,8 @@ func (s *stream) leave(conn *connection) {
 func (s *stream) attach(conn *connection, after int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	missed := s.next - 1 - after
-	if after < 0 || missed < 0 || missed > len(s.events) {
+	missed, ok := s.missed(after)
+	if !ok {
 		return false
 	}
 	if s.absent != nil {
@@ -224,11 +248,32 @@ func (s *stream) attach(conn *connection, after int) bool {
 		s.conn.close()
 		s.conn.lost()
 	}
-	s.conn = conn
+	s.conn, s.left = conn, false
 	conn.begin(http.StatusOK)
-	conn.write(bytes.Join(s.events[len(s.events)-missed:], nil))
+	conn.write(bytes.Join(missed, nil))
 	conn.flush()
 	return true
+}
+
+// missed returns the events after the one with the given number; false if some of them are not
+// kept. The caller holds mu.
+func (s *stream) missed(after int) ([][]byte, bool) {
+	missed := s.next - 1 - after
+	if after < 0 || missed < 0 || missed > len(s.events) {
+		return nil, false
+	}
+	return s.events[len(s.events)-missed:], true
+}
+
+// handOver ends a stream of a GET whose client has come back on another instance, and returns the
+// events that it missed; false if some of them are not kept.
+func (s *stream) handOver(after int) ([]byte, bool) {
+	s.mu.Lock()
+	missed, ok := s.missed(after)
+	joined := bytes.Join(missed, nil)
+	s.mu.Unlock()
+	s.cancel()
+	return joined, ok
 }
 
 // end is called when the request has ended. The events are kept for a while.
