@@ -117,8 +117,9 @@ func (l *load) again(kind string, do func(n int) error) {
 	})
 }
 
-// Two instances behind a proxy are restarted in turn under load. Clients that repeat calls
-// that are unavailable see no other error, no write is done twice, and no event is missed.
+// Three instances behind a proxy are restarted in turn under load. Clients that repeat calls
+// that are unavailable see no other error, no write is done twice, no event is missed, and sessions
+// of MCP go on.
 func TestRestartsUnderLoad(t *testing.T) {
 	t.Parallel()
 	needsDatabase(t)
@@ -138,14 +139,14 @@ func restartUnderLoad(t *testing.T, delay string) {
 		restarts = 10
 	}
 	database := externalServer(t)
-	a, b := newHome(t), newHome(t)
+	a, b, c := newHome(t), newHome(t), newHome(t)
 	a.shell(`psql -c 'CREATE DATABASE shared' "$POSTGRES"`, "POSTGRES="+database(superuser, "postgres"))
-	instances := []*home{a, b}
+	instances := []*home{a, b, c}
 	for _, h := range instances {
 		h.use(database, superuser, superuser, "shared")
-		h.env = append(h.env, "RAGD_SESSION_KEY="+strings.Repeat("k", 64), "RAGD_DRAIN_DELAY="+delay)
+		h.env = append(h.env, "RAGD_DRAIN_DELAY="+delay)
 	}
-	services := []*exec.Cmd{a.serve(), b.serve()}
+	services := []*exec.Cmd{a.serve(), b.serve(), c.serve()}
 	a.ragd("tenant", "create", "acme")
 	_, secret, _ := strings.Cut(a.ragd("key", "create", "--tenant", "acme", "--scopes", "admin"), "secret")
 	proxy := newBalancer(t, instances...)
@@ -182,7 +183,8 @@ func restartUnderLoad(t *testing.T, delay string) {
 		return err
 	})
 	session := l.session(proxy.URL+"/mcp", client.Secret)
-	l.again("mcp", func(int) error { time.Sleep(5 * time.Millisecond); return session() })
+	l.again("mcp", func(int) error { time.Sleep(5 * time.Millisecond); return session.call() })
+	l.again("mcp session", func(int) error { return l.session(proxy.URL+"/mcp", client.Secret).end() })
 
 	for range restarts {
 		for i, h := range instances {
@@ -194,7 +196,7 @@ func restartUnderLoad(t *testing.T, delay string) {
 	time.Sleep(500 * time.Millisecond)
 	close(l.end)
 	l.group.Wait()
-	for _, kind := range []string{"upsert", "query", "upload", "mcp"} {
+	for _, kind := range []string{"upsert", "query", "upload", "mcp", "mcp session"} {
 		if l.done[kind] == 0 {
 			t.Errorf("no call of %s succeeded", kind)
 		}
@@ -278,41 +280,73 @@ func (l *load) watch(client servicetest.Client) (seen func(documents int) map[st
 	}
 }
 
-// session opens a session of MCP and returns a function that lists the tools in it.
-func (l *load) session(address, secret string) func() error {
-	id := ""
-	post := func(body string) error {
-		req, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, address, bytes.NewReader([]byte(body)))
-		if err != nil {
+// mcpSession is a session of MCP.
+type mcpSession struct {
+	load            *load
+	address, secret string
+	id              string
+}
+
+// session opens a session of MCP, and repeats that while it is unavailable.
+func (l *load) session(address, secret string) *mcpSession {
+	s := &mcpSession{load: l, address: address, secret: secret}
+	open := func() error {
+		return s.send(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
+	}
+	failed := open()
+	for deadline := time.Now().Add(30 * time.Second); connect.CodeOf(failed) == connect.CodeUnavailable && failed != nil && time.Now().Before(deadline); failed = open() {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if failed != nil || s.id == "" {
+		l.t.Errorf("session %q: %v", s.id, failed)
+	}
+	return s
+}
+
+// call calls a tool in the session.
+func (s *mcpSession) call() error {
+	return s.send(http.MethodPost, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_indexes","arguments":{}}}`)
+}
+
+// end sets the level of log messages, calls a tool and ends the session.
+func (s *mcpSession) end() error {
+	for _, body := range []string{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}`} {
+		if err := s.send(http.MethodPost, body); err != nil {
 			return err
 		}
-		req.Header = http.Header{"Authorization": {"Bearer " + secret}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
-		if id != "" {
-			req.Header.Set("Mcp-Session-Id", id)
-			req.Header.Set("Mcp-Protocol-Version", "2025-06-18")
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return connect.NewError(connect.CodeUnavailable, err)
-		}
-		defer res.Body.Close()
-		answer, err := io.ReadAll(res.Body)
-		switch {
-		case err != nil:
-			return connect.NewError(connect.CodeUnavailable, err)
-		case res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable:
-			return connect.NewError(connect.CodeUnavailable, errors.New(res.Status))
-		case res.StatusCode/100 != 2 || strings.Contains(string(answer), `"id":2,"error"`):
-			return fmt.Errorf("%s: %s", res.Status, answer)
-		}
-		if id == "" {
-			id = res.Header.Get("Mcp-Session-Id")
-		}
-		return nil
 	}
-	err := post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
-	if err != nil || id == "" {
-		l.t.Fatalf("session %q: %v", id, err)
+	if err := s.call(); err != nil {
+		return err
 	}
-	return func() error { return post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`) }
+	return s.send(http.MethodDelete, "")
+}
+
+func (s *mcpSession) send(verb, body string) error {
+	req, err := http.NewRequestWithContext(s.load.t.Context(), verb, s.address, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return err
+	}
+	req.Header = http.Header{"Authorization": {"Bearer " + s.secret}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	if s.id != "" {
+		req.Header.Set("Mcp-Session-Id", s.id)
+		req.Header.Set("Mcp-Protocol-Version", "2025-06-18")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return connect.NewError(connect.CodeUnavailable, err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	switch {
+	case err != nil:
+		return connect.NewError(connect.CodeUnavailable, err)
+	case res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable:
+		return connect.NewError(connect.CodeUnavailable, errors.New(res.Status))
+	case res.StatusCode/100 != 2 || strings.Contains(string(answer), `"id":2,"error"`) || strings.Contains(string(answer), `"isError":true`):
+		return fmt.Errorf("%s: %s", res.Status, answer)
+	}
+	if s.id == "" {
+		s.id = res.Header.Get("Mcp-Session-Id")
+	}
+	return nil
 }
