@@ -84,9 +84,15 @@ func TestWakingATaskSurvivesADeadlockWithItsEnd(t *testing.T) {
 	must(t, err)
 	must(t, f.wake(t.Context(), h)) // adds the task that wakes it later
 
+	// The caller looks for a deadlock once, so late that River waits by then, and River so late that it does not.
+	_, err = f.pool.Exec(t.Context(), `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = %L', current_database(), '5s'); END $$`)
+	must(t, err)
+	f.pool.Reset() // for the connections from here on
 	river, err := f.pool.Begin(t.Context())
 	must(t, err)
 	defer river.Rollback(context.WithoutCancel(t.Context()))
+	_, err = river.Exec(t.Context(), `SET LOCAL deadlock_timeout = '10min'`)
+	must(t, err)
 	lock := func(kind string) {
 		t.Helper()
 		_, err := river.Exec(t.Context(), `SELECT FROM ragd.river_job WHERE kind = $1 FOR UPDATE`, kind)
@@ -101,7 +107,7 @@ func TestWakingATaskSurvivesADeadlockWithItsEnd(t *testing.T) {
 		}
 		must(t, f.pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waiting))
 	}
-	lock("sync") // the one that has waited for longer fails
+	lock("sync") // until the caller's statement fails
 	must(t, river.Commit(t.Context()))
 	must(t, <-woken)
 }
