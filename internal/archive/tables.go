@@ -110,6 +110,7 @@ var leftOutColumns = map[string]string{
 	"control/tenants.schema_version":   "of the service",
 	"control/tenants.migration_error":  "of the service",
 	"control/tenants.updated_at":       "of the service",
+	"control/tenants.database_name":    "of the service",
 }
 
 // gone are columns and tables that older archives have and this ragd does not, so that an import drops them. A

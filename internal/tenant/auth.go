@@ -38,6 +38,7 @@ type Authenticator struct {
 	forgotten    atomic.Int64 // calls of forget
 	declared     DeclaredFunc // nil for none
 	pages        pagination.Tokens
+	databases    Databases // nil if there is only the first one
 }
 
 type cachedKey struct {
@@ -53,7 +54,7 @@ type caller struct {
 
 func newAuthenticator(s *store, config Config, pages pagination.Tokens) *Authenticator {
 	a := &Authenticator{
-		store: s, tokens: config.Tokens, now: config.Now, pages: pages,
+		store: s, tokens: config.Tokens, now: config.Now, pages: pages, databases: config.Databases,
 		keys:    cache.New(cache.Config[[sha256.Size]byte, cachedKey]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
 		tenants: cache.New(cache.Config[string, tenantRow]{Entries: keyCacheSize, TTL: existsFor, Now: config.Now}),
 		issuers: cache.New(cache.Config[ID, []OwnIssuer]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),

@@ -1,7 +1,6 @@
 package tenant
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -19,9 +18,9 @@ import (
 
 // DB returns handles on the data of tenants. Safe for concurrent use.
 type DB struct {
-	pool        *pgxpool.Pool
-	connections *connections
-	storage     *storage.Guard
+	first     *Site
+	placement Placement // nil while all tenants live in the first database
+	storage   *storage.Guard
 }
 
 // NewDB returns a DB that uses the pool and does not close it. No tenant uses more than
@@ -29,15 +28,18 @@ type DB struct {
 // many while no other does, so that the database has work while ragd reads an answer; else
 // three quarters, so that a statement of another tenant finds a processor.
 func NewDB(pool *pgxpool.Pool, perTenant int) *DB {
-	half := max(1, int(pool.Config().MaxConns)/2)
-	most := min(half, cmp.Or(perTenant, half))
-	return &DB{pool: pool, connections: newConnections(min(half, 2*most), most)}
+	return &DB{first: NewSite("", pool, perTenant)}
 }
 
 // WithStorage returns a DB whose handles ask the guard in Admit, and report a full disk to
 // it.
 func (db *DB) WithStorage(guard *storage.Guard) *DB {
-	return &DB{pool: db.pool, connections: db.connections, storage: guard}
+	return &DB{first: db.first, placement: db.placement, storage: guard}
+}
+
+// WithPlacement returns a DB whose handles ask for the database of their tenant at each statement.
+func (db *DB) WithPlacement(placement Placement) *DB {
+	return &DB{first: db.first, placement: placement, storage: db.storage}
 }
 
 // Handle runs statements as one tenant. SQL is written against stand-in names,
@@ -57,14 +59,15 @@ func (db *DB) WithStorage(guard *storage.Guard) *DB {
 //
 // Handles are cheap to make and safe for concurrent use.
 type Handle struct {
-	pool        *pgxpool.Pool
-	connections *connections
-	storage     *storage.Guard
-	id          ID
-	schema      string // quoted
-	index       string // the number of the index; empty without one
-	generation  string // of its chunks; empty for the first
-	absent      []absentTable
+	first      *Site
+	placement  Placement // nil while all tenants live in the first database
+	site       *Site     // in which statements run; the first one until placed
+	storage    *storage.Guard
+	id         ID
+	schema     string // quoted
+	index      string // the number of the index; empty without one
+	generation string // of its chunks; empty for the first
+	absent     []absentTable
 }
 
 // absentTable is a table of the index that has not been made yet, and the subquery that
@@ -73,7 +76,7 @@ type absentTable struct{ name, empty string }
 
 // Handle returns the handle of a tenant.
 func (db *DB) Handle(id ID) *Handle {
-	return &Handle{pool: db.pool, connections: db.connections, storage: db.storage, id: id, schema: id.quoted()}
+	return &Handle{first: db.first, placement: db.placement, site: db.first, storage: db.storage, id: id, schema: id.quoted()}
 }
 
 // OfIndex returns a handle that also knows the tables of the index with this number and
@@ -231,7 +234,11 @@ func (h *Handle) Exec(ctx context.Context, sql string, args ...any) (int64, erro
 // It is for views that the tenant's role may not read, such as pg_stat_activity. The query
 // must not use data of tenants. Stand-in names are not replaced.
 func (h *Handle) QueryAsService(ctx context.Context, read func(pgx.Rows) error, sql string, args ...any) error {
-	return h.translate(ctx, queryRows(ctx, h.pool, sql, args, read))
+	h, err := h.at(ctx)
+	if err != nil {
+		return err
+	}
+	return h.translate(ctx, queryRows(ctx, h.site.Pool, sql, args, read))
 }
 
 // Batch is a set of statements that are sent in one round trip and run in one transaction,
@@ -267,27 +274,31 @@ func (b *Batch) add(sql string, args []any, result func(*pgx.QueuedQuery)) {
 // prepared there. The first one has the settings.
 func (b *Batch) queued() *pgx.Batch {
 	queued := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(b.statements)+1)}
-	queued.Queue(settingsSQL(len(b.settings)/2), b.settings...)
+	queued.Queue(settingsSQL(len(b.settings)/2), append(slices.Clip(b.settings), b.handle.id)...)
 	for _, s := range b.statements {
 		s.result(queued.Queue(s.sql, s.args...))
 	}
 	return queued
 }
 
-// settingsSQL returns a statement that changes n settings until the end of the transaction.
-// Its parameters are their names and values, alternating.
+// settingsSQL returns a statement that changes n settings until the end of the transaction, if the
+// database serves the tenant. Its parameters are their names and values, alternating, and the
+// tenant.
 func settingsSQL(n int) string {
 	const one = "set_config($99, $99, true), "
-	sql := append(make([]byte, 0, n*len(one)), "SELECT "...)
+	sql := append(make([]byte, 0, (n+1)*len(one)), "SELECT ragd.served($"...)
+	sql = append(strconv.AppendInt(sql, int64(2*n+1), 10), ')')
 	for i := range n {
-		if i > 0 {
-			sql = append(sql, ", "...)
-		}
-		sql = strconv.AppendInt(append(sql, "set_config($"...), int64(2*i+1), 10)
+		sql = strconv.AppendInt(append(sql, ", set_config($"...), int64(2*i+1), 10)
 		sql = strconv.AppendInt(append(sql, ", $"...), int64(2*i+2), 10)
 		sql = append(sql, ", true)"...)
 	}
 	return string(sql)
+}
+
+// servedSQL returns a statement that fails unless the database serves the tenant.
+func (h *Handle) servedSQL() string {
+	return "SELECT ragd.served('" + string(h.id) + "')" // an ID has no quotes
 }
 
 // Exec adds a statement.
@@ -303,17 +314,19 @@ func (b *Batch) Run(ctx context.Context) error {
 	if len(b.statements) == 0 {
 		return nil
 	}
-	release, err := b.handle.connections.acquire(ctx, b.handle.id)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return b.handle.translate(ctx, b.send(ctx))
+	return b.handle.placed(ctx, func(h *Handle) (bool, error) {
+		release, err := h.acquire(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer release()
+		return false, b.send(ctx, h)
+	})
 }
 
-// send is Run without the translation of errors.
-func (b *Batch) send(ctx context.Context) error {
-	return b.handle.withConn(ctx, func(conn *pgxpool.Conn) error {
+// send is Run in the database of a handle, without the translation of errors.
+func (b *Batch) send(ctx context.Context, h *Handle) error {
+	return h.withConn(ctx, func(conn *pgxpool.Conn) error {
 		return conn.SendBatch(ctx, b.queued()).Close()
 	})
 }
@@ -328,7 +341,7 @@ const roleAttempts = 3
 // is called again, on another one: do must begin with taking the role.
 func (h *Handle) withConn(ctx context.Context, do func(*pgxpool.Conn) error) error {
 	for attempt := 1; ; attempt++ {
-		conn, err := h.pool.Acquire(ctx)
+		conn, err := h.site.Pool.Acquire(ctx)
 		if err != nil {
 			return err
 		}
@@ -365,31 +378,29 @@ type Tx struct {
 // Tx runs do in a transaction, which is committed if do returns nil and rolled
 // back otherwise.
 func (h *Handle) Tx(ctx context.Context, do func(tx *Tx) error) error {
-	release, err := h.connections.acquire(ctx, h.id)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return h.run(ctx, h.pool, func(tx pgx.Tx) error { return do(&Tx{handle: h, tx: tx}) })
+	return h.placed(ctx, func(h *Handle) (begun bool, err error) {
+		release, err := h.acquire(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer release()
+		return h.transact(ctx, h.site.Pool, func(tx pgx.Tx) error { return do(&Tx{handle: h, tx: tx}) })
+	})
 }
 
-// run runs do in a transaction as the tenant.
-func (h *Handle) run(ctx context.Context, on beginner, do func(tx pgx.Tx) error) error {
-	return h.translate(ctx, h.transact(ctx, on, do)) // without the connection, see diagnose
-}
-
-// transact is run without the translation of errors.
-func (h *Handle) transact(ctx context.Context, on beginner, do func(tx pgx.Tx) error) error {
+// transact runs do in a transaction as the tenant, in the database of the handle. It reports whether the
+// transaction had begun, and does not translate errors.
+func (h *Handle) transact(ctx context.Context, on beginner, do func(tx pgx.Tx) error) (begun bool, err error) {
 	tx, err := h.begin(ctx, on)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
 	h.use(tx.Conn())
 	if err := do(tx); err != nil {
-		return err
+		return true, err
 	}
-	return tx.Commit(ctx)
+	return true, tx.Commit(ctx)
 }
 
 // begin begins a transaction as the tenant. The driver closes a connection on which that
@@ -401,7 +412,7 @@ func (h *Handle) begin(ctx context.Context, on beginner) (tx pgx.Tx, err error) 
 // beginWith is begin with other statements that begin the transaction.
 func (h *Handle) beginWith(ctx context.Context, on beginner, statements string) (tx pgx.Tx, err error) {
 	for range roleAttempts {
-		tx, err = on.BeginTx(ctx, pgx.TxOptions{BeginQuery: statements + "; SET LOCAL ROLE " + h.schema})
+		tx, err = on.BeginTx(ctx, pgx.TxOptions{BeginQuery: statements + "; " + h.servedSQL() + "; SET LOCAL ROLE " + h.schema})
 		if !h.deniesRole(err) {
 			break
 		}
@@ -511,6 +522,19 @@ func (h *Handle) translate(ctx context.Context, err error) error {
 		switch pgErr.Code {
 		case postgres.CodeDiskFull:
 			h.storage.ReportFull()
+		case writesStopped:
+			return beingMoved(h.id, err)
+		case notServedHere:
+			if h.leaving(ctx) {
+				return beingMoved(h.id, err)
+			}
+			return h.diagnose(ctx, err)
+		case undefinedTable, undefinedSchema, insufficientPrivilege:
+			if moved := h.movedFault(ctx, err); moved != nil {
+				return moved
+			}
+		}
+		switch pgErr.Code {
 		case undefinedTable, undefinedColumn, undefinedFunction:
 			if behind := h.behindFault(ctx, err); behind != nil {
 				return behind
@@ -526,7 +550,7 @@ func (h *Handle) translate(ctx context.Context, err error) error {
 			}
 		}
 	}
-	return postgres.Fault(err)
+	return h.site.fault(err)
 }
 
 // GoneError is the error for a statement on a table that does not exist. A caller that

@@ -36,7 +36,7 @@ func TestStandInNamesAreReplaced(t *testing.T) {
 
 func TestSettingsAreSentAsParameters(t *testing.T) {
 	t.Parallel()
-	const want = "SELECT set_config($1, $2, true), set_config($3, $4, true)"
+	const want = "SELECT ragd.served($5), set_config($1, $2, true), set_config($3, $4, true)"
 	if got := settingsSQL(2); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

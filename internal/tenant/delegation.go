@@ -98,10 +98,14 @@ func (r *Request) object(o Overrides) map[string]any {
 
 // Act returns a request with the rights of a delegation. Its Recheck checks the credential again,
 // as Act does. Errors: Unauthenticated when the API key was revoked or has expired, when the access
-// token would have expired or its issuer was removed; NotFound when the tenant is gone.
+// token would have expired or its issuer was removed; NotFound when the tenant is gone; Denied for rights that
+// are not the tenant's own, of a tenant whose database is its own: it could have written them.
 func (a *Authenticator) Act(ctx context.Context, d Delegation) (*Request, error) {
 	settings, err := a.stillValid(ctx, d)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.trusts(ctx, d); err != nil {
 		return nil, err
 	}
 	r := &Request{
@@ -127,6 +131,19 @@ func (a *Authenticator) Act(ctx context.Context, d Delegation) (*Request, error)
 		}
 	}
 	return r, d.fill(r)
+}
+
+// trusts returns an error for a delegation with rights beyond the tenant's that comes from a database of the
+// tenant's own.
+func (a *Authenticator) trusts(ctx context.Context, d Delegation) error {
+	if a.databases == nil || d.Home == d.Tenant && !slices.Contains(d.Scopes, Operator) {
+		return nil
+	}
+	own, err := a.databases.Own(ctx, d.Tenant)
+	if err == nil && own {
+		return fault.New(fault.Denied, "the tenant %q has a database of its own: what outlives a request needs a key of the tenant there", d.Tenant)
+	}
+	return err
 }
 
 // fill adds the stored objects to a request.

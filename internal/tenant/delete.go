@@ -31,6 +31,13 @@ func (s *Service) Delete(ctx context.Context, name string) (done Deletion, err e
 		return done, err
 	}
 	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
+		row, err := tenantByID(ctx, conn, id)
+		if err != nil {
+			return err
+		}
+		if _, err := s.Database(ctx, row.DatabaseName); err != nil { // nothing is deleted while that does not answer
+			return err
+		}
 		found, err := beginDeletion(ctx, conn, id, s.onDelete)
 		if err != nil {
 			return err
@@ -39,31 +46,51 @@ func (s *Service) Delete(ctx context.Context, name string) (done Deletion, err e
 			return fault.New(fault.NotFound, "tenant %q not found", id)
 		}
 		s.Auth.forget()
-		if done, err = measure(ctx, conn, id); err != nil {
+		if done, err = s.measure(ctx, conn, id); err != nil {
 			s.log.WarnContext(ctx, "what a tenant has could not be counted before its deletion", "tenant", id, "err", err)
 		}
 		if err := s.completeDeletion(ctx, conn, id); err != nil {
 			return err
 		}
 		done.Kept, err = verify(ctx, conn, id)
+		if err == nil && row.DatabaseName != "" {
+			err = s.verifyIn(ctx, row.DatabaseName, id)
+		}
 		return err
 	})
 	return done, err
 }
 
-// completeDeletion deletes what a tenant with the status deleting still has.
+// completeDeletion deletes what a tenant with the status deleting still has: first in the database in
+// which it lives, if that is another one, then in the first one.
 func (s *Service) completeDeletion(ctx context.Context, conn *pgxpool.Conn, id ID) error {
+	if err := s.inOther(ctx, conn, id, s.deleteIn); err != nil {
+		return err
+	}
+	return s.first.completeDeletion(ctx, conn, id, s.onDelete)
+}
+
+// deleteIn deletes a tenant from another database than the first.
+func (s *Service) deleteIn(ctx context.Context, d *Database, conn *pgxpool.Conn, id ID) error {
+	if _, err := beginDeletion(ctx, conn, id, s.onDelete); err != nil {
+		return err
+	}
+	return d.completeDeletion(ctx, conn, id, s.onDelete)
+}
+
+// completeDeletion deletes what a tenant with the status deleting still has in the database.
+func (d *Database) completeDeletion(ctx context.Context, conn *pgxpool.Conn, id ID, onDelete []DeleteFunc) error {
 	var has bool
 	err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`, id.Schema()).Scan(&has)
 	if err != nil {
 		return postgres.Fault(err)
 	}
 	if has {
-		if err := s.db.Handle(id).dropSchema(ctx, conn); err != nil {
+		if err := d.db.Handle(id).dropSchema(ctx, conn); err != nil {
 			return fmt.Errorf("drop the schema of tenant %s: %w", id, err)
 		}
 	}
-	if err := endDeletion(ctx, conn, id, s.onDelete); err != nil {
+	if err := endDeletion(ctx, conn, id, onDelete); err != nil {
 		return err
 	}
 	return withoutConflict(ctx, func() error {

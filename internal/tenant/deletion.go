@@ -24,6 +24,20 @@ type Deletion struct {
 	Kept []Kept
 }
 
+// plus returns what two databases had of a tenant.
+func (d Deletion) plus(other Deletion) Deletion {
+	sum := Deletion{Deleted: slices.Clone(d.Deleted), Bytes: d.Bytes + other.Bytes, Kept: d.Kept}
+	for _, a := range other.Deleted {
+		if i := slices.IndexFunc(sum.Deleted, func(b Amount) bool { return b.Kind == a.Kind }); i >= 0 {
+			sum.Deleted[i].Count += a.Count
+		} else {
+			sum.Deleted = append(sum.Deleted, a)
+		}
+	}
+	slices.SortFunc(sum.Deleted, func(a, b Amount) int { return strings.Compare(a.Kind, b.Kind) })
+	return sum
+}
+
 // Amount is how many rows of a kind a tenant has. The kind is plural, such as api keys.
 type Amount struct {
 	Kind  string

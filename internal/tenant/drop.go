@@ -31,12 +31,14 @@ type beginner interface {
 // rest. Statements of the service that use a table are cancelled if they take longer than
 // overtakeDelay.
 func (h *Handle) DropTables(ctx context.Context, tables ...string) error {
-	release, err := h.connections.acquire(ctx, h.id)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return h.dropTables(ctx, h.pool, tables)
+	return h.placed(ctx, func(h *Handle) (begun bool, err error) {
+		release, err := h.acquire(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer release()
+		return false, h.dropTables(ctx, h.site.Pool, tables)
+	})
 }
 
 // dropTables is DropTables on a connection that the caller has.

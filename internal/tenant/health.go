@@ -2,6 +2,8 @@ package tenant
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,7 +43,7 @@ const unservedSQL = `
 	LEFT JOIN pg_catalog.pg_namespace AS n ON n.nspname = 'tenant_' || t.tenant_id
 	LEFT JOIN pg_catalog.pg_class AS c ON c.relnamespace = n.oid AND c.relname = 'indexes'
 	LEFT JOIN pg_catalog.pg_roles AS r ON r.rolname = 'tenant_' || t.tenant_id
-	WHERE t.status = 'ready' AND (
+	WHERE t.status = 'ready' AND t.database_name = '' AND (
 		c.oid IS NULL OR r.oid IS NULL OR n.nspowner <> r.oid OR c.relowner <> r.oid
 		OR NOT pg_catalog.has_schema_privilege($2::name, n.oid, 'USAGE')
 		OR EXISTS (
@@ -95,15 +97,25 @@ func (s *Service) Health(ctx context.Context) (Health, error) {
 	var h Health
 	var err error
 	start := time.Now()
-	if h.Unserved, err = s.store.roles.unserved(ctx, s.store.pool, ""); err != nil {
+	err = s.eachDatabase(ctx, func(d *Database) error {
+		unserved, err := d.store.roles.unserved(ctx, d.store.pool, "")
+		if err != nil {
+			return err
+		}
+		h.Unserved = append(h.Unserved, unserved...)
+		var behind int
+		err = d.store.pool.QueryRow(ctx, `
+			SELECT count(*) FROM ragd.tenants WHERE status = 'ready' AND database_name = '' AND schema_version < $1`, d.migrator.Newest()).Scan(&behind)
+		h.Behind += behind
+		return err
+	})
+	if err != nil {
 		return Health{}, err
 	}
-	err = s.store.pool.QueryRow(ctx, `
-		SELECT count(*), count(*) FILTER (WHERE schema_version < $1) FROM ragd.tenants WHERE status = 'ready'`,
-		s.migrator.Newest()).Scan(&h.Tenants, &h.Behind)
-	if err != nil {
+	if err := s.store.pool.QueryRow(ctx, `SELECT count(*) FROM ragd.tenants WHERE status = 'ready'`).Scan(&h.Tenants); err != nil {
 		return Health{}, postgres.Fault(err)
 	}
+	slices.SortFunc(h.Unserved, func(a, b Unserved) int { return strings.Compare(string(a.Tenant), string(b.Tenant)) })
 	s.health.checked, s.health.last, s.health.valid = now, h, max(healthFor, healthPause*time.Since(start))
 	return h, nil
 }
@@ -118,10 +130,10 @@ func (h *Handle) diagnose(ctx context.Context, err error) error {
 	ctx, cancel := context.WithTimeout(ctx, diagnoseTimeout)
 	defer cancel()
 	var service string
-	if h.pool.QueryRow(ctx, `SELECT current_user::text`).Scan(&service) != nil {
+	if h.site.Pool.QueryRow(ctx, `SELECT current_user::text`).Scan(&service) != nil {
 		return postgres.Fault(err)
 	}
-	found, failed := roles{service: service, admin: service}.unserved(ctx, h.pool, h.id)
+	found, failed := roles{service: service, admin: service}.unserved(ctx, h.site.Pool, h.id)
 	if failed != nil {
 		return postgres.Fault(err)
 	}

@@ -45,32 +45,64 @@ func (s *Service) BeginImport(ctx context.Context, name string, begun Import) (I
 	if err := s.storage.Disk(); err != nil {
 		return Import{}, err
 	}
+	d, err := s.choose(ctx, "", id)
+	if err != nil {
+		return Import{}, err
+	}
+	begun.TenantID = id
 	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
-		return withRole(ctx, conn, func(tx pgx.Tx) error {
-			row, has, err := insertTenant(ctx, tx, id, "", map[string]any{})
-			if err != nil {
-				return err
-			}
-			if err := importable(row, has); err != nil {
-				return err
-			}
-			sql := s.store.roles.makeRole(id, has.HasRole) + s.migrator.CreateSQL(id.Schema(), id.Schema()) + `; SET LOCAL ROLE NONE;` + s.store.roles.visibility(id)
-			if _, err := tx.Exec(ctx, sql); err != nil {
-				return err
-			}
-			_, err = tx.Exec(ctx, `UPDATE ragd.tenants SET status = 'importing', schema_version = $2 WHERE tenant_id = $1`, id, s.migrator.Newest())
-			if err != nil {
-				return err
-			}
-			_, err = tx.Exec(ctx, `INSERT INTO ragd.imports (tenant_id, frames, chain, state) VALUES ($1, $2, $3, $4)`, id, begun.Frames, begun.Chain, begun.State)
-			return err
-		})
+		if d.Name == "" {
+			return d.beginImport(ctx, conn, begun)
+		}
+		return s.beginImportIn(ctx, conn, d, begun)
 	})
 	if err != nil {
 		return Import{}, fmt.Errorf("begin the import of the tenant %s: %w", id, err)
 	}
-	begun.TenantID = id
 	return begun, nil
+}
+
+// beginImportIn is beginImport in another database than the first, to which conn is a connection.
+func (s *Service) beginImportIn(ctx context.Context, conn *pgxpool.Conn, d *Database, begun Import) error {
+	row, err := tenantByID(ctx, conn, begun.TenantID)
+	if err == nil {
+		if err := importable(row, provisioned{}); err != nil {
+			return err
+		}
+	}
+	if _, err := place(ctx, conn, d.Name, Tenant{TenantID: begun.TenantID, Settings: map[string]any{}}); err != nil {
+		return err
+	}
+	err = d.store.locked(ctx, begun.TenantID, func(there *pgxpool.Conn) error { return d.beginImport(ctx, there, begun) })
+	if err != nil {
+		return d.db.first.fault(err)
+	}
+	_, err = conn.Exec(ctx, `UPDATE ragd.tenants SET status = 'importing', schema_version = $2 WHERE tenant_id = $1`, begun.TenantID, d.migrator.Newest())
+	return postgres.Fault(err)
+}
+
+// beginImport makes the tenant of an import in the database.
+func (d *Database) beginImport(ctx context.Context, conn *pgxpool.Conn, begun Import) error {
+	return withRole(ctx, conn, func(tx pgx.Tx) error {
+		id := begun.TenantID
+		row, has, err := insertTenant(ctx, tx, id, "", map[string]any{})
+		if err != nil {
+			return err
+		}
+		if err := importable(row, has); err != nil {
+			return err
+		}
+		sql := d.store.roles.makeRole(id, has.HasRole) + d.migrator.CreateSQL(id.Schema(), id.Schema()) + `; SET LOCAL ROLE NONE;` + d.store.roles.visibility(id)
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE ragd.tenants SET status = 'importing', schema_version = $2 WHERE tenant_id = $1`, id, d.migrator.Newest())
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO ragd.imports (tenant_id, frames, chain, state) VALUES ($1, $2, $3, $4)`, id, begun.Frames, begun.Chain, begun.State)
+		return err
+	})
 }
 
 // importable returns an error unless the row of a tenant was just made and it had no schema.
@@ -97,13 +129,20 @@ func (s *Service) Importing(ctx context.Context, name string) (Import, error) {
 	if err != nil {
 		return Import{}, err
 	}
-	rows, _ := s.store.pool.Query(ctx, `
+	d, err := s.databaseOf(ctx, id)
+	if err != nil {
+		return Import{}, err
+	}
+	rows, _ := d.store.pool.Query(ctx, `
 		SELECT `+importColumns+` FROM ragd.imports AS i JOIN ragd.tenants AS t USING (tenant_id) WHERE i.tenant_id = $1 AND t.status = 'importing'`, id)
 	found, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[Import])
 	if errors.Is(err, pgx.ErrNoRows) {
+		if err := s.publish(ctx, d, id); err != nil { // a call that ended the import may have been interrupted
+			return Import{}, err
+		}
 		return Import{}, fault.New(fault.NotFound, "no import of a tenant %q is under way", id)
 	}
-	return found, postgres.Fault(err)
+	return found, d.db.first.fault(err)
 }
 
 // Advance stores the progress of the import of the transaction's tenant, which was at the given
@@ -179,6 +218,13 @@ func (t *Tx) EndImport(ctx context.Context, has Imported) error {
 
 // Ready lets this instance know a tenant whose import has ended, and returns the tenant.
 func (s *Service) Ready(ctx context.Context, id ID) (Tenant, error) {
+	d, err := s.databaseOf(ctx, id)
+	if err != nil {
+		return Tenant{}, err
+	}
+	if err := s.publish(ctx, d, id); err != nil {
+		return Tenant{}, err
+	}
 	s.Auth.forget()
 	return s.tenant(ctx, id)
 }

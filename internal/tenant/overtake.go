@@ -23,19 +23,28 @@ const (
 // finds nothing to do when it is retried. With a connection pooler between service and
 // server, where process ids are not the server's, it waits for the COPY to end.
 func (h *Handle) TxOvertaking(ctx context.Context, do func(tx *Tx) error) error {
-	release, err := h.connections.acquire(ctx, h.id)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return h.overtaking(ctx, h.pool, copyStatement, func(tx pgx.Tx) error { return do(&Tx{handle: h, tx: tx}) })
+	return h.placed(ctx, func(h *Handle) (begun bool, err error) {
+		release, err := h.acquire(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer release()
+		return h.overtake(ctx, h.site.Pool, copyStatement, func(tx pgx.Tx) error { return do(&Tx{handle: h, tx: tx}) })
+	})
 }
 
 // overtaking runs do in a transaction as the tenant. It cancels statements of the service
 // that match the pattern and whose locks the transaction waits for longer than
 // overtakeDelay.
 func (h *Handle) overtaking(ctx context.Context, on beginner, pattern string, do func(tx pgx.Tx) error) error {
-	return h.run(ctx, on, func(tx pgx.Tx) error {
+	_, err := h.overtake(ctx, on, pattern, do)
+	return h.translate(ctx, err)
+}
+
+// overtake is overtaking without the translation of errors. It reports whether the transaction had
+// begun.
+func (h *Handle) overtake(ctx context.Context, on beginner, pattern string, do func(tx pgx.Tx) error) (begun bool, err error) {
+	return h.transact(ctx, on, func(tx pgx.Tx) error {
 		watch, stop := context.WithCancel(ctx)
 		var watcher sync.WaitGroup
 		watcher.Go(func() { h.cancelBlocking(watch, tx.Conn().PgConn().PID(), pattern) })
@@ -58,7 +67,7 @@ func (h *Handle) cancelBlocking(ctx context.Context, pid uint32, pattern string)
 		case <-ticker.C:
 		}
 		// An error needs no handling: the transaction goes on waiting and the next tick retries.
-		_, _ = h.pool.Exec(ctx, `
+		_, _ = h.site.Pool.Exec(ctx, `
 			SELECT pg_cancel_backend(a.pid) FROM unnest(pg_blocking_pids($1)) AS b (pid)
 			JOIN pg_catalog.pg_stat_activity AS a USING (pid)
 			WHERE a.query ILIKE $2 AND a.query NOT ILIKE 'drop %' AND a.application_name LIKE 'ragd%'`, int32(pid), pattern)

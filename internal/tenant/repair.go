@@ -74,26 +74,33 @@ func (s *Service) toRepair(ctx context.Context, names []string) ([]ID, error) {
 	if len(names) > 0 {
 		return ids, nil
 	}
-	unserved, err := s.store.roles.unserved(ctx, s.store.admin, "")
-	for _, u := range unserved {
-		ids = append(ids, u.Tenant)
-	}
+	err := s.eachDatabase(ctx, func(d *Database) error {
+		unserved, err := d.store.roles.unserved(ctx, d.store.admin, "")
+		for _, u := range unserved {
+			ids = append(ids, u.Tenant)
+		}
+		return err
+	})
 	return ids, err
 }
 
 // repair repairs one tenant and returns its problem, empty if it had none.
 func (s *Service) repair(ctx context.Context, id ID) (problem string, err error) {
-	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
-		found, err := s.store.roles.unserved(ctx, conn, id)
+	d, err := s.databaseOf(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	err = s.lockedIn(ctx, d, id, func(conn *pgxpool.Conn) error {
+		found, err := d.store.roles.unserved(ctx, conn, id)
 		if err != nil || len(found) == 0 {
 			return err // nothing is wrong with it, or it has been deleted
 		}
 		if problem = found[0].Problem; problem == noTables {
 			return fault.New(fault.Precondition, "the schema %s is missing or incomplete: restore it from a backup, or delete the tenant with `ragd tenant delete %s`", id.Schema(), id)
 		}
-		err = s.store.roles.restore(ctx, conn, id)
+		err = d.store.roles.restore(ctx, conn, id)
 		if postgres.Code(err) == insufficientPrivilege {
-			return s.store.roles.notOwner(ctx, conn, id, err)
+			return d.store.roles.notOwner(ctx, conn, id, err)
 		}
 		return postgres.Fault(err)
 	})

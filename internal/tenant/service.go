@@ -18,7 +18,6 @@ import (
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/storage"
 	"github.com/ragdhq/ragd/internal/textlimit"
-	"github.com/ragdhq/ragd/migrations"
 )
 
 // Limits of a tenant's display name and settings.
@@ -34,6 +33,7 @@ type Tenant struct {
 	Settings    map[string]any // free-form, for the operator; some keys are quotas, such as MaxIndexes
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
+	Database    string // in which it lives
 }
 
 // APIKey describes an API key. It does not contain the secret.
@@ -78,6 +78,8 @@ type Config struct {
 	Storage *storage.Guard
 	// Tokens verifies access tokens; nil if only API keys are accepted.
 	Tokens Tokens
+	// Databases are those besides the first one in which tenants live. Default: none.
+	Databases Databases
 	// OnDelete delete the rows of other packages about a tenant from the control schema.
 	OnDelete []DeleteFunc
 }
@@ -86,10 +88,10 @@ type Config struct {
 type Service struct {
 	Auth     *Authenticator
 	KeyUses  *KeyUses
-	store    *store
-	db       *DB
+	store    *store    // of the first database
+	first    *Database // which has the control schema of the service
+	others   Databases // nil if there is none
 	log      *slog.Logger
-	migrator *postgres.Migrator // for the tenants' schemas
 	now      func() time.Time
 	onDelete []DeleteFunc
 	storage  *storage.Guard
@@ -116,33 +118,34 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 	if n := len(config.OperatorKey); n > 0 && n < minOperatorKeyBytes {
 		return nil, fault.Field("operator-key", "has %d bytes and could be guessed: use 32 random characters or more, at least %d", n, minOperatorKeyBytes)
 	}
-	s := &store{pool: pool, admin: cmp.Or(config.Admin, pool)}
-	var err error
-	if s.roles, err = findRoles(ctx, s.admin, pool); err != nil {
-		return nil, err
-	}
-	if config.Migrations == nil {
-		config.Migrations = migrations.Tenant()
-	}
-	migrator, err := postgres.NewMigrator(ctx, pool, config.Migrations)
+	first, err := newDatabase(ctx, "", pool, cmp.Or(config.Admin, pool), config.Migrations)
 	if err != nil {
 		return nil, err
 	}
-	migrator = migrator.OnVersion(recordVersion)
+	s := first.store
 	key, err := s.secret(ctx, "page tokens")
 	if err != nil {
 		return nil, err
 	}
-	return &Service{
-		Auth: newAuthenticator(s, config, pagination.NewTokens(key)), KeyUses: &KeyUses{store: s, now: config.Now, uses: map[string]keyUse{}}, store: s, db: NewDB(pool, 0), log: config.Logger, migrator: migrator,
+	service := &Service{
+		Auth: newAuthenticator(s, config, pagination.NewTokens(key)), KeyUses: &KeyUses{store: s, now: config.Now, uses: map[string]keyUse{}}, store: s, first: first, others: config.Databases, log: config.Logger,
 		now: config.Now, onDelete: config.OnDelete, storage: config.Storage,
-	}, nil
+	}
+	s.announce = service.announceKey
+	return service, nil
 }
 
 // Create creates a tenant with its role and schema. An interrupted creation leaves nothing,
-// unless there was a schema before: then another call completes it. Errors: Exists, Invalid, Exhausted without space on the
+// unless there was a schema before: then another call completes it. With several databases it lives in the
+// one that it brought, else in the smallest. Errors: Exists, Invalid, Exhausted without space on the
 // disk, Precondition while a tenant of this name is being deleted.
 func (s *Service) Create(ctx context.Context, name, displayName string, settings map[string]any) (Tenant, error) {
+	return s.CreateIn(ctx, "", name, displayName, settings)
+}
+
+// CreateIn is Create in the database of a name; any if that is empty. Errors: also NotFound for a
+// database that is not registered, Unavailable for one that does not answer.
+func (s *Service) CreateIn(ctx context.Context, database, name, displayName string, settings map[string]any) (Tenant, error) {
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return Tenant{}, err
 	}
@@ -163,8 +166,17 @@ func (s *Service) Create(ctx context.Context, name, displayName string, settings
 	if err == nil && row.Status == statusDeleting { // do not wait for the lock of the deletion
 		return Tenant{}, beingDeleted(id)
 	}
+	d, err := s.choose(ctx, database, id)
+	if err != nil {
+		return Tenant{}, err
+	}
 	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
-		row, err = s.provision(ctx, conn, Tenant{TenantID: id, DisplayName: displayName, Settings: settings})
+		wanted := Tenant{TenantID: id, DisplayName: displayName, Settings: settings}
+		if d.Name == "" {
+			row, err = d.provision(ctx, conn, wanted)
+		} else {
+			row, err = s.provisionIn(ctx, conn, d, wanted)
+		}
 		return err
 	})
 	return row.tenant(), err
@@ -177,19 +189,19 @@ func beingDeleted(id ID) error {
 // provision creates a tenant and returns its row. A new schema is created at the newest
 // version, in the transaction that creates the tenant. A schema that exists, because it was
 // restored without the tenant's row, is migrated.
-func (s *Service) provision(ctx context.Context, conn *pgxpool.Conn, wanted Tenant) (tenantRow, error) {
+func (d *Database) provision(ctx context.Context, conn *pgxpool.Conn, wanted Tenant) (tenantRow, error) {
 	id := wanted.TenantID
-	row, err := create(ctx, conn, s.store.roles, wanted, newSchema{s.migrator.CreateSQL(id.Schema(), id.Schema()), s.migrator.Newest()})
+	row, err := create(ctx, conn, d.store.roles, wanted, newSchema{d.migrator.CreateSQL(id.Schema(), id.Schema()), d.migrator.Newest()})
 	if err != nil {
 		return tenantRow{}, fmt.Errorf("create the tenant %s: %w", id, err)
 	}
 	if row.Status == statusReady {
 		return row, nil
 	}
-	if _, err := s.migrator.Up(ctx, id.Schema()); err != nil {
+	if _, err := d.migrator.Up(ctx, id.Schema()); err != nil {
 		return tenantRow{}, fmt.Errorf("migrate the new tenant %s: %w", id, err)
 	}
-	row, err = setReady(ctx, conn, id, s.migrator.Newest())
+	row, err = setReady(ctx, conn, id, d.migrator.Newest())
 	return row, postgres.Fault(err)
 }
 
@@ -211,7 +223,7 @@ func (s *Service) tenant(ctx context.Context, id ID) (Tenant, error) {
 }
 
 func (r tenantRow) tenant() Tenant {
-	return Tenant{TenantID: r.TenantID, DisplayName: r.DisplayName, Settings: r.Settings, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	return Tenant{TenantID: r.TenantID, DisplayName: r.DisplayName, Settings: r.Settings, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Database: cmp.Or(r.DatabaseName, FirstDatabase)}
 }
 
 // List returns a page of the tenants, ordered by id, and the token of the next page.
@@ -250,7 +262,7 @@ func (s *Service) Update(ctx context.Context, name string, displayName *string, 
 	if err := checkTenant(newName, settings); err != nil {
 		return Tenant{}, err
 	}
-	if err := s.store.updateTenant(ctx, id, displayName, settings); err != nil {
+	if err := s.updateTenant(ctx, id, displayName, settings); err != nil {
 		return Tenant{}, err
 	}
 	s.Auth.forget() // the settings

@@ -19,29 +19,30 @@ type Session struct {
 
 // Session runs do with a session. Its settings and advisory locks end with it.
 func (h *Handle) Session(ctx context.Context, do func(s *Session) error) error {
-	return h.translate(ctx, h.session(ctx, do))
+	return h.placed(ctx, func(h *Handle) (begun bool, err error) { return h.session(ctx, do) })
 }
 
-// session is Session without the translation of errors.
-func (h *Handle) session(ctx context.Context, do func(s *Session) error) error {
+// session is Session in the database of the handle, without the translation of errors. It reports
+// whether do was called.
+func (h *Handle) session(ctx context.Context, do func(s *Session) error) (begun bool, err error) {
 	conn, err := h.withRole(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	h.use(conn.Conn())
 	s := &Session{handle: h, conn: conn}
 	defer s.end(context.WithoutCancel(ctx))
-	return do(s)
+	return true, do(s)
 }
 
 // withRole returns a connection with the tenant's role, until it is reset. For the attempts
 // see withConn.
 func (h *Handle) withRole(ctx context.Context) (conn *pgxpool.Conn, err error) {
 	for range roleAttempts {
-		if conn, err = h.pool.Acquire(ctx); err != nil {
+		if conn, err = h.site.Pool.Acquire(ctx); err != nil {
 			return nil, err
 		}
-		if _, err = conn.Exec(ctx, "SET ROLE "+h.id.quoted()); err == nil {
+		if _, err = conn.Exec(ctx, h.servedSQL()+"; SET ROLE "+h.id.quoted()); err == nil {
 			return conn, nil
 		}
 		_ = conn.Conn().Close(context.WithoutCancel(ctx))

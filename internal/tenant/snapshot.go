@@ -25,7 +25,11 @@ type Snapshot struct {
 // Snapshot runs do with a snapshot of the present rows. It takes a connection until do returns,
 // and each transaction takes another; they do not count towards the tenant's limit.
 func (h *Handle) Snapshot(ctx context.Context, do func(s *Snapshot) error) error {
-	tx, err := h.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	h, err := h.at(ctx)
+	if err != nil {
+		return err
+	}
+	tx, err := h.site.Pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return postgres.Fault(err)
 	}
@@ -46,7 +50,7 @@ func (s *Snapshot) Tx(ctx context.Context, do func(tx *Tx) error) error {
 // transact is Tx without the translation of errors.
 func (s *Snapshot) transact(ctx context.Context, do func(tx *Tx) error) error {
 	h := s.handle
-	tx, err := h.beginWith(ctx, h.pool, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT '"+s.id+"'")
+	tx, err := h.beginWith(ctx, h.site.Pool, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT '"+s.id+"'")
 	if code := postgres.Code(err); code == invalidParameterValue && !strings.Contains(err.Error(), h.id.Schema()) || code == undefinedObject {
 		return fault.Wrap(fault.Unavailable, err, "the database has dropped the snapshot that was being read: try again")
 	}
@@ -71,8 +75,18 @@ func (t *Tx) CopyOutControl(ctx context.Context, to io.Writer, table string, col
 	if order != "" {
 		query += ` ORDER BY ` + order
 	}
+	query = `COPY (` + query + `) TO STDOUT (FORMAT binary)`
+	if t.handle.site != t.handle.first { // the rows are in the first database
+		conn, err := t.handle.first.Pool.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		_, err = conn.Conn().PgConn().CopyTo(ctx, to, query)
+		return err
+	}
 	return t.AsService(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Conn().PgConn().CopyTo(ctx, to, `COPY (`+query+`) TO STDOUT (FORMAT binary)`)
+		_, err := tx.Conn().PgConn().CopyTo(ctx, to, query)
 		return err
 	})
 }

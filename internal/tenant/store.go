@@ -27,6 +27,8 @@ type store struct {
 	pool  *pgxpool.Pool
 	admin *pgxpool.Pool // creates and drops schemas and roles
 	roles roles
+	// announce writes the event of a key whose tenant lives in another database.
+	announce func(ctx context.Context, row tenantRow, key APIKey, event string) error
 }
 
 // Status of a tenant's row. If a deletion, or the migration of a schema that existed before
@@ -58,9 +60,10 @@ type tenantRow struct {
 	Status           string
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
+	DatabaseName     string // of the database in which it lives; empty for this one
 }
 
-const tenantColumns = `tenant_id, display_name, settings, vector_store_names, status, created_at, updated_at`
+const tenantColumns = `tenant_id, display_name, settings, vector_store_names, status, created_at, updated_at, database_name`
 
 func (s *store) tenant(ctx context.Context, id ID) (tenantRow, error) {
 	return tenantByID(ctx, s.pool, id)
@@ -309,26 +312,40 @@ func (s *store) addKeyUses(ctx context.Context, uses map[string]keyUse) error {
 }
 
 // changeKey runs change in a transaction. If that reports a change, and the key's tenant wants
-// events of keys, the transaction writes one.
+// events of keys, the transaction writes one; or in another database, a transaction that is committed just
+// before it. A key is changed also while that database does not answer.
 func (s *store) changeKey(ctx context.Context, key APIKey, event string, change func(pgx.Tx) (bool, error)) error {
 	return postgres.Fault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		changed, err := change(tx)
 		if err != nil || !changed || key.TenantID == "" {
 			return err
 		}
-		var listed bool
-		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM ragd.event_tenants WHERE tenant_id = $1)`, key.TenantID).Scan(&listed); err != nil || !listed {
+		row, err := tenantByID(ctx, tx, key.TenantID)
+		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `SET LOCAL ROLE `+key.TenantID.quoted()); err != nil {
-			return err
+		if row.DatabaseName != "" {
+			return s.announce(ctx, row, key, event)
 		}
-		_, err = tx.Exec(ctx, `
-			INSERT INTO ragd_shared.events (type, data) SELECT $1, $2 WHERE ragd_shared.event_wanted('key')`, event, map[string]any{
-			"apiKeyId": key.APIKeyID, "displayName": key.DisplayName, "scopes": key.Scopes, "expireTime": key.ExpiresAt,
-		})
-		return err
+		return recordKey(ctx, tx, key, event)
 	}))
+}
+
+// recordKey writes an event of a key, if the key's tenant wants it. The transaction is one with the rights
+// of the service in the database of the tenant.
+func recordKey(ctx context.Context, tx pgx.Tx, key APIKey, event string) error {
+	var listed bool
+	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM ragd.event_tenants WHERE tenant_id = $1)`, key.TenantID).Scan(&listed); err != nil || !listed {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `SET LOCAL ROLE `+key.TenantID.quoted()); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `
+			INSERT INTO ragd_shared.events (type, data) SELECT $1, $2 WHERE ragd_shared.event_wanted('key')`, event, map[string]any{
+		"apiKeyId": key.APIKeyID, "displayName": key.DisplayName, "scopes": key.Scopes, "expireTime": key.ExpiresAt,
+	})
+	return err
 }
 
 // hasOperatorKey reports whether there is an operator key that was not revoked.

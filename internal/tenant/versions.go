@@ -35,15 +35,22 @@ type Migrated struct {
 }
 
 // Behind returns the tenants whose recorded version is lower than the newest one, ordered
-// by id, and the number of all tenants. It is one query.
+// by id, and the number of all tenants. It is one query of each database.
 func (s *Service) Behind(ctx context.Context) (behind []ID, tenants int, err error) {
-	rows, err := s.store.pool.Query(ctx, `SELECT tenant_id FROM ragd.tenants WHERE status = 'ready' AND schema_version < $1 ORDER BY tenant_id`, s.migrator.Newest())
+	err = s.eachDatabase(ctx, func(d *Database) error {
+		rows, err := d.store.pool.Query(ctx, `
+			SELECT tenant_id FROM ragd.tenants WHERE status = 'ready' AND database_name = '' AND schema_version < $1`, s.first.migrator.Newest())
+		if err != nil {
+			return err
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowTo[ID])
+		behind = append(behind, found...)
+		return err
+	})
 	if err != nil {
-		return nil, 0, postgres.Fault(err)
+		return nil, 0, err
 	}
-	if behind, err = pgx.CollectRows(rows, pgx.RowTo[ID]); err != nil {
-		return nil, 0, postgres.Fault(err)
-	}
+	slices.Sort(behind)
 	err = s.store.pool.QueryRow(ctx, `SELECT count(*) FROM ragd.tenants WHERE status = 'ready'`).Scan(&tenants)
 	return behind, tenants, postgres.Fault(err)
 }
@@ -84,18 +91,22 @@ func (s *Service) Migrate(ctx context.Context, tenants []ID, parallel int, repor
 
 // migrate migrates one tenant and stores its error.
 func (s *Service) migrate(ctx context.Context, id ID) (applied int, err error) {
-	applied, err = s.migrator.Up(ctx, id.Schema())
+	d, err := s.databaseOf(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	applied, err = d.migrator.Up(ctx, id.Schema())
 	if err == nil && applied > 0 || ctx.Err() != nil {
 		return applied, err
 	}
 	if err == nil { // the row was behind the schema
 		var version int
-		if version, err = s.migrator.Version(ctx, id.Schema()); err == nil {
-			_, err = s.store.pool.Exec(ctx, `UPDATE ragd.tenants SET schema_version = $2, migration_error = NULL WHERE tenant_id = $1`, id, version)
+		if version, err = d.migrator.Version(ctx, id.Schema()); err == nil {
+			_, err = d.store.pool.Exec(ctx, `UPDATE ragd.tenants SET schema_version = $2, migration_error = NULL WHERE tenant_id = $1`, id, version)
 			return 0, postgres.Fault(err)
 		}
 	}
-	_, failed := s.store.pool.Exec(ctx, `UPDATE ragd.tenants SET migration_error = $2 WHERE tenant_id = $1`, id, err.Error())
+	_, failed := d.store.pool.Exec(ctx, `UPDATE ragd.tenants SET migration_error = $2 WHERE tenant_id = $1`, id, err.Error())
 	if failed != nil {
 		s.log.WarnContext(ctx, "the error of a migration could not be stored", "tenant", id, "err", failed)
 	}
@@ -112,9 +123,19 @@ func (s *Service) gone(ctx context.Context, id ID) bool {
 // which differ after a schema was restored or changed by another tool, and corrects them. It
 // returns how many differed.
 func (s *Service) CorrectVersions(ctx context.Context) (corrected int, err error) {
+	err = s.eachDatabase(ctx, func(d *Database) error {
+		n, err := correctVersions(ctx, d.store.admin)
+		corrected += n
+		return err
+	})
+	return corrected, err
+}
+
+// correctVersions is CorrectVersions for the tenants of one database.
+func correctVersions(ctx context.Context, admin *pgxpool.Pool) (corrected int, err error) {
 	var wrong []string
 	var versions []int
-	err = eachVersion(ctx, s.store.admin, func(v tenantVersion) {
+	err = eachVersion(ctx, admin, func(v tenantVersion) {
 		if v.Actual != nil && *v.Actual != v.Recorded {
 			wrong, versions = append(wrong, string(v.Tenant)), append(versions, *v.Actual)
 		}
@@ -122,7 +143,7 @@ func (s *Service) CorrectVersions(ctx context.Context) (corrected int, err error
 	if err != nil || len(wrong) == 0 {
 		return 0, err
 	}
-	tag, err := s.store.admin.Exec(ctx, `
+	tag, err := admin.Exec(ctx, `
 		UPDATE ragd.tenants AS t SET schema_version = v.version
 		FROM unnest($1::text[], $2::int[]) AS v (tenant_id, version) WHERE t.tenant_id = v.tenant_id`, wrong, versions)
 	return int(tag.RowsAffected()), postgres.Fault(err)
@@ -169,7 +190,7 @@ func readVersions(ctx context.Context, pool *pgxpool.Pool, after string) ([]tena
 	rows, err := conn.Query(ctx, `
 		WITH batch AS MATERIALIZED (
 			SELECT t.tenant_id, t.schema_version, t.migration_error FROM ragd.tenants AS t
-			WHERE t.status = 'ready' AND t.tenant_id > $1 ORDER BY t.tenant_id LIMIT $2
+			WHERE t.status = 'ready' AND t.database_name = '' AND t.tenant_id > $1 ORDER BY t.tenant_id LIMIT $2
 		), readable AS MATERIALIZED (
 			SELECT batch.*, n.nspname, has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AS may
 			FROM batch LEFT JOIN pg_catalog.pg_namespace AS n ON n.nspname = 'tenant_' || batch.tenant_id
@@ -204,9 +225,38 @@ type Versions struct {
 	Behind int `json:"behind"`
 	// ByVersion counts the tenants, by ascending version.
 	ByVersion []VersionCount `json:"byVersion"`
+	// Databases are the registered databases, ordered by name. Their tenants are counted above too.
+	Databases []DatabaseVersion `json:"databases,omitempty"`
 	// Failed are the tenants whose last migration failed, or that another tool left
 	// dirty, ordered by id.
 	Failed []FailedTenant `json:"failed"`
+}
+
+// DatabaseVersion is the version of the schemas of the service in a registered database.
+type DatabaseVersion struct {
+	Database string          `json:"database"`
+	Service  []SchemaVersion `json:"service"`
+	Problem  string          `json:"problem,omitempty"` // why it is not known
+}
+
+// And returns the versions of the first database with those of a registered one.
+func (v Versions) And(database string, there Versions, err error) Versions {
+	of := DatabaseVersion{Database: database, Service: there.Service}
+	if err != nil {
+		of.Problem = fault.Public(postgres.Fault(err))
+	}
+	v.Databases = append(v.Databases, of)
+	v.Tenants, v.Behind, v.Failed = v.Tenants+there.Tenants, v.Behind+there.Behind, append(v.Failed, there.Failed...)
+	for _, n := range there.ByVersion {
+		if i := slices.IndexFunc(v.ByVersion, func(o VersionCount) bool { return o.Version == n.Version }); i >= 0 {
+			v.ByVersion[i].Tenants += n.Tenants
+		} else {
+			v.ByVersion = append(v.ByVersion, n)
+		}
+	}
+	slices.SortFunc(v.ByVersion, func(a, b VersionCount) int { return cmp.Compare(a.Version, b.Version) })
+	slices.SortFunc(v.Failed, func(a, b FailedTenant) int { return cmp.Compare(a.Tenant, b.Tenant) })
+	return v
 }
 
 // SchemaVersion is the version of a schema of the service, and the newest one that this
@@ -234,8 +284,12 @@ type FailedTenant struct {
 // UpToDate reports whether nothing has to be migrated. A schema of a newer ragd counts as
 // up to date.
 func (v Versions) UpToDate() bool {
-	for _, s := range v.Service {
-		if s.Version < s.Newest {
+	behind := func(s SchemaVersion) bool { return s.Version < s.Newest }
+	if slices.ContainsFunc(v.Service, behind) {
+		return false
+	}
+	for _, d := range v.Databases {
+		if d.Problem != "" || slices.ContainsFunc(d.Service, behind) {
 			return false
 		}
 	}
@@ -282,6 +336,12 @@ func ReadVersions(ctx context.Context, pool *pgxpool.Pool) (Versions, error) {
 	return v, err
 }
 
+// Registers reports whether the control schema knows registered databases.
+func (v Versions) Registers() bool { return v.Service[0].Version >= registersFrom }
+
+// registersFrom is the version of the control schema with the table of registered databases.
+const registersFrom = 12
+
 // newestVersion is the newest version of a tenant's schema.
 var newestVersion = sync.OnceValue(func() int { return migrations.Newest(migrations.Tenant()) })
 
@@ -292,7 +352,7 @@ func (h *Handle) behindFault(ctx context.Context, cause error) error {
 	defer cancel()
 	var behind bool
 	const q = `SELECT schema_version < $2 FROM ragd.tenants WHERE tenant_id = $1`
-	if h.pool.QueryRow(ctx, q, h.id, newestVersion()).Scan(&behind) != nil || !behind {
+	if h.site.Pool.QueryRow(ctx, q, h.id, newestVersion()).Scan(&behind) != nil || !behind {
 		return nil
 	}
 	return fault.Wrap(fault.Unavailable, cause,

@@ -14,6 +14,17 @@ BEGIN
 	RAISE EXCEPTION 'the audit log is append-only: % is refused', TG_OP USING ERRCODE = 'insufficient_privilege';
 END $$;
 
+CREATE FUNCTION ragd.served(tenant text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+	PERFORM FROM ragd.tenants AS t WHERE t.tenant_id = tenant COLLATE "C" AND t.database_name = '';
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'the tenant "%" is not served by this database', tenant USING ERRCODE = 'RG001';
+	END IF;
+END
+$$;
+
 CREATE TABLE ragd.api_keys (
     api_key_id text NOT NULL COLLATE pg_catalog."C",
     tenant_id text COLLATE pg_catalog."C",
@@ -89,9 +100,27 @@ CREATE TABLE ragd.console_sessions (
     CONSTRAINT console_sessions_kind_check CHECK ((kind = ANY (ARRAY['session'::text, 'link'::text, 'login'::text])))
 );
 
+CREATE TABLE ragd.databases (
+    database_name text NOT NULL COLLATE pg_catalog."C",
+    database_id uuid NOT NULL,
+    url bytea NOT NULL,
+    address text NOT NULL,
+    owner_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    max_connections integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd.event_tenants (
     tenant_id text NOT NULL COLLATE pg_catalog."C",
     swept_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE ragd.identity (
+    database_id uuid NOT NULL,
+    service_id uuid NOT NULL,
+    only_row boolean DEFAULT true NOT NULL,
+    CONSTRAINT identity_only_row_check CHECK (only_row)
 );
 
 CREATE TABLE ragd.imports (
@@ -151,6 +180,7 @@ CREATE TABLE ragd.tenants (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     schema_version integer DEFAULT 0 NOT NULL,
     migration_error text,
+    database_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'importing'::text, 'ready'::text, 'deleting'::text])))
 );
 
@@ -185,8 +215,17 @@ ALTER TABLE ONLY ragd.compatibility
 ALTER TABLE ONLY ragd.console_sessions
     ADD CONSTRAINT console_sessions_pkey PRIMARY KEY (secret_hash);
 
+ALTER TABLE ONLY ragd.databases
+    ADD CONSTRAINT databases_database_id_key UNIQUE (database_id);
+
+ALTER TABLE ONLY ragd.databases
+    ADD CONSTRAINT databases_pkey PRIMARY KEY (database_name);
+
 ALTER TABLE ONLY ragd.event_tenants
     ADD CONSTRAINT event_tenants_pkey PRIMARY KEY (tenant_id);
+
+ALTER TABLE ONLY ragd.identity
+    ADD CONSTRAINT identity_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY ragd.imports
     ADD CONSTRAINT imports_pkey PRIMARY KEY (tenant_id);
@@ -227,6 +266,8 @@ CREATE INDEX console_sessions_expires_at ON ragd.console_sessions USING btree (e
 CREATE INDEX console_sessions_owner ON ragd.console_sessions USING btree (owner, created_at);
 
 CREATE INDEX event_tenants_swept ON ragd.event_tenants USING btree (swept_at);
+
+CREATE INDEX tenants_placed ON ragd.tenants USING btree (database_name, tenant_id) WHERE (database_name <> ''::text);
 
 CREATE INDEX usage_hour ON ragd.usage USING btree (hour);
 

@@ -1,0 +1,165 @@
+package tenant
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/postgres"
+)
+
+// FirstDatabase is the name that callers give the database with the control schema. Rows have an
+// empty name for it.
+const FirstDatabase = "main"
+
+// Site is a pool of connections to one of the databases in which tenants live. Safe for
+// concurrent use.
+type Site struct {
+	Name        string // empty for the first database
+	Pool        *pgxpool.Pool
+	connections *connections
+}
+
+// NewSite returns a Site that uses the pool and does not close it. For perTenant see NewDB.
+func NewSite(name string, pool *pgxpool.Pool, perTenant int) *Site {
+	half := max(1, int(pool.Config().MaxConns)/2)
+	most := half
+	if perTenant > 0 {
+		most = min(half, perTenant)
+	}
+	return &Site{Name: name, Pool: pool, connections: newConnections(min(half, 2*most), most)}
+}
+
+// Placement tells in which database each tenant lives. What it says may be old: a database that a
+// tenant has left refuses the tenant's statements. Safe for concurrent use.
+type Placement interface {
+	// Of returns the database of a tenant. Errors: Unavailable, naming the database, when it
+	// does not answer.
+	Of(ctx context.Context, id ID) (*Site, error)
+	// Moved looks a tenant up again whose statement a database has refused, and reports
+	// whether it lives in another one now.
+	Moved(ctx context.Context, id ID, refused *Site) (bool, error)
+}
+
+// SQLSTATEs of statements of a tenant that is moved between databases.
+const (
+	notServedHere = "RG001" // the database does not serve the tenant; nothing of the statement has run
+	writesStopped = "RG002"
+)
+
+const (
+	// moveAttempts is how often a statement is sent again while a tenant leaves one database
+	// and is not yet served by another.
+	moveAttempts = 12
+	// movePause is the pause after the first attempt; it doubles up to maxMovePause.
+	movePause    = 5 * time.Millisecond
+	maxMovePause = 500 * time.Millisecond
+)
+
+// placed calls do with a handle for the database in which the tenant lives. do says whether it had
+// begun as the tenant. If it had not, because the database no longer serves the tenant, the tenant
+// is looked up again and do is called again.
+func (h *Handle) placed(ctx context.Context, do func(h *Handle) (begun bool, err error)) error {
+	if h.placement == nil {
+		_, err := do(h)
+		return h.translate(ctx, err)
+	}
+	pause := movePause
+	for attempt := 1; ; attempt++ {
+		at, err := h.at(ctx)
+		if err != nil {
+			return err
+		}
+		begun, err := do(at)
+		if begun || !refused(err) {
+			return at.translate(ctx, err)
+		}
+		moved, failed := h.placement.Moved(ctx, h.id, at.site)
+		if failed != nil {
+			return failed
+		}
+		if moved {
+			continue
+		}
+		if attempt == moveAttempts || postgres.Code(err) != notServedHere || !at.leaving(ctx) {
+			return at.translate(ctx, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+			pause = min(2*pause, maxMovePause)
+		}
+	}
+}
+
+// refused reports whether the error may be that of a database that the tenant has left: the driver prepares
+// statements, which need the tables, before it sends the one that is refused.
+func refused(err error) bool {
+	code := postgres.Code(err)
+	return code == notServedHere || code == undefinedTable || code == undefinedSchema || code == insufficientPrivilege
+}
+
+// at returns the handle for the database in which the tenant lives. Errors: those of Placement.Of.
+func (h *Handle) at(ctx context.Context) (*Handle, error) {
+	if h.placement == nil {
+		return h, nil
+	}
+	site, err := h.placement.Of(ctx, h.id)
+	if err != nil {
+		return nil, err
+	}
+	at := *h
+	at.site = site
+	return &at, nil
+}
+
+// leaving reports whether the database has a row of the tenant that says that it went elsewhere.
+func (h *Handle) leaving(ctx context.Context) (leaving bool) {
+	const q = `SELECT EXISTS (SELECT FROM ragd.tenants WHERE tenant_id = $1 AND database_name <> '')`
+	return h.site.Pool.QueryRow(ctx, q, h.id).Scan(&leaving) == nil && leaving
+}
+
+// acquire waits until the tenant may use another connection of its database.
+func (h *Handle) acquire(ctx context.Context) (release func(), err error) {
+	return h.site.connections.acquire(ctx, h.id)
+}
+
+// beingMoved returns the fault for a tenant that is moved to another database.
+func beingMoved(id ID, cause error) error {
+	moving := fault.Wrap(fault.Unavailable, cause, "tenant %q is being moved to another database: try again", id)
+	moving.RetryAfter = time.Second
+	return moving
+}
+
+// movedFault returns the error for a statement that failed because the tenant has left the
+// database while it ran, or nil.
+func (h *Handle) movedFault(ctx context.Context, cause error) error {
+	if h.placement == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, diagnoseTimeout)
+	defer cancel()
+	if moved, err := h.placement.Moved(ctx, h.id, h.site); err != nil || !moved {
+		return nil
+	}
+	return beingMoved(h.id, cause)
+}
+
+// fault is postgres.Fault, which also names the database if that does not answer.
+func (s *Site) fault(err error) error {
+	var known *fault.Error
+	found := postgres.Fault(err)
+	if s.Name == "" || fault.KindOf(found) != fault.Unavailable || errors.As(err, &known) {
+		return found
+	}
+	return Unreachable(s.Name, err)
+}
+
+// Unreachable returns the fault for a registered database that does not answer.
+func Unreachable(name string, cause error) error {
+	return fault.Wrap(fault.Unavailable, cause, "the database %q, in which this tenant lives, is not answering; retry", name)
+}
