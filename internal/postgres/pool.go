@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/url"
 	"runtime"
 	"strings"
@@ -31,6 +32,10 @@ type Config struct {
 	// ConnLifetime is how long a connection is kept. Up to a tenth is added at random, so
 	// that connections do not all close at once. Default 30 minutes.
 	ConnLifetime time.Duration
+	// Dial makes the connections to a server that is not the operator's. The URL then says all: it has
+	// one host and no parameter but sslmode, which must be verify-full (the default), require or
+	// disable, and nothing is taken from the environment and the files of the machine.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Logger receives warnings about the server. Default slog.Default().
 	Logger *slog.Logger
 	// MaxConns is the most connections that the pool opens. Default 4 for each CPU, at
@@ -57,6 +62,7 @@ func (c Config) withDefaults() Config {
 		ApplicationName: cmp.Or(c.ApplicationName, "ragd"),
 		ConnIdleTime:    cmp.Or(c.ConnIdleTime, 5*time.Minute),
 		ConnLifetime:    cmp.Or(c.ConnLifetime, 30*time.Minute),
+		Dial:            c.Dial,
 		Logger:          cmp.Or(c.Logger, slog.Default()),
 		MaxConns:        cmp.Or(c.MaxConns, DefaultMaxConns()),
 		MaxIndexes:      cmp.Or(c.MaxIndexes, 750),
@@ -80,7 +86,7 @@ const connectTimeout = 10 * time.Second
 // password.
 func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 	cfg = cfg.withDefaults()
-	pc, err := parseURL(cfg.URL, cfg.Setting)
+	pc, err := cfg.parse()
 	if err != nil {
 		return nil, err
 	}

@@ -31,3 +31,9 @@ func Describe(pool *pgxpool.Pool) string {
 	cc := pool.Config().ConnConfig
 	return fmt.Sprintf("the database %q at %s", cc.Database, addresses(cc))
 }
+
+// Address returns host, port and name of the database of a pool, without user and password.
+func Address(pool *pgxpool.Pool) string {
+	cc := pool.Config().ConnConfig
+	return addresses(cc) + "/" + cc.Database
+}
