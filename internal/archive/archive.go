@@ -61,7 +61,7 @@ type Config struct {
 	// no key opens.
 	Settle func(ctx context.Context, tx *tenant.Tx, from tenant.ID) (lost []string, err error)
 	// Wake is called when an imported tenant is there.
-	Wake   func()
+	Wake   func(tenant.ID)
 	Logger *slog.Logger
 }
 

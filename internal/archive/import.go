@@ -634,7 +634,7 @@ func (l *loading) settle(ctx context.Context) (Result, error) {
 	for name, n := range p.LeftOut {
 		result.Rows[name] -= n
 	}
-	l.service.config.Wake()
+	l.service.config.Wake(l.handle.Tenant())
 	result.Tenant, err = l.service.config.Tenants.Ready(ctx, l.handle.Tenant())
 	return result, err
 }

@@ -43,8 +43,8 @@ func (c Claim) Alone() bool { return c.Bytes >= maxLeasedBytes }
 // ctx ends.
 type Processor func(ctx context.Context, claims []Claim)
 
-// control runs statements on the control schema with the rights of the service.
-type control interface {
+// Control runs statements on the control schema of a database with the rights of the service.
+type Control interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
@@ -63,19 +63,21 @@ type jobQueue interface {
 // Backlog adds documents to the backlog and processes them on this instance. Safe for
 // concurrent use.
 type Backlog struct {
-	control  control
-	jobs     jobQueue
-	instance string
-	leases   leases
-	usage    usage
-	woken    chan struct{}
-	pause    func() error
-	log      *slog.Logger
+	control   Control
+	of        func(context.Context, tenant.ID) (Control, error)
+	elsewhere func(tenant.ID) *Backlog
+	jobs      jobQueue
+	instance  string
+	leases    leases
+	usage     usage
+	woken     chan struct{}
+	pause     func() error
+	log       *slog.Logger
 }
 
 // Config are the settings of a Backlog. All are required but the limits.
 type Config struct {
-	Control  control
+	Control  Control
 	Jobs     jobQueue
 	Instance string // unique among the running copies of the service
 	Workers  int    // batches of documents processed at once
@@ -84,6 +86,12 @@ type Config struct {
 	// default to 100,000 documents and 4 GiB.
 	MaxDocuments int
 	MaxBytes     int64
+	// Of returns the control schema of the database in which a tenant lives, whose backlog has the
+	// tenant's documents. Default: Control.
+	Of func(ctx context.Context, id tenant.ID) (Control, error)
+	// Elsewhere returns the Backlog that this instance runs on the database in which a tenant lives,
+	// nil for this one or if it runs none. Default: this one for all tenants.
+	Elsewhere func(id tenant.ID) *Backlog
 	// Pause returns an error while no document may be claimed, such as when there is no
 	// space for its chunks. Default: documents are always claimed.
 	Pause func() error
@@ -94,8 +102,14 @@ func New(config Config) *Backlog {
 	if config.Pause == nil {
 		config.Pause = func() error { return nil }
 	}
+	if config.Of == nil {
+		config.Of = func(context.Context, tenant.ID) (Control, error) { return config.Control, nil }
+	}
+	if config.Elsewhere == nil {
+		config.Elsewhere = func(tenant.ID) *Backlog { return nil }
+	}
 	return &Backlog{
-		control: config.Control, jobs: config.Jobs, instance: config.Instance, log: config.Logger,
+		of: config.Of, elsewhere: config.Elsewhere, control: config.Control, jobs: config.Jobs, instance: config.Instance, log: config.Logger,
 		leases: leases{workers: config.Workers, busy: map[tenant.ID]int{}, jobs: map[string]bool{}},
 		usage: usage{
 			maxDocuments: cmp.Or(config.MaxDocuments, defaultMaxDocuments),

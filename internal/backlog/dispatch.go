@@ -84,8 +84,16 @@ func (l *leases) release(batch []Claim) {
 	}
 }
 
-// Wake makes this instance read the backlog now.
-func (b *Backlog) Wake() {
+// Wake makes this instance read the backlog of the database in which a tenant lives now.
+func (b *Backlog) Wake(id tenant.ID) {
+	if other := b.elsewhere(id); other != nil {
+		b = other
+	}
+	b.wake()
+}
+
+// wake makes this instance read this backlog now.
+func (b *Backlog) wake() {
 	select {
 	case b.woken <- struct{}{}:
 	default: // it is already woken
@@ -118,7 +126,7 @@ func (b *Backlog) dispatch(ctx context.Context, process Processor) {
 		case len(batch) > 0:
 			active = time.Now()
 			workers.Go(func() {
-				defer b.Wake()
+				defer b.wake()
 				defer b.leases.release(batch)
 				process(work, batch)
 			})

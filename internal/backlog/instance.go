@@ -42,7 +42,7 @@ func (b *Backlog) bringForward(ctx context.Context) error {
 	}
 	if n := tag.RowsAffected(); n > 0 {
 		b.log.WarnContext(ctx, "the clock of the database was set back: documents that waited for it are due now", "documents", n)
-		b.Wake()
+		b.wake()
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (b *Backlog) takeOver(ctx context.Context) error {
 		b.log.InfoContext(ctx, "took over the work of dead instances", "jobs", jobs, "documents", documents)
 	}
 	if documents > 0 {
-		b.Wake()
+		b.wake()
 	}
 	return nil
 }

@@ -96,10 +96,24 @@ func (b *Backlog) Done(ctx context.Context, tx *tenant.Tx, documents ...Document
 	return tx.AsService(ctx, func(tx pgx.Tx) error { return remove(ctx, tx, documents) })
 }
 
-// Remove removes processed documents as Done does, without a transaction of the tenant,
-// which may no longer exist.
+// Remove removes processed documents of one tenant as Done does, without a transaction of the
+// tenant, which may no longer exist.
 func (b *Backlog) Remove(ctx context.Context, documents ...Document) error {
-	return remove(ctx, b.control, documents)
+	if len(documents) == 0 {
+		return nil
+	}
+	control, err := b.of(ctx, documents[0].Tenant)
+	if err != nil {
+		return err
+	}
+	return remove(ctx, control, documents)
+}
+
+// Refuse removes documents of one tenant that this backlog must not have, because the tenant does not
+// live in its database.
+func (b *Backlog) Refuse(ctx context.Context, id tenant.ID) error {
+	_, err := b.control.Exec(ctx, `DELETE FROM ragd.backlog WHERE tenant_id = $1`, id)
+	return postgres.Fault(err)
 }
 
 func remove(ctx context.Context, on executor, documents []Document) error {
@@ -149,7 +163,11 @@ func DeleteTenant(ctx context.Context, tx pgx.Tx, id tenant.ID) error {
 // Arriving returns how many bytes of documents are in work or due for an index. Those
 // that are postponed do not count.
 func (b *Backlog) Arriving(ctx context.Context, id tenant.ID, indexID int64) (bytes int64, err error) {
-	rows, err := b.control.Query(ctx, `
+	control, err := b.of(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := control.Query(ctx, `
 		SELECT coalesce(sum(b.bytes), 0)::bigint FROM ragd.backlog AS b
 		WHERE b.tenant_id = $1 AND b.index_id = $2 AND (b.claimed_by IS NOT NULL OR b.due_at <= now())`, id, indexID)
 	if err == nil {

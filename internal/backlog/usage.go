@@ -57,7 +57,11 @@ func (b *Backlog) Refresh(ctx context.Context, id tenant.ID) error {
 		return nil
 	}
 	counted := &tenantUsage{countedAt: time.Now()}
-	rows, err := b.control.Query(ctx, `SELECT count(*), coalesce(sum(bytes), 0)::bigint FROM ragd.backlog WHERE tenant_id = $1`, id)
+	control, err := b.of(ctx, id)
+	if err != nil {
+		return err
+	}
+	rows, err := control.Query(ctx, `SELECT count(*), coalesce(sum(bytes), 0)::bigint FROM ragd.backlog WHERE tenant_id = $1`, id)
 	if err == nil {
 		_, err = pgx.ForEachRow(rows, []any{&counted.documents, &counted.bytes}, func() error { return nil })
 	}

@@ -123,7 +123,7 @@ func (l *Listener) listen(ctx context.Context) (listened bool, err error) {
 	reconnected := true
 	l.once.Do(func() { reconnected = false; close(l.ready) })
 	if reconnected {
-		l.publish(Event{})
+		l.Publish(Event{})
 	}
 	for {
 		n, err := conn.WaitForNotification(ctx)
@@ -131,13 +131,14 @@ func (l *Listener) listen(ctx context.Context) (listened bool, err error) {
 			return true, err
 		}
 		if e, ok := parse(n.Payload); ok {
-			l.publish(e)
+			l.Publish(e)
 		}
 	}
 }
 
-// publish calls every subscriber with the event.
-func (l *Listener) publish(e Event) {
+// Publish calls every subscriber with the event, as if it came from the listener's database: those of
+// tenants in other databases come through listeners of their own.
+func (l *Listener) Publish(e Event) {
 	l.mu.Lock()
 	subscribers := l.subscribers
 	l.mu.Unlock()

@@ -54,7 +54,7 @@ func (s *Service) retryJob(ctx context.Context, id tenant.ID, failed job.Job) (j
 		return s.backlog.Enqueue(ctx, tx, d.waiting(id, d.IndexID))
 	})
 	if err == nil {
-		s.backlog.Wake()
+		s.backlog.Wake(id)
 	}
 	return jobID, err
 }

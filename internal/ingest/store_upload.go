@@ -50,7 +50,7 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 		if err != nil {
 			return nil, err
 		}
-		s.backlog.Wake()
+		s.backlog.Wake(id)
 		maps.Copy(stored, unchanged)
 	}
 	out := make([]storedUpload, len(docs))

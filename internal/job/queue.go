@@ -17,6 +17,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/telemetry"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -62,6 +63,7 @@ type Queue struct {
 	workers *river.Workers
 	runners Registry
 	pause   func() error
+	serves  func(ctx context.Context, id tenant.ID) error
 }
 
 // QueueConfig are the settings of a Queue. All are required but Pause.
@@ -72,6 +74,9 @@ type QueueConfig struct {
 	// Pause returns an error while no task may run, such as when there is no space for
 	// what it builds. Tasks then wait; the wait is no attempt. Default: tasks always run.
 	Pause func() error
+	// Serves returns an error for a tenant that does not live in the queue's database: a task is
+	// then given up, NotFound, or waits. Default: all live there.
+	Serves func(ctx context.Context, id tenant.ID) error
 }
 
 // NewQueue returns a queue without runners: Register must be called before the first
@@ -79,6 +84,9 @@ type QueueConfig struct {
 func NewQueue(config QueueConfig) (*Queue, error) {
 	if config.Pause == nil {
 		config.Pause = func() error { return nil }
+	}
+	if config.Serves == nil {
+		config.Serves = func(context.Context, tenant.ID) error { return nil }
 	}
 	workers, queues := river.NewWorkers(), map[string]river.QueueConfig{}
 	for lane, n := range lanes {
@@ -102,7 +110,7 @@ func NewQueue(config QueueConfig) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the job queue: %w", err)
 	}
-	return &Queue{client: client, driver: config.Driver, workers: workers, pause: config.Pause}, nil
+	return &Queue{client: client, driver: config.Driver, workers: workers, pause: config.Pause, serves: config.Serves}, nil
 }
 
 // Migrate brings River's tables up to date.
@@ -123,7 +131,7 @@ func (q *Queue) Register(runners Registry) {
 	q.runners = runners
 	for kind, r := range runners {
 		if r.Run != nil {
-			river.AddWorkerArgs(q.workers, args{kind: kind}, &worker{runner: r, pause: q.pause})
+			river.AddWorkerArgs(q.workers, args{kind: kind}, &worker{runner: r, pause: q.pause, serves: q.serves})
 			river.AddWorkerArgs(q.workers, args{kind: wakes(kind)}, &waker{queue: q, kind: kind})
 		}
 	}
@@ -210,6 +218,7 @@ type worker struct {
 	river.WorkerDefaults[args]
 	runner Runner
 	pause  func() error
+	serves func(ctx context.Context, id tenant.ID) error
 }
 
 // Timeout implements river.Worker.
@@ -221,6 +230,12 @@ const pausedFor = 30 * time.Second
 // Work implements river.Worker.
 func (w *worker) Work(ctx context.Context, task *river.Job[args]) error {
 	if w.pause() != nil {
+		return river.JobSnooze(pausedFor)
+	}
+	if err := w.serves(ctx, task.Args.Tenant); err != nil {
+		if fault.KindOf(err) == fault.NotFound {
+			return river.JobCancel(err)
+		}
 		return river.JobSnooze(pausedFor)
 	}
 	start := time.Now()

@@ -75,9 +75,9 @@ type Config struct {
 // Journal reads, streams and deletes events. Safe for concurrent use.
 type Journal struct {
 	config Config
-	sweeps chan struct{} // asks for a sweep of all tenants
 
 	mu       sync.Mutex
+	sweeps   map[chan struct{}]bool // of each Run; they ask for a sweep of all tenants
 	watchers map[tenant.ID]map[*watcher]bool
 	watching int // of all tenants
 }
@@ -87,23 +87,26 @@ func New(config Config) *Journal {
 	if config.Keep == (Retention{}) {
 		config.Keep = Retention{DefaultAge, DefaultEvents, DefaultBytes}
 	}
-	j := &Journal{config: config, watchers: map[tenant.ID]map[*watcher]bool{}, sweeps: make(chan struct{}, 1)}
+	j := &Journal{config: config, watchers: map[tenant.ID]map[*watcher]bool{}, sweeps: map[chan struct{}]bool{}}
 	config.Events.Subscribe(j.receive)
 	return j
 }
 
 // receive wakes the watchers of a tenant, or all of them when events may have been missed.
 func (j *Journal) receive(e event.Event) {
-	if e.Tenant == "" {
-		select {
-		case j.sweeps <- struct{}{}:
-		default:
-		}
-	} else if e.Kind != event.Journal {
+	if e.Tenant != "" && e.Kind != event.Journal {
 		return
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if e.Tenant == "" {
+		for sweeps := range j.sweeps {
+			select {
+			case sweeps <- struct{}{}:
+			default:
+			}
+		}
+	}
 	for id, watchers := range j.watchers {
 		if e.Tenant != "" && e.Tenant != id {
 			continue

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,28 +24,42 @@ const (
 // Run deletes old events of all tenants until ctx ends, and calls each for each tenant with
 // events, so that work is found whose announcement was lost. It begins with all tenants.
 func (j *Journal) Run(ctx context.Context, each func(context.Context, tenant.ID) error) error {
+	return j.RunOn(ctx, j.config.Control, j.config.Logger, each)
+}
+
+// RunOn is Run for the tenants of another database, with its control schema and a log of its own.
+func (j *Journal) RunOn(ctx context.Context, control Control, log *slog.Logger, each func(context.Context, tenant.ID) error) error {
+	sweeps := make(chan struct{}, 1)
+	j.mu.Lock()
+	j.sweeps[sweeps] = true
+	j.mu.Unlock()
+	defer func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		delete(j.sweeps, sweeps)
+	}()
 	age := 5 * time.Second // an instance that died may have left work
 	ticker := time.NewTicker(sweepPause)
 	defer ticker.Stop()
 	for {
-		if err := j.sweep(ctx, age, each); err != nil && ctx.Err() == nil {
-			j.config.Logger.WarnContext(ctx, "sweeping events failed", "err", err)
+		if err := j.sweep(ctx, control, log, age, each); err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, "sweeping events failed", "err", err)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 			age = sweepEvery
-		case <-j.sweeps:
+		case <-sweeps:
 			age = 5 * time.Second
 		}
 	}
 }
 
 // sweep sweeps the tenants whose last sweep is that long ago.
-func (j *Journal) sweep(ctx context.Context, age time.Duration, each func(context.Context, tenant.ID) error) error {
+func (j *Journal) sweep(ctx context.Context, control Control, log *slog.Logger, age time.Duration, each func(context.Context, tenant.ID) error) error {
 	for {
-		rows, _ := j.config.Control.Query(ctx, `
+		rows, _ := control.Query(ctx, `
 			UPDATE ragd.event_tenants SET swept_at = now() WHERE tenant_id IN (
 				SELECT t.tenant_id FROM ragd.event_tenants AS t WHERE t.swept_at < now() - $1::interval
 				ORDER BY t.swept_at LIMIT $2 FOR UPDATE SKIP LOCKED)
@@ -59,7 +74,7 @@ func (j *Journal) sweep(ctx context.Context, age time.Duration, each func(contex
 				err = each(ctx, id)
 			}
 			if err != nil && fault.KindOf(err) != fault.NotFound { // the tenant is being deleted
-				j.config.Logger.WarnContext(ctx, "sweeping the events of a tenant failed", "tenant", id, "err", err)
+				log.WarnContext(ctx, "sweeping the events of a tenant failed", "tenant", id, "err", err)
 			}
 			if ctx.Err() != nil {
 				return nil
