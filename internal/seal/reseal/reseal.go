@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/hook"
 	"github.com/ragdhq/ragd/internal/identity"
+	"github.com/ragdhq/ragd/internal/placement"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/secret"
@@ -26,7 +27,7 @@ import (
 var OfTenants = slices.Concat([]seal.Column{own.Sealed, secret.Sealed}, hook.Sealed, connector.Sealed)
 
 // OfService are the columns of the control schema with sealed secrets of the service itself.
-var OfService = []seal.Column{identity.Sealed}
+var OfService = []seal.Column{identity.Sealed, placement.Sealed}
 
 // Config configures a Service.
 type Config struct {
