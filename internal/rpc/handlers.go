@@ -31,6 +31,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/placement"
 	"github.com/ragdhq/ragd/internal/prompt"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/seal/reseal"
@@ -81,6 +82,7 @@ type Handlers struct {
 	Usage        *usage.Meter
 	Audit        *audit.Log
 	Archives     *archive.Service
+	Databases    *placement.Registry
 	// Remote checks tools that call other services.
 	Remote RemoteKinds
 
@@ -110,7 +112,7 @@ func ServiceNames() []string {
 		ragdv1connect.SecretServiceName, ragdv1connect.ServerServiceName, ragdv1connect.PromptServiceName, ragdv1connect.ContextServiceName,
 		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName, ragdv1connect.AgentServiceName, ragdv1connect.UsageServiceName,
 		ragdv1connect.ConnectorServiceName,
-		ragdv1connect.AuditServiceName, ragdv1connect.ArchiveServiceName,
+		ragdv1connect.AuditServiceName, ragdv1connect.ArchiveServiceName, ragdv1connect.DatabaseServiceName,
 	}
 }
 
@@ -165,6 +167,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	add(ragdv1connect.NewConnectorServiceHandler(h, options))
 	add(ragdv1connect.NewAuditServiceHandler(h, options))
 	add(ragdv1connect.NewArchiveServiceHandler(h, options))
+	add(ragdv1connect.NewDatabaseServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

@@ -11,7 +11,7 @@ import (
 
 // CreateTenant implements TenantService.
 func (h *Handlers) CreateTenant(ctx context.Context, req *ragdv1.CreateTenantRequest) (*ragdv1.Tenant, error) {
-	t, err := h.Tenants.Create(ctx, req.GetTenantId(), req.GetDisplayName(), req.GetSettings().AsMap())
+	t, err := h.Tenants.CreateIn(ctx, req.GetDatabase(), req.GetTenantId(), req.GetDisplayName(), req.GetSettings().AsMap())
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func tenantMessage(t tenant.Tenant) (*ragdv1.Tenant, error) {
 	settings, err := structOf(t.Settings)
 	return &ragdv1.Tenant{
 		TenantId: string(t.TenantID), DisplayName: t.DisplayName, Settings: settings,
-		CreateTime: timestamp(t.CreatedAt), UpdateTime: timestamp(t.UpdatedAt),
+		CreateTime: timestamp(t.CreatedAt), UpdateTime: timestamp(t.UpdatedAt), Database: t.Database,
 	}, err
 }
 

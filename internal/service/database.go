@@ -13,6 +13,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/outbound"
+	"github.com/ragdhq/ragd/internal/placement"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/storage"
@@ -125,10 +127,10 @@ func (d database) close(ctx context.Context) error {
 	return d.embedded.Stop(ctx)
 }
 
-// openTenants migrates the control schema and repairs the tenants that cannot be served.
+// openTenants repairs the tenants that cannot be served.
 // onDelete is called for each tenant that is deleted.
-func openTenants(ctx context.Context, config Config, d database, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
-	tenants, err := migrateControl(ctx, config, d, guard, onDelete...)
+func openTenants(ctx context.Context, config Config, d database, placed *placement.Registry, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
+	tenants, err := newTenants(ctx, config, d, placed, guard, onDelete...)
 	if err != nil {
 		return nil, err
 	}
@@ -176,26 +178,72 @@ func (s *Service) migrateBehind(ctx context.Context) {
 }
 
 // migrateControl brings the control schema, the job queue's tables and the rights of the
-// service's role up to date.
-func migrateControl(ctx context.Context, config Config, d database, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
+// service's role up to date, and opens the registered databases. The caller closes the registry.
+func migrateControl(ctx context.Context, config Config, d database, tracer pgx.QueryTracer) (*placement.Registry, error) {
 	setting := "database-admin-url"
 	if d.admin == d.requests {
 		setting = "database-url"
 	}
-	if err := tenant.CheckAdmin(ctx, d.admin, setting); err != nil {
-		return nil, err
-	}
-	if err := tenant.MigrateControl(ctx, d.admin); err != nil {
-		return nil, err
-	}
-	if err := job.Migrate(ctx, riverpgxv5.New(d.admin)); err != nil {
+	if err := migrateSchemas(ctx, d.admin, setting); err != nil {
 		return nil, err
 	}
 	if err := tenant.GrantService(ctx, d.admin, d.requests); err != nil {
 		return nil, err
 	}
+	if err := checkFirst(ctx, d.admin); err != nil {
+		return nil, err
+	}
+	placing, err := placementConfig(ctx, config, d)
+	if err != nil {
+		return nil, err
+	}
+	placing.Tracer = tracer
+	return placement.New(ctx, placing)
+}
+
+// placementConfig returns how registered databases are reached.
+func placementConfig(ctx context.Context, config Config, d database) (placement.Config, error) {
+	keys, err := masterKeys(ctx, config, d)
+	if err != nil {
+		return placement.Config{}, err
+	}
+	guard, err := outbound.New(config.AllowedPrivateNetworks)
+	if err != nil {
+		return placement.Config{}, err
+	}
+	return placement.Config{
+		First: d.requests, Work: d.work, Keys: keys, Guard: guard, Logger: config.Logger,
+		PerTenant: config.StatementsPerTenant, WorkConns: config.Workers + queueConns, MaxIndexes: config.IndexesPerConnection,
+		Prepare: func(ctx context.Context, pool *pgxpool.Pool) error { return migrateSchemas(ctx, pool, "url") },
+	}, nil
+}
+
+// migrateSchemas brings the schemas of the service in a database up to date. setting names what has the
+// URL of the pool.
+func migrateSchemas(ctx context.Context, pool *pgxpool.Pool, setting string) error {
+	if err := tenant.CheckAdmin(ctx, pool, setting); err != nil {
+		return err
+	}
+	if err := tenant.MigrateControl(ctx, pool); err != nil {
+		return err
+	}
+	return job.Migrate(ctx, riverpgxv5.New(pool))
+}
+
+// checkFirst returns an error if the database is registered with a service whose first database is
+// another one.
+func checkFirst(ctx context.Context, pool *pgxpool.Pool) error {
+	is, err := tenant.ReadIdentity(ctx, pool)
+	if err == nil && is.DatabaseID != is.ServiceID {
+		return fault.New(fault.Precondition, "%s is registered with a ragd that has another first database: let database-url name that one, or an empty database", postgres.Describe(pool))
+	}
+	return err
+}
+
+// newTenants returns the service of the tenants in all databases.
+func newTenants(ctx context.Context, config Config, d database, placed *placement.Registry, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
 	return tenant.New(ctx, d.requests, tenant.Config{
-		Admin: d.admin, OperatorKey: config.OperatorKey, Storage: guard, Tokens: config.Tokens, OnDelete: onDelete, Logger: config.Logger,
+		Admin: d.admin, Databases: placed, OperatorKey: config.OperatorKey, Storage: guard, Tokens: config.Tokens, OnDelete: onDelete, Logger: config.Logger,
 	})
 }
 
@@ -217,7 +265,12 @@ func withDatabase(ctx context.Context, config Config, do func(database) error) (
 func maintain(ctx context.Context, config Config, do func(*tenant.Service) error) error {
 	config = config.withDefaults()
 	return withDatabase(ctx, config, func(d database) error {
-		tenants, err := migrateControl(ctx, config, d, nil)
+		placed, err := migrateControl(ctx, config, d, nil)
+		if err != nil {
+			return err
+		}
+		defer placed.Close()
+		tenants, err := newTenants(ctx, config, d, placed, nil)
 		if err != nil {
 			return err
 		}
@@ -262,9 +315,23 @@ func Migrate(ctx context.Context, config Config, m Migration) (failed int, err e
 // Versions returns the versions of the control schema and of the tenants' schemas. It opens
 // and closes the database itself, and changes nothing in it.
 func Versions(ctx context.Context, config Config) (v tenant.Versions, err error) {
-	err = withDatabase(ctx, config.withDefaults(), func(d database) error {
+	config = config.withDefaults()
+	err = withDatabase(ctx, config, func(d database) error {
 		v, err = tenant.ReadVersions(ctx, d.admin)
-		return err
+		if err != nil || !v.Registers() {
+			return err
+		}
+		placing, err := placementConfig(ctx, config, d)
+		if err != nil {
+			return err
+		}
+		return placement.Each(ctx, placing, func(name string, pool *pgxpool.Pool, err error) {
+			var there tenant.Versions
+			if err == nil {
+				there, err = tenant.ReadVersions(ctx, pool)
+			}
+			v = v.And(name, there, err)
+		})
 	})
 	return v, err
 }

@@ -23,13 +23,13 @@ import (
 // masterKeys returns the keys that encrypt tenants' secrets, nil if there are none. Errors:
 // Precondition if a new key would be made although there are secrets that another one
 // encrypted, as after a restore without the old file.
-func (s *Service) masterKeys(ctx context.Context) (*seal.Keys, error) {
-	if s.config.MasterKeys != nil || s.database.embedded == nil {
-		return s.config.MasterKeys, nil
+func masterKeys(ctx context.Context, config Config, d database) (*seal.Keys, error) {
+	if config.MasterKeys != nil || d.embedded == nil {
+		return config.MasterKeys, nil
 	}
-	path := filepath.Join(s.config.DataDir, seal.FileName)
+	path := filepath.Join(config.DataDir, seal.FileName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		sealed, err := reseal.Exist(ctx, s.database.admin)
+		sealed, err := reseal.Exist(ctx, d.admin)
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +39,7 @@ func (s *Service) masterKeys(ctx context.Context) (*seal.Keys, error) {
 					"if the key is lost, make a new one with `openssl rand -hex 32` in that file, and set the secrets again", path)
 		}
 	}
-	return seal.OpenFile(s.config.DataDir)
+	return seal.OpenFile(config.DataDir)
 }
 
 // endpoints returns the service of the tenants' own endpoints, which are beside those of

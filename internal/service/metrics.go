@@ -127,6 +127,7 @@ func (s *Service) registerGauges(caches map[string]func() cache.Stats) {
 		}
 	}})
 	s.metrics.Register(&telemetry.Gauges{Described: databaseGauges, Every: readEvery, Read: s.readDatabase})
+	s.metrics.Register(&telemetry.Gauges{Described: placedGauges, Every: readEvery, Read: s.readPlaced})
 }
 
 // processGauges are read from the memory of this instance.
@@ -198,13 +199,13 @@ func (s *Service) readDatabase(set telemetry.Set) {
 	set("ragd_database_bytes", float64(size))
 	set("ragd_database_server_connections_max", float64(most))
 	set("ragd_database_server_connections", float64(open))
-	if depth, err := s.backlog.Depth(ctx); !failed("the backlog", err) {
+	if depth, err := s.depth(ctx); !failed("the backlog", err) {
 		set("ragd_backlog_documents", float64(depth.Waiting), "waiting")
 		set("ragd_backlog_documents", float64(depth.Claimed), "claimed")
 		set("ragd_backlog_documents", float64(depth.Retrying), "retrying")
 		set("ragd_backlog_oldest_seconds", depth.Oldest.Seconds())
 	}
-	if tasks, err := s.queue.Depth(ctx); !failed("the jobs", err) {
+	if tasks, err := s.tasks(ctx); !failed("the jobs", err) {
 		for state, n := range tasks {
 			set("ragd_jobs", float64(n), string(state))
 		}

@@ -47,6 +47,7 @@ import (
 	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/parse/subprocess"
+	"github.com/ragdhq/ragd/internal/placement"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/prompt"
 	"github.com/ragdhq/ragd/internal/query"
@@ -87,6 +88,10 @@ type Service struct {
 	freeDisk func() (free, total int64, err error) // of the embedded database
 	parsers  *subprocess.Pool                      // nil when files are read in this process
 	queue    *job.Queue
+	placed   *placement.Registry
+	instance string
+	runners  job.Registry
+	others   others
 	backlog  *backlog.Backlog
 	worker   *ingest.Worker
 	guard    *httpserver.Guard
@@ -156,13 +161,17 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 	}
 	s.storage = s.newStorage()
 	instance := instanceName()
+	s.instance = instance
 	s.queue, err = job.NewQueue(job.QueueConfig{
 		Driver: riverpgxv5.New(s.database.work), Instance: instance, Logger: s.log, Pause: s.storage.Disk,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if s.Tenants, err = openTenants(ctx, background, s.database, s.storage, s.queue.DeleteTenant, backlog.DeleteTenant); err != nil {
+	if s.placed, err = migrateControl(ctx, background, s.database, s.tracing.statements()); err != nil {
+		return nil, err
+	}
+	if s.Tenants, err = openTenants(ctx, background, s.database, s.placed, s.storage, s.queue.DeleteTenant, backlog.DeleteTenant); err != nil {
 		return nil, err
 	}
 	if err := s.wire(ctx, instance); err != nil {
@@ -188,7 +197,7 @@ func (s *Service) newStorage() *storage.Guard {
 func (s *Service) wire(ctx context.Context, instance string) error {
 	providers := s.config.Providers.limited(s.config.ProviderCalls, s.config.ProviderCallsPerTenant)
 	processor := limit.NewProcessor(0)
-	db := tenant.NewDB(s.database.requests, s.config.StatementsPerTenant).WithStorage(s.storage)
+	db := tenant.NewDB(s.database.requests, s.config.StatementsPerTenant).WithStorage(s.storage).WithPlacement(s.placed.Requests())
 	s.db = db
 	operators := append(providers.endpoints(), s.config.Endpoints...)
 	guard, err := outbound.New(s.config.AllowedPrivateNetworks)
@@ -199,7 +208,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	if err != nil {
 		return err
 	}
-	keys, err := s.masterKeys(ctx)
+	keys, err := masterKeys(ctx, s.config, s.database)
 	if err != nil {
 		return err
 	}
@@ -228,11 +237,11 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		LLM: languageModels, Endpoints: endpoints, Local: local, Meter: s.usage, Processor: processor,
 	})
 	owned.WithTry(try(models, languageModels, reranker))
-	work := tenant.NewDB(s.database.work, 0).WithStorage(s.storage)
+	work := tenant.NewDB(s.database.work, 0).WithStorage(s.storage).WithPlacement(s.placed.Work())
 	s.backlog = backlog.New(backlog.Config{
 		Control: s.database.work, Jobs: s.queue, Instance: instance, Workers: s.config.Workers, Logger: s.log,
 		MaxDocuments: s.config.MaxQueuedDocuments, MaxBytes: s.config.MaxQueuedBytes,
-		Pause: s.storage.Disk,
+		Pause: s.storage.Disk, Of: s.controlOf, Elsewhere: s.backlogOf,
 	})
 	if s.database.embedded != nil { // no other instance can be running
 		if err := s.backlog.ForgetInstances(ctx); err != nil {
@@ -298,6 +307,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		graphs.Runners(graph.NewRebuilder(work, s.queue, s.log)),
 		graphs.TopicRunners(graph.NewTopicFinder(work, languageModels, processor, s.log)),
 	)
+	s.runners = runners
 	s.queue.Register(runners)
 	s.registerGauges(map[string]func() cache.Stats{
 		"questions": models.QuestionCache, "scores": reranker.ScoreCache, "edges": graphs.EdgeCache,
@@ -330,6 +340,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Hooks:       hooks,
 		Usage:       s.usage,
 		Audit:       s.audit,
+		Databases:   s.placed,
 		Workflows:   workflows,
 		Connectors:  connectors,
 
@@ -452,6 +463,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if s.certificate != nil {
 		group.Go(func() error { return s.certificate.Run(groupCtx) })
 	}
+	group.Go(func() error { return s.placed.Run(groupCtx, s.runOn) })
 	group.Go(func() error { return s.runBackups(groupCtx) })
 	group.Go(func() error { s.migrateBehind(groupCtx); return nil })
 	group.Go(func() error { s.Handlers.Indexes.RecordQuestions(groupCtx, s.log); return nil })
@@ -508,6 +520,9 @@ func (s *Service) Close() error {
 	}
 	if s.Handlers != nil && s.Handlers.Connectors != nil {
 		s.Handlers.Connectors.Close()
+	}
+	if s.placed != nil {
+		s.placed.Close()
 	}
 	err = errors.Join(err, s.tracing.close(ctx), s.database.close(ctx))
 	s.repeats.Close()

@@ -49,6 +49,7 @@ type Client struct {
 	Agents    ragdv1connect.AgentServiceClient
 	Chunks    ragdv1connect.ChunkServiceClient
 	Contexts  ragdv1connect.ContextServiceClient
+	Databases ragdv1connect.DatabaseServiceClient
 	Documents ragdv1connect.DocumentServiceClient
 	Endpoints ragdv1connect.EndpointServiceClient
 	Evaluate  ragdv1connect.EvaluateServiceClient
@@ -88,6 +89,7 @@ func New(o Options) (*Client, error) {
 		Agents:    ragdv1connect.NewAgentServiceClient(caller, base, with),
 		Chunks:    ragdv1connect.NewChunkServiceClient(caller, base, with),
 		Contexts:  ragdv1connect.NewContextServiceClient(caller, base, with),
+		Databases: ragdv1connect.NewDatabaseServiceClient(caller, base, with),
 		Documents: ragdv1connect.NewDocumentServiceClient(caller, base, with),
 		Endpoints: ragdv1connect.NewEndpointServiceClient(caller, base, with),
 		Evaluate:  ragdv1connect.NewEvaluateServiceClient(caller, base, with),

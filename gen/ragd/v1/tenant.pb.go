@@ -35,9 +35,11 @@ type Tenant struct {
 	// maxIndexes, and on each instance requestsPerSecond (with bursts of twice as many) and
 	// concurrentRequests (besides streams). maxTokensPerMonth, maxDocuments and
 	// maxDocumentBytes are too, of up to 10^12 and 10^15.
-	Settings      *structpb.Struct       `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	Settings   *structpb.Struct       `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// The database in which the tenant lives; main for the one with the control schema.
+	Database      string `protobuf:"bytes,6,opt,name=database,proto3" json:"database,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -107,13 +109,24 @@ func (x *Tenant) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Tenant) GetDatabase() string {
+	if x != nil {
+		return x.Database
+	}
+	return ""
+}
+
 type CreateTenantRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. 1 to 40 lower-case letters, digits and hyphens, the first a letter.
 	TenantId    string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	// Settings of the tenant, as in Tenant.
-	Settings      *structpb.Struct `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
+	Settings *structpb.Struct `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
+	// The database in which the tenant lives from then on: main or a registered one. Default: the one
+	// that the tenant brought, else the one with the fewest bytes among main and those of the operator
+	// that answer.
+	Database      string `protobuf:"bytes,4,opt,name=database,proto3" json:"database,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -167,6 +180,13 @@ func (x *CreateTenantRequest) GetSettings() *structpb.Struct {
 		return x.Settings
 	}
 	return nil
+}
+
+func (x *CreateTenantRequest) GetDatabase() string {
+	if x != nil {
+		return x.Database
+	}
+	return ""
 }
 
 type GetTenantRequest struct {
@@ -1566,7 +1586,7 @@ var File_ragd_v1_tenant_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\n" +
-	"\x14ragd/v1/tenant.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf7\x01\n" +
+	"\x14ragd/v1/tenant.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x93\x02\n" +
 	"\x06Tenant\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x123\n" +
@@ -1574,11 +1594,13 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\"\x8a\x01\n" +
+	"updateTime\x12\x1a\n" +
+	"\bdatabase\x18\x06 \x01(\tR\bdatabase\"\xa6\x01\n" +
 	"\x13CreateTenantRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x123\n" +
-	"\bsettings\x18\x03 \x01(\v2\x17.google.protobuf.StructR\bsettings\"/\n" +
+	"\bsettings\x18\x03 \x01(\v2\x17.google.protobuf.StructR\bsettings\x12\x1a\n" +
+	"\bdatabase\x18\x04 \x01(\tR\bdatabase\"/\n" +
 	"\x10GetTenantRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"P\n" +
 	"\x12ListTenantsRequest\x12\x1b\n" +

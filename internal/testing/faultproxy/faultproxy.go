@@ -125,9 +125,8 @@ func pass(from net.Conn, network, address string) {
 	<-ended
 }
 
-// Pool returns a pool through the proxy, on the database and with the role of another pool. It is
-// closed when the test ends.
-func (p *Proxy) Pool(t testing.TB, of *pgxpool.Pool) *pgxpool.Pool {
+// URL returns the URL of the database of a pool, with its role, through the proxy.
+func (p *Proxy) URL(t testing.TB, of *pgxpool.Pool) string {
 	t.Helper()
 	u, err := url.Parse(of.Config().ConnString())
 	if err != nil {
@@ -139,7 +138,14 @@ func (p *Proxy) Pool(t testing.TB, of *pgxpool.Pool) *pgxpool.Pool {
 	query.Del("port")
 	query.Set("sslmode", "disable")
 	u.RawQuery = query.Encode()
-	pool, err := postgres.Open(t.Context(), postgres.Config{URL: u.String(), MaxConns: 10, Logger: slog.New(slog.DiscardHandler)})
+	return u.String()
+}
+
+// Pool returns a pool through the proxy, on the database and with the role of another pool. It is
+// closed when the test ends.
+func (p *Proxy) Pool(t testing.TB, of *pgxpool.Pool) *pgxpool.Pool {
+	t.Helper()
+	pool, err := postgres.Open(t.Context(), postgres.Config{URL: p.URL(t, of), MaxConns: 10, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

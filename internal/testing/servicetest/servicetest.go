@@ -7,6 +7,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
@@ -34,6 +37,7 @@ type Service struct {
 	// ServicePool and DB run statements as the service does.
 	ServicePool *pgxpool.Pool
 	DB          *tenant.DB
+	place       string // the database in which Tenant creates tenants; empty for any
 }
 
 // workers is the number of batches that a test's service ingests at once.
@@ -47,8 +51,15 @@ const workers = 4
 // the same database.
 func New(t testing.TB, config service.Config) *Service {
 	t.Helper()
+	other := ""
 	if config.AdminPool == nil {
 		config.AdminPool = pgtest.Pool(t)
+		if os.Getenv(Placed) != "" {
+			other = pgtest.URL(t)
+		}
+	}
+	if os.Getenv(Placed) != "" && config.MasterKeys == nil {
+		config.MasterKeys = Keys(t)
 	}
 	config.Pool = pgtest.ServicePool(t, config.AdminPool)
 	if config.Logger == nil {
@@ -65,7 +76,43 @@ func New(t testing.TB, config service.Config) *Service {
 		t.Fatal(err)
 	}
 	run(t, s)
-	return &Service{Service: s, URL: s.URL(), Pool: config.AdminPool, ServicePool: config.Pool, DB: tenant.NewDB(config.Pool, 0)}
+	running := &Service{Service: s, URL: s.URL(), Pool: config.AdminPool, ServicePool: config.Pool, DB: tenant.NewDB(config.Pool, 0)}
+	if other != "" {
+		running.place = "placed"
+		running.Register(t, running.place, other)
+	}
+	return running
+}
+
+// Placed is the name of an environment variable. If it is set, each service has a second database, in
+// which Tenant creates tenants, so that tests of anything show that it works there too.
+const Placed = "RAGD_TEST_PLACED"
+
+// Register registers a database with the service.
+func (s *Service) Register(t testing.TB, name, url string) {
+	t.Helper()
+	if _, err := s.Operator().RegisterDatabase(t.Context(), &ragdv1.RegisterDatabaseRequest{DatabaseName: name, Url: url}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TenantIn creates a tenant in a database and returns a client with an admin key of it.
+func (s *Service) TenantIn(t testing.TB, database, name string) Client {
+	t.Helper()
+	if _, err := s.Operator().CreateTenant(t.Context(), &ragdv1.CreateTenantRequest{TenantId: name, Database: database}); err != nil {
+		t.Fatal(err)
+	}
+	return s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: name, Scopes: []string{"admin"}}))
+}
+
+// Keys returns master keys.
+func Keys(t testing.TB) *seal.Keys {
+	t.Helper()
+	keys, err := seal.Parse(strings.Repeat("5", 2*seal.KeyBytes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
 }
 
 // run runs the service until the test ends. It returns once the service receives events.
@@ -110,6 +157,7 @@ type Client struct {
 	ragdv1connect.UsageServiceClient
 	ragdv1connect.ConnectorServiceClient
 	ragdv1connect.AuditServiceClient
+	ragdv1connect.DatabaseServiceClient
 }
 
 // Client returns a client with the secret, which may be empty. headers are alternating
@@ -145,6 +193,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		AgentServiceClient:     ragdv1connect.NewAgentServiceClient(http.DefaultClient, s.URL, options),
 		UsageServiceClient:     ragdv1connect.NewUsageServiceClient(http.DefaultClient, s.URL, options),
 		ConnectorServiceClient: ragdv1connect.NewConnectorServiceClient(http.DefaultClient, s.URL, options),
+		DatabaseServiceClient:  ragdv1connect.NewDatabaseServiceClient(http.DefaultClient, s.URL, options),
 		AuditServiceClient:     ragdv1connect.NewAuditServiceClient(http.DefaultClient, s.URL, options),
 	}
 }
@@ -181,10 +230,7 @@ func (s *Service) Operator(headers ...string) Client { return s.Client(OperatorK
 // Tenant creates a tenant and returns a client with an admin key of it.
 func (s *Service) Tenant(t testing.TB, name string) Client {
 	t.Helper()
-	if _, err := s.Operator().CreateTenant(t.Context(), &ragdv1.CreateTenantRequest{TenantId: name}); err != nil {
-		t.Fatal(err)
-	}
-	return s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: name, Scopes: []string{"admin"}}))
+	return s.TenantIn(t, s.place, name)
 }
 
 // Key creates an API key and returns its secret.

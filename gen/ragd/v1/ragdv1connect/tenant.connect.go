@@ -72,7 +72,8 @@ const (
 // TenantServiceClient is a client for the ragd.v1.TenantService service.
 type TenantServiceClient interface {
 	// CreateTenant creates a tenant with its own schema and database role. Errors:
-	// ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
+	// ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a database that is not
+	// registered; UNAVAILABLE for one that does not answer.
 	CreateTenant(context.Context, *v1.CreateTenantRequest) (*v1.Tenant, error)
 	// GetTenant returns a tenant. Errors: NOT_FOUND.
 	GetTenant(context.Context, *v1.GetTenantRequest) (*v1.Tenant, error)
@@ -326,7 +327,8 @@ func (c *tenantServiceClient) WhoAmI(ctx context.Context, req *v1.WhoAmIRequest)
 // TenantServiceHandler is an implementation of the ragd.v1.TenantService service.
 type TenantServiceHandler interface {
 	// CreateTenant creates a tenant with its own schema and database role. Errors:
-	// ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
+	// ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a database that is not
+	// registered; UNAVAILABLE for one that does not answer.
 	CreateTenant(context.Context, *v1.CreateTenantRequest) (*v1.Tenant, error)
 	// GetTenant returns a tenant. Errors: NOT_FOUND.
 	GetTenant(context.Context, *v1.GetTenantRequest) (*v1.Tenant, error)

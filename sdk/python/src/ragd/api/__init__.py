@@ -215,6 +215,8 @@ class Tenant(TypedDict, total=False):
     settings: dict[str, Any]
     createTime: str
     updateTime: str
+    # The database in which the tenant lives; main for the one with the control schema.
+    database: str
 
 
 class CreateTenantRequest(TypedDict, total=False):
@@ -224,6 +226,10 @@ class CreateTenantRequest(TypedDict, total=False):
     displayName: str
     # Settings of the tenant, as in Tenant.
     settings: dict[str, Any]
+    # The database in which the tenant lives from then on: main or a registered one. Default: the one
+    # that the tenant brought, else the one with the fewest bytes among main and those of the operator
+    # that answer.
+    database: str
 
 
 class GetTenantRequest(TypedDict, total=False):
@@ -1216,6 +1222,75 @@ class DeleteContextKeyRequest(TypedDict, total=False):
 
 class DeleteContextKeyResponse(TypedDict, total=False):
     """The message DeleteContextKeyResponse."""
+
+
+class Database(TypedDict, total=False):
+    """Database is a database in which tenants live. Its URL is never shown."""
+    # main for the database with the control schema.
+    databaseName: str
+    # Host, port and name of the database, as in the URL.
+    address: str
+    # The tenant that brought the database, the only one that may live in it. Empty for the operator's.
+    ownerTenantId: str
+    # Connections that an instance opens for requests.
+    maxConnections: int
+    # Tenants that live there, those included that are being created or deleted.
+    tenants: int
+    # Whether it answered this instance when it was last asked.
+    answers: bool
+    # Why it does not answer.
+    problem: str
+    # Size of the database; 0 while it does not answer.
+    bytes: float
+    # Version of the schema of the service there, 0 while it does not answer, and the newest one.
+    schemaVersion: int
+    newestSchemaVersion: int
+    createTime: str
+    updateTime: str
+
+
+class RegisterDatabaseRequest(TypedDict, total=False):
+    """The message RegisterDatabaseRequest."""
+    # Required. 1 to 40 lower-case letters, digits and hyphens, the first a letter; not main.
+    databaseName: str
+    # Required, a secret: postgres://user:password@host:port/database. The role must be allowed to
+    # create roles and schemas. It is encrypted with the master key. At most 4096 bytes.
+    url: str
+    # Connections that each instance opens for requests, besides those for background work: 2 to
+    # 1000. Default: 10.
+    maxConnections: int
+    # The tenant that brings the database. It lives there when it is created, and no other does.
+    # Connections are made by the rules for addresses of tenants. Default: the database is the
+    # operator's.
+    ownerTenantId: str
+
+
+class ListDatabasesRequest(TypedDict, total=False):
+    """The message ListDatabasesRequest."""
+
+
+class ListDatabasesResponse(TypedDict, total=False):
+    """The message ListDatabasesResponse."""
+    databases: list[Database]
+
+
+class UpdateDatabaseRequest(TypedDict, total=False):
+    """The message UpdateDatabaseRequest."""
+    # Required.
+    databaseName: str
+    # A secret. Of the same database, with other credentials or another address.
+    url: str
+    maxConnections: int
+
+
+class DeleteDatabaseRequest(TypedDict, total=False):
+    """The message DeleteDatabaseRequest."""
+    # Required.
+    databaseName: str
+
+
+class DeleteDatabaseResponse(TypedDict, total=False):
+    """The message DeleteDatabaseResponse."""
 
 
 class Document(TypedDict, total=False):
@@ -4524,7 +4599,8 @@ class TenantService:
 
     def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
         """CreateTenant creates a tenant with its own schema and database role. Errors:
-        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
+        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a database that is not
+        registered; UNAVAILABLE for one that does not answer.
         """
         answer = self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context)
         return cast("Tenant", answer)
@@ -4611,7 +4687,8 @@ class AsyncTenantService:
 
     async def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
         """CreateTenant creates a tenant with its own schema and database role. Errors:
-        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId.
+        ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a database that is not
+        registered; UNAVAILABLE for one that does not answer.
         """
         answer = await self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context)
         return cast("Tenant", answer)
@@ -5057,6 +5134,80 @@ class AsyncContextService:
         """
         answer = await self._transport.unary("ragd.v1.ContextService/DeleteContextKey", request or {}, timeout=timeout, context=context)
         return cast("DeleteContextKeyResponse", answer)
+
+
+class DatabaseService:
+    """DatabaseService manages the databases in which tenants live, when one is not enough. Each is a
+    PostgreSQL with pgvector. Calls need the operator's key, with the scope operator.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def register_database(self, request: RegisterDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Database:
+        """RegisterDatabase adds a database, makes the schemas of the service in it, and lets tenants live
+        there. Errors: ALREADY_EXISTS; INVALID_ARGUMENT; FAILED_PRECONDITION without master keys, and for
+        a database that belongs to another ragd; UNAVAILABLE when it does not answer.
+        """
+        answer = self._transport.unary("ragd.v1.DatabaseService/RegisterDatabase", request or {}, timeout=timeout, context=context)
+        return cast("Database", answer)
+
+    def list_databases(self, request: ListDatabasesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDatabasesResponse:
+        """ListDatabases returns all databases: main, which has the control schema, then the others by name."""
+        answer = self._transport.unary("ragd.v1.DatabaseService/ListDatabases", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListDatabasesResponse", answer)
+
+    def update_database(self, request: UpdateDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Database:
+        """UpdateDatabase changes the given fields and leaves the others. A new URL must lead to the same
+        database. Errors: NOT_FOUND; INVALID_ARGUMENT; FAILED_PRECONDITION for another database;
+        UNAVAILABLE when it does not answer.
+        """
+        answer = self._transport.unary("ragd.v1.DatabaseService/UpdateDatabase", request or {}, timeout=timeout, context=context)
+        return cast("Database", answer)
+
+    def delete_database(self, request: DeleteDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteDatabaseResponse:
+        """DeleteDatabase removes a database in which no tenant lives. What is in it stays. Errors:
+        NOT_FOUND; FAILED_PRECONDITION while tenants live there.
+        """
+        answer = self._transport.unary("ragd.v1.DatabaseService/DeleteDatabase", request or {}, timeout=timeout, context=context)
+        return cast("DeleteDatabaseResponse", answer)
+
+
+class AsyncDatabaseService:
+    """DatabaseService manages the databases in which tenants live, when one is not enough. Each is a
+    PostgreSQL with pgvector. Calls need the operator's key, with the scope operator.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def register_database(self, request: RegisterDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Database:
+        """RegisterDatabase adds a database, makes the schemas of the service in it, and lets tenants live
+        there. Errors: ALREADY_EXISTS; INVALID_ARGUMENT; FAILED_PRECONDITION without master keys, and for
+        a database that belongs to another ragd; UNAVAILABLE when it does not answer.
+        """
+        answer = await self._transport.unary("ragd.v1.DatabaseService/RegisterDatabase", request or {}, timeout=timeout, context=context)
+        return cast("Database", answer)
+
+    async def list_databases(self, request: ListDatabasesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDatabasesResponse:
+        """ListDatabases returns all databases: main, which has the control schema, then the others by name."""
+        answer = await self._transport.unary("ragd.v1.DatabaseService/ListDatabases", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListDatabasesResponse", answer)
+
+    async def update_database(self, request: UpdateDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Database:
+        """UpdateDatabase changes the given fields and leaves the others. A new URL must lead to the same
+        database. Errors: NOT_FOUND; INVALID_ARGUMENT; FAILED_PRECONDITION for another database;
+        UNAVAILABLE when it does not answer.
+        """
+        answer = await self._transport.unary("ragd.v1.DatabaseService/UpdateDatabase", request or {}, timeout=timeout, context=context)
+        return cast("Database", answer)
+
+    async def delete_database(self, request: DeleteDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteDatabaseResponse:
+        """DeleteDatabase removes a database in which no tenant lives. What is in it stays. Errors:
+        NOT_FOUND; FAILED_PRECONDITION while tenants live there.
+        """
+        answer = await self._transport.unary("ragd.v1.DatabaseService/DeleteDatabase", request or {}, timeout=timeout, context=context)
+        return cast("DeleteDatabaseResponse", answer)
 
 
 class DocumentService:
@@ -6887,6 +7038,7 @@ __all__ = [
     "AsyncChunkService",
     "AsyncConnectorService",
     "AsyncContextService",
+    "AsyncDatabaseService",
     "AsyncDocumentService",
     "AsyncEndpointService",
     "AsyncEvaluateService",
@@ -6951,7 +7103,9 @@ __all__ = [
     "CreateTenantRequest",
     "CreateToolRequest",
     "CreateWorkflowRequest",
+    "Database",
     "DatabaseConfig",
+    "DatabaseService",
     "DeclareContextKeyRequest",
     "DeclareContextKeyResponse",
     "DeleteAgentRequest",
@@ -6962,6 +7116,8 @@ __all__ = [
     "DeleteConnectorResponse",
     "DeleteContextKeyRequest",
     "DeleteContextKeyResponse",
+    "DeleteDatabaseRequest",
+    "DeleteDatabaseResponse",
     "DeleteDocumentRequest",
     "DeleteDocumentResponse",
     "DeleteDocumentsRequest",
@@ -7091,6 +7247,8 @@ __all__ = [
     "ListConnectorsResponse",
     "ListContextKeysRequest",
     "ListContextKeysResponse",
+    "ListDatabasesRequest",
+    "ListDatabasesResponse",
     "ListDeliveriesRequest",
     "ListDeliveriesResponse",
     "ListDocumentsRequest",
@@ -7173,6 +7331,7 @@ __all__ = [
     "RebuildGraphResponse",
     "ReencryptSecretsRequest",
     "ReencryptSecretsResponse",
+    "RegisterDatabaseRequest",
     "Relevant",
     "ReplayDeliveryRequest",
     "ReplayFailedRequest",
@@ -7243,6 +7402,7 @@ __all__ = [
     "TruncateIndexResponse",
     "UpdateAgentRequest",
     "UpdateConnectorRequest",
+    "UpdateDatabaseRequest",
     "UpdateEndpointRequest",
     "UpdateHookRequest",
     "UpdateIndexRequest",

@@ -1,0 +1,140 @@
+package service_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/faultproxy"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/testing/servicetest"
+)
+
+// inThree starts a service with three databases, and a tenant in each.
+func inThree(t *testing.T) (s *servicetest.Service, tenants map[string]servicetest.Client) {
+	t.Helper()
+	east, west := pgtest.URL(t), pgtest.URL(t)
+	s = servicetest.New(t, service.Config{MasterKeys: servicetest.Keys(t)})
+	s.Register(t, "east", east)
+	s.Register(t, "west", west)
+	return s, map[string]servicetest.Client{
+		"main": s.TenantIn(t, "main", "anna"), "east": s.TenantIn(t, "east", "bert"), "west": s.TenantIn(t, "west", "cleo"),
+	}
+}
+
+// note uploads a document with a word that no other tenant has.
+func note(t *testing.T, c servicetest.Client, word string) {
+	t.Helper()
+	c.Index(t, "notes")
+	d := c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "notes", Source: &ragdv1.UploadDocumentRequest_Text{Text: "A note about " + word + "."}})
+	if d.GetStatus() != "ready" {
+		t.Fatalf("the document is %v", d)
+	}
+}
+
+// notesOf returns the texts of a query.
+func notesOf(t *testing.T, c servicetest.Client) string {
+	t.Helper()
+	res, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "notes", QueryText: "a note about anything"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.GetRelevantContext()
+}
+
+// Tenants in different databases upload and find their own documents, and no others.
+func TestTenantsLiveInSeveralDatabases(t *testing.T) {
+	t.Parallel()
+	s, tenants := inThree(t)
+	words := map[string]string{"main": "apricots", "east": "bananas", "west": "cherries"}
+	for database, c := range tenants {
+		note(t, c, words[database])
+	}
+	for database, c := range tenants {
+		text := notesOf(t, c)
+		for other, word := range words {
+			if strings.Contains(text, word) != (other == database) {
+				t.Errorf("the tenant in %s finds %q", database, text)
+			}
+		}
+	}
+	list, err := s.Operator().ListDatabases(t.Context(), &ragdv1.ListDatabasesRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"main", "east", "west"} {
+		d := list.GetDatabases()[i]
+		if d.GetDatabaseName() != name || d.GetTenants() != 1 || !d.GetAnswers() || d.GetBytes() < 1 || d.GetSchemaVersion() != d.GetNewestSchemaVersion() {
+			t.Errorf("the list has %v", d)
+		}
+	}
+	var left int
+	if err := s.Pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_namespace WHERE nspname IN ('tenant_bert', 'tenant_cleo')`).Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d schemas of other databases' tenants are in the first one, %v", left, err)
+	}
+	for _, name := range []string{"anna", "bert", "cleo"} {
+		done, err := s.Operator().DeleteTenant(t.Context(), &ragdv1.DeleteTenantRequest{TenantId: name})
+		if err != nil || done.GetDeletedBytes() == 0 {
+			t.Errorf("%v, %v", done, err)
+		}
+	}
+	if _, err := s.Operator().DeleteDatabase(t.Context(), &ragdv1.DeleteDatabaseRequest{DatabaseName: "east"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A database that does not answer takes only its own tenants with it, and they come back with it.
+func TestADatabaseThatIsDownTakesOnlyItsTenantsWithIt(t *testing.T) {
+	t.Parallel()
+	admin := pgtest.Pool(t)
+	there := pgtest.Pool(t)
+	proxy := faultproxy.New(t, there)
+	config := service.Config{MasterKeys: servicetest.Keys(t), AdminPool: admin}
+	s := servicetest.New(t, config)
+	s.Register(t, "east", proxy.URL(t, there))
+	anna, bert := s.TenantIn(t, "main", "anna"), s.TenantIn(t, "east", "bert")
+	note(t, anna, "apricots")
+	note(t, bert, "bananas")
+	proxy.Begin(t, faultproxy.Down)
+	waitFor(t, "the database is seen to be down", func() bool {
+		_, err := bert.ListIndexes(t.Context(), &ragdv1.ListIndexesRequest{})
+		var wire *connect.Error
+		return errors.As(err, &wire) && wire.Code() == connect.CodeUnavailable && strings.Contains(wire.Message(), `database "east"`)
+	})
+	start := time.Now()
+	_, err := bert.ListIndexes(t.Context(), &ragdv1.ListIndexesRequest{})
+	if took := time.Since(start); connect.CodeOf(err) != connect.CodeUnavailable || took > 30*time.Second {
+		t.Errorf("%v after %v", err, took)
+	}
+	notesOf(t, anna)
+	second := servicetest.New(t, config) // starts without the database
+	notesOf(t, second.Client(anna.Secret))
+	if _, err := second.Client(bert.Secret).ListIndexes(t.Context(), &ragdv1.ListIndexesRequest{}); connect.CodeOf(err) != connect.CodeUnavailable {
+		t.Errorf("the second instance answers %v", err)
+	}
+	proxy.End(t)
+	for _, of := range []servicetest.Client{bert, second.Client(bert.Secret)} {
+		waitFor(t, "the database answers again", func() bool {
+			_, err := of.ListIndexes(t.Context(), &ragdv1.ListIndexesRequest{})
+			return err == nil
+		})
+		if text := notesOf(t, of); !strings.Contains(text, "bananas") {
+			t.Errorf("found %q", text)
+		}
+	}
+}
+
+// waitFor waits until a condition holds.
+func waitFor(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not in time: " + what)
+		}
+	}
+}
