@@ -44,6 +44,7 @@ type client struct {
 	usage      ragdv1connect.UsageServiceClient
 	connectors ragdv1connect.ConnectorServiceClient
 	audit      ragdv1connect.AuditServiceClient
+	databases  ragdv1connect.DatabaseServiceClient
 	archives   ragdv1connect.ArchiveServiceClient
 }
 
@@ -104,6 +105,7 @@ func newClient(server string, as access, caller *http.Client) *client {
 		usage:      ragdv1connect.NewUsageServiceClient(caller, server, options),
 		connectors: ragdv1connect.NewConnectorServiceClient(caller, server, options),
 		audit:      ragdv1connect.NewAuditServiceClient(caller, server, options),
+		databases:  ragdv1connect.NewDatabaseServiceClient(caller, server, options),
 		// The frames of archives are compressed already.
 		archives: ragdv1connect.NewArchiveServiceClient(caller, server, options, connect.WithAcceptCompression("gzip", nil, nil)),
 	}

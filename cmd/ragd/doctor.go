@@ -88,6 +88,7 @@ func (p *program) diagnose(ctx context.Context, c *client) error {
 		{"operator key", p.checkOperator},
 	}, p.localChecks...)
 	findings := p.runChecks(ctx, checks)
+	findings = append(findings, p.checkDatabases(ctx)...)
 	findings = append(findings, p.checkDatabase(ctx)...)
 	findings = append(findings, p.checkMachine(ctx)...)
 	if err := ctx.Err(); err != nil {
@@ -132,6 +133,34 @@ func (p *program) printFindings(findings []doctor.Finding) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", map[doctor.Status]string{doctor.OK: "ok", doctor.Warn: "warn", doctor.Fail: "FAILED"}[f.Status], f.Check, text)
 	}
 	return w.Flush()
+}
+
+// checkDatabases looks at each of the databases in which tenants live, if there are several. It needs the
+// operator key.
+func (p *program) checkDatabases(ctx context.Context) (findings []doctor.Finding) {
+	c, err := p.connect(credentials.operatorKey)
+	if err != nil || c.access.key == "" {
+		return nil
+	}
+	list, err := c.databases.ListDatabases(ctx, &ragdv1.ListDatabasesRequest{})
+	if err != nil || len(list.GetDatabases()) < 2 {
+		return nil // the operator key was checked before
+	}
+	for _, d := range list.GetDatabases() {
+		found := doctor.Finding{
+			Check: "database " + d.GetDatabaseName(), Status: doctor.OK,
+			Detail: fmt.Sprintf("%d tenants live at %s, %d bytes", d.GetTenants(), d.GetAddress(), int64(d.GetBytes())),
+		}
+		switch {
+		case !d.GetAnswers():
+			found.Status, found.Detail = doctor.Fail, fmt.Sprintf("calls of its %d tenants fail: %s", d.GetTenants(), d.GetProblem())
+			found.Action = "start PostgreSQL at " + d.GetAddress() + ", or give its new URL to `ragd databases update`"
+		case d.GetSchemaVersion() < d.GetNewestSchemaVersion():
+			found.Status, found.Action = doctor.Warn, "run `ragd migrate`"
+		}
+		findings = append(findings, found)
+	}
+	return findings
 }
 
 // healthy fetches a health page. An answer other than 200 is an error.

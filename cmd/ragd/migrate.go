@@ -122,6 +122,14 @@ func (p *program) showVersions(v tenant.Versions) {
 	for _, s := range v.Service {
 		output.Note(p.out.Stdout, "schema %s: version %d of %d", s.Schema, s.Version, s.Newest)
 	}
+	for _, d := range v.Databases {
+		if d.Problem != "" {
+			output.Note(p.out.Stdout, "database %s: FAILED: %s", d.Database, output.OneLine(d.Problem))
+		}
+		for _, s := range d.Service {
+			output.Note(p.out.Stdout, "database %s, schema %s: version %d of %d", d.Database, s.Schema, s.Version, s.Newest)
+		}
+	}
 	if control := v.Service[0]; control.Version < control.Newest {
 		return // nothing is known of the tenants
 	}

@@ -30,7 +30,7 @@ object, and lists print one object a line.`,
 		p.serveCommand(), p.migrateCommand(), p.databaseCommand(), p.backupCommand(), p.restoreCommand(), p.clientFlags(p.exportCommand()), p.clientFlags(p.importCommand()), p.mcpCommand(),
 		p.tenantCommands(), p.keyCommands(), p.indexCommands(), p.documentCommands(), p.jobCommands(), p.eventCommands(), p.hookCommands(), p.connectorCommands(), p.connectCommands(), p.toolCommands(), p.serverCommands(), p.promptCommands(), p.agentCommands(), p.workflowCommands(), p.endpointCommands(), p.secretCommands(), p.contextCommands(), p.modelCommands(),
 		p.ingestCommand(), p.queryCommand(), p.graphCommand(), p.chunkCommand(), p.evalCommand(), p.askCommand(),
-		p.issuerCommands(), p.storeCommands(), p.usageCommand(), p.auditCommand(), p.whoamiCommand(), p.consoleCommand(), p.doctorCommand(), p.probeCommand(), p.versionCommand(), p.licensesCommand(), p.parseWorkerCommand(),
+		p.issuerCommands(), p.storeCommands(), p.usageCommand(), p.auditCommand(), p.databasesCommands(), p.whoamiCommand(), p.consoleCommand(), p.doctorCommand(), p.probeCommand(), p.versionCommand(), p.licensesCommand(), p.parseWorkerCommand(),
 	)
 	root.SetIn(p.stdin)
 	root.SetOut(p.out.Stdout)

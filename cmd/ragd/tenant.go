@@ -30,6 +30,7 @@ func showTenant(tenant *ragdv1.Tenant) func(io.Writer) {
 	return func(w io.Writer) {
 		output.Field(w, "tenant", tenant.GetTenantId())
 		output.Field(w, "name", tenant.GetDisplayName())
+		output.Field(w, "database", tenant.GetDatabase())
 		output.Field(w, "settings", output.CompactJSON(tenant.GetSettings()))
 		output.Field(w, "created", output.Stamp(tenant.GetCreateTime()))
 		output.Field(w, "updated", output.Stamp(tenant.GetUpdateTime()))
@@ -48,9 +49,10 @@ characters of a-z, 0-9 and -, the first a letter.`,
 	}
 	name := cmd.Flags().String("name", "", "name for people")
 	settings := objectFlag(cmd.Flags(), "settings", "free-form settings")
+	database := cmd.Flags().String("database", "", "database in which the tenant lives, see \"ragd databases\" (default: its own, else the smallest)")
 	cmd.RunE = p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
 		tenant, err := c.tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{
-			TenantId: args[0], DisplayName: *name, Settings: settings(),
+			TenantId: args[0], DisplayName: *name, Settings: settings(), Database: *database,
 		})
 		if err != nil {
 			return err
@@ -89,8 +91,8 @@ func (p *program) tenantList() *cobra.Command {
 			page, err := c.tenants.ListTenants(ctx, &ragdv1.ListTenantsRequest{PageSize: size, PageToken: token})
 			return page.GetTenants(), page.GetNextPageToken(), err
 		})
-		return output.List(p.out, "tenants", tenants, "TENANT NAME CREATED", func(t *ragdv1.Tenant) []any {
-			return []any{t.GetTenantId(), t.GetDisplayName(), output.Stamp(t.GetCreateTime())}
+		return output.List(p.out, "tenants", tenants, "TENANT NAME DATABASE CREATED", func(t *ragdv1.Tenant) []any {
+			return []any{t.GetTenantId(), t.GetDisplayName(), t.GetDatabase(), output.Stamp(t.GetCreateTime())}
 		})
 	})
 	return cmd

@@ -9,6 +9,7 @@ func TestTenantCommands(t *testing.T) {
 		{args: []string{"tenant", "create", "beta", "--name", "Beta Ltd.", "--settings", `{"plan":"small"}`}, stdout: `
 tenant    beta
 name      Beta Ltd.
+database  main
 settings  {"plan":"small"}
 created   2026-11-21T08:00:00Z
 updated   2026-11-21T08:00:00Z
@@ -19,19 +20,20 @@ updated   2026-11-21T08:00:00Z
   "displayName": "",
   "settings": {},
   "createTime": "2026-11-21T08:00:00Z",
-  "updateTime": "2026-11-21T08:00:00Z"
+  "updateTime": "2026-11-21T08:00:00Z",
+  "database": "main"
 }
 `},
 		{args: args("tenant list"), stdout: `
-TENANT  NAME       CREATED
-acme               2026-11-21T08:00:00Z
-beta    Beta Ltd.  2026-11-21T08:00:00Z
-gamma              2026-11-21T08:00:00Z
+TENANT  NAME       DATABASE  CREATED
+acme               main      2026-11-21T08:00:00Z
+beta    Beta Ltd.  main      2026-11-21T08:00:00Z
+gamma              main      2026-11-21T08:00:00Z
 `},
 		{args: args("tenant list --limit 1 --json"), stdout: `
-{"tenantId":"acme","displayName":"","settings":{},"createTime":"2026-11-21T08:00:00Z","updateTime":"2026-11-21T08:00:00Z"}
+{"tenantId":"acme","displayName":"","settings":{},"createTime":"2026-11-21T08:00:00Z","updateTime":"2026-11-21T08:00:00Z","database":"main"}
 `},
-		{args: args("tenant update gamma --name Gamma"), stdout: "...name     Gamma\n"},
+		{args: args("tenant update gamma --name Gamma"), stdout: "...name      Gamma\n"},
 		{args: args("tenant update gamma"), code: 2, stderr: "ragd tenant update: nothing to change: give --name or --settings (see `ragd tenant update --help`)\n"},
 		{args: args("tenant get nobody"), code: 1, stderr: "ragd: tenant \"nobody\" not found\n"},
 		{args: args("tenant create ACME"), code: 1, stderr: "ragd: tenantId: must be 1 to 40 characters of a-z, 0-9 and -, the first a letter\n"},
