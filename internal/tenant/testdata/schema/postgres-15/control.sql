@@ -153,6 +153,31 @@ CREATE TABLE ragd.issuers (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd.moved_work (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    relation text NOT NULL,
+    content jsonb NOT NULL
+);
+
+CREATE TABLE ragd.moves (
+    move_id uuid NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    from_database text NOT NULL COLLATE pg_catalog."C",
+    to_database text NOT NULL COLLATE pg_catalog."C",
+    phase text NOT NULL,
+    step text DEFAULT ''::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    error text DEFAULT ''::text NOT NULL,
+    rows bigint DEFAULT 0 NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL,
+    pause_ms bigint DEFAULT 0 NOT NULL,
+    keep_until timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT moves_phase_check CHECK ((phase = ANY (ARRAY['copying'::text, 'switching'::text, 'dropping'::text, 'done'::text, 'failed'::text])))
+)
+WITH (fillfactor='70');
+
 CREATE TABLE ragd.schema_migrations (
     version bigint NOT NULL,
     dirty boolean NOT NULL
@@ -239,6 +264,9 @@ ALTER TABLE ONLY ragd.issuers
 ALTER TABLE ONLY ragd.issuers
     ADD CONSTRAINT issuers_tenant_id_url_key UNIQUE (tenant_id, url);
 
+ALTER TABLE ONLY ragd.moves
+    ADD CONSTRAINT moves_pkey PRIMARY KEY (move_id);
+
 ALTER TABLE ONLY ragd.secrets
     ADD CONSTRAINT secrets_pkey PRIMARY KEY (name);
 
@@ -267,6 +295,12 @@ CREATE INDEX console_sessions_owner ON ragd.console_sessions USING btree (owner,
 
 CREATE INDEX event_tenants_swept ON ragd.event_tenants USING btree (swept_at);
 
+CREATE INDEX moved_work_tenant ON ragd.moved_work USING btree (tenant_id);
+
+CREATE INDEX moves_newest ON ragd.moves USING btree (created_at DESC, move_id DESC);
+
+CREATE UNIQUE INDEX moves_of_tenant_now ON ragd.moves USING btree (tenant_id) WHERE (phase = ANY (ARRAY['copying'::text, 'switching'::text, 'dropping'::text]));
+
 CREATE INDEX tenants_placed ON ragd.tenants USING btree (database_name, tenant_id) WHERE (database_name <> ''::text);
 
 CREATE INDEX usage_hour ON ragd.usage USING btree (hour);
@@ -286,6 +320,12 @@ ALTER TABLE ONLY ragd.imports
 
 ALTER TABLE ONLY ragd.issuers
     ADD CONSTRAINT issuers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd.moved_work
+    ADD CONSTRAINT moved_work_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd.moves
+    ADD CONSTRAINT moves_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd.usage
     ADD CONSTRAINT usage_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;

@@ -25,6 +25,21 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION ragd_shared.check_writable(tenant text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	FOR attempt IN 1..2 LOOP
+		IF EXISTS (SELECT FROM ragd_shared.stopped_tenants AS s WHERE s.tenant_id = tenant) THEN
+			RAISE EXCEPTION 'the tenant is being moved to another database' USING ERRCODE = 'RG002';
+		END IF;
+		IF attempt = 1 THEN
+			PERFORM pg_advisory_xact_lock_shared(hashtextextended('tenant_' || tenant || '/writes', 0));
+		END IF;
+	END LOOP;
+END
+$$;
+
 CREATE FUNCTION ragd_shared.count_documents(schema name, index_id bigint, chunks bigint, written bigint, ready bigint, pending bigint, failed bigint, documents bigint, bytes bigint, announced uuid[]) RETURNS void
     LANGUAGE plpgsql
     AS $_$
@@ -285,26 +300,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION ragd_shared.mcp_message_sent() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-	PERFORM pg_notify('ragd_event', json_build_object('schema', 'tenant_' || NEW.tenant_id, 'kind', 'mcp_message',
-		'name', encode(NEW.session_hash, 'hex'), 'index', NEW.addressee || ' ' || NEW.message_id)::text);
-	RETURN NULL;
-END
-$$;
-
-CREATE FUNCTION ragd_shared.mcp_session_changed() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-	PERFORM pg_notify('ragd_event', json_build_object('schema', 'tenant_' || OLD.tenant_id, 'kind', 'mcp_session',
-		'name', encode(OLD.session_hash, 'hex'), 'index', CASE TG_OP WHEN 'DELETE' THEN 0 ELSE NEW.version END::text)::text);
-	RETURN NULL;
-END
-$$;
-
 CREATE FUNCTION ragd_shared.offers_changed() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -390,6 +385,33 @@ BEGIN
 	END IF;
 END
 $_$;
+
+CREATE FUNCTION ragd_shared.record_keys() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+BEGIN
+	IF TG_OP = 'TRUNCATE' THEN
+		EXECUTE format('INSERT INTO %I.moved_keys (relation) VALUES ($1)', TG_TABLE_SCHEMA) USING TG_RELNAME;
+		RETURN NULL;
+	END IF;
+	EXECUTE format('INSERT INTO %I.moved_keys (relation, key) SELECT $1, jsonb_build_array(%s) FROM changed AS c', TG_TABLE_SCHEMA, TG_ARGV[0]) USING TG_RELNAME;
+	IF TG_OP = 'UPDATE' THEN
+		EXECUTE format('INSERT INTO %I.moved_keys (relation, key) SELECT $1, jsonb_build_array(%s) FROM before AS c', TG_TABLE_SCHEMA, TG_ARGV[0]) USING TG_RELNAME;
+	END IF;
+	RETURN NULL;
+END
+$_$;
+
+CREATE FUNCTION ragd_shared.refuse_stopped() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	IF ragd_shared.current_tenant() IS NOT NULL THEN
+		PERFORM ragd_shared.check_writable(ragd_shared.current_tenant());
+	END IF;
+	RETURN NULL;
+END
+$$;
 
 CREATE FUNCTION ragd_shared.term_dimension(term text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -651,40 +673,6 @@ CREATE TABLE ragd_shared.hooks (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-CREATE TABLE ragd_shared.mcp_messages (
-    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
-    session_hash bytea NOT NULL,
-    message_id bigint NOT NULL,
-    addressee text NOT NULL,
-    kind text NOT NULL,
-    stream text NOT NULL,
-    number bigint NOT NULL,
-    body bytea NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE ragd_shared.mcp_messages ALTER COLUMN message_id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME ragd_shared.mcp_messages_message_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
-CREATE TABLE ragd_shared.mcp_sessions (
-    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
-    session_hash bytea NOT NULL,
-    owner_hash bytea NOT NULL,
-    client json NOT NULL,
-    log_level text DEFAULT ''::text NOT NULL,
-    subscriptions text[] DEFAULT '{}'::text[] NOT NULL,
-    notifier text NOT NULL,
-    version bigint DEFAULT 1 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    used_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
 CREATE TABLE ragd_shared.prompts (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     prompt_name text NOT NULL COLLATE pg_catalog."C",
@@ -738,6 +726,10 @@ CREATE TABLE ragd_shared.servers (
     definition jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE ragd_shared.stopped_tenants (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C"
 );
 
 CREATE TABLE ragd_shared.tools (
@@ -875,12 +867,6 @@ ALTER TABLE ONLY ragd_shared.hook_deliveries
 ALTER TABLE ONLY ragd_shared.hooks
     ADD CONSTRAINT hooks_pkey PRIMARY KEY (tenant_id, hook_name);
 
-ALTER TABLE ONLY ragd_shared.mcp_messages
-    ADD CONSTRAINT mcp_messages_pkey PRIMARY KEY (tenant_id, session_hash, message_id);
-
-ALTER TABLE ONLY ragd_shared.mcp_sessions
-    ADD CONSTRAINT mcp_sessions_pkey PRIMARY KEY (tenant_id, session_hash);
-
 ALTER TABLE ONLY ragd_shared.prompts
     ADD CONSTRAINT prompts_pkey PRIMARY KEY (tenant_id, prompt_name, version);
 
@@ -895,6 +881,9 @@ ALTER TABLE ONLY ragd_shared.secrets
 
 ALTER TABLE ONLY ragd_shared.servers
     ADD CONSTRAINT servers_pkey PRIMARY KEY (tenant_id, server_name);
+
+ALTER TABLE ONLY ragd_shared.stopped_tenants
+    ADD CONSTRAINT stopped_tenants_pkey PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_pkey PRIMARY KEY (tenant_id, tool_name);
@@ -930,8 +919,6 @@ CREATE INDEX hook_deliveries_newest ON ragd_shared.hook_deliveries USING btree (
 
 CREATE INDEX hook_deliveries_of_event ON ragd_shared.hook_deliveries USING btree (tenant_id, xid, number);
 
-CREATE INDEX mcp_sessions_tenant_id_used_at_idx ON ragd_shared.mcp_sessions USING btree (tenant_id, used_at);
-
 CREATE INDEX vector_store_files_of_index ON ragd_shared.vector_store_files USING btree (tenant_id, index_name);
 
 CREATE INDEX vector_store_files_refused ON ragd_shared.vector_store_files USING btree (tenant_id, index_name, created_at, file_id) WHERE (refused IS NOT NULL);
@@ -943,8 +930,6 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.agents FO
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.context_keys FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('context', 'key_name');
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE OF url, description, events, tools, indexes, headers, include_content, max_payload_bytes, secret, enabled ON ragd_shared.hooks FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('hook', 'hook_name');
-
-CREATE TRIGGER changed AFTER DELETE OR UPDATE OF version ON ragd_shared.mcp_sessions FOR EACH ROW EXECUTE FUNCTION ragd_shared.mcp_session_changed();
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.prompts FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('prompt', 'prompt_name');
 
@@ -958,7 +943,61 @@ CREATE TRIGGER inserted AFTER INSERT ON ragd_shared.events REFERENCING NEW TABLE
 
 CREATE TRIGGER offers_changed AFTER DELETE OR UPDATE OF offers ON ragd_shared.connectors FOR EACH ROW EXECUTE FUNCTION ragd_shared.offers_changed();
 
-CREATE TRIGGER sent AFTER INSERT ON ragd_shared.mcp_messages FOR EACH ROW EXECUTE FUNCTION ragd_shared.mcp_message_sent();
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.agent_threads FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.agents FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.asked_questions FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.connector_items FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.connector_tokens FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.connectors FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.context_keys FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.endpoints FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.evaluation_results FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.evaluations FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.event_watchers FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.events FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.file_batches FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.file_contents FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.files FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.hook_deliveries FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.hooks FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.prompts FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.question_sets FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.questions FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.secrets FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.servers FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.tools FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.vector_store_files FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.vector_stores FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.workflow_runs FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.workflow_steps FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.workflows FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 ALTER TABLE ONLY ragd_shared.agent_threads
     ADD CONSTRAINT agent_threads_tenant_id_agent_name_fkey FOREIGN KEY (tenant_id, agent_name) REFERENCES ragd_shared.agents(tenant_id, agent_name) ON DELETE CASCADE;
@@ -1035,12 +1074,6 @@ ALTER TABLE ONLY ragd_shared.hook_deliveries
 ALTER TABLE ONLY ragd_shared.hooks
     ADD CONSTRAINT hooks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY ragd_shared.mcp_messages
-    ADD CONSTRAINT mcp_messages_tenant_id_session_hash_fkey FOREIGN KEY (tenant_id, session_hash) REFERENCES ragd_shared.mcp_sessions(tenant_id, session_hash) ON DELETE CASCADE;
-
-ALTER TABLE ONLY ragd_shared.mcp_sessions
-    ADD CONSTRAINT mcp_sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
-
 ALTER TABLE ONLY ragd_shared.prompts
     ADD CONSTRAINT prompts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -1058,6 +1091,9 @@ ALTER TABLE ONLY ragd_shared.secrets
 
 ALTER TABLE ONLY ragd_shared.servers
     ADD CONSTRAINT servers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.stopped_tenants
+    ADD CONSTRAINT stopped_tenants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.tools
     ADD CONSTRAINT tools_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -1114,10 +1150,6 @@ ALTER TABLE ragd_shared.hook_deliveries ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.hooks ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE ragd_shared.mcp_messages ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE ragd_shared.mcp_sessions ENABLE ROW LEVEL SECURITY;
-
 CREATE POLICY own_rows ON ragd_shared.agent_threads USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.agents USING ((tenant_id = ragd_shared.current_tenant()));
@@ -1152,10 +1184,6 @@ CREATE POLICY own_rows ON ragd_shared.hook_deliveries USING ((tenant_id = ragd_s
 
 CREATE POLICY own_rows ON ragd_shared.hooks USING ((tenant_id = ragd_shared.current_tenant()));
 
-CREATE POLICY own_rows ON ragd_shared.mcp_messages USING ((tenant_id = ragd_shared.current_tenant()));
-
-CREATE POLICY own_rows ON ragd_shared.mcp_sessions USING ((tenant_id = ragd_shared.current_tenant()));
-
 CREATE POLICY own_rows ON ragd_shared.prompts USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.question_sets USING ((tenant_id = ragd_shared.current_tenant()));
@@ -1165,6 +1193,8 @@ CREATE POLICY own_rows ON ragd_shared.questions USING ((tenant_id = ragd_shared.
 CREATE POLICY own_rows ON ragd_shared.secrets USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.servers USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.stopped_tenants USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.tools USING ((tenant_id = ragd_shared.current_tenant()));
 
@@ -1187,6 +1217,8 @@ ALTER TABLE ragd_shared.questions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ragd_shared.secrets ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.servers ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.stopped_tenants ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.tools ENABLE ROW LEVEL SECURITY;
 

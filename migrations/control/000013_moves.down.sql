@@ -1,0 +1,2 @@
+DROP TABLE moved_work;
+DROP TABLE moves;
