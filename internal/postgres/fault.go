@@ -62,6 +62,8 @@ var translations = map[string]translation{
 	"55P03": {fault.Conflict, "it is locked by another request; retry"},
 	"57014": {fault.Deadline, "the query took too long"},
 	"57P":   {fault.Unavailable, "the database is restarting; retry"},
+	"RG001": {fault.Unavailable, "the tenant was moved to another database; retry"},
+	"RG002": {fault.Unavailable, "the tenant is being moved to another database; retry"},
 	"58":    {fault.Unavailable, "the database had a system error; retry later"},
 }
 

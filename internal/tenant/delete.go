@@ -30,6 +30,11 @@ func (s *Service) Delete(ctx context.Context, name string) (done Deletion, err e
 	if err != nil {
 		return done, err
 	}
+	if s.before != nil {
+		if err := s.before(ctx, id); err != nil {
+			return done, err
+		}
+	}
 	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
 		row, err := tenantByID(ctx, conn, id)
 		if err != nil {

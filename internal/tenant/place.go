@@ -117,6 +117,16 @@ func (h *Handle) at(ctx context.Context) (*Handle, error) {
 	return &at, nil
 }
 
+// Database returns the name of the database in which the tenant lives, empty for the first one, as this instance knows it
+// from the last statement. Errors: Unavailable.
+func (h *Handle) Database(ctx context.Context) (string, error) {
+	at, err := h.at(ctx)
+	if err != nil {
+		return "", err
+	}
+	return at.site.Name, nil
+}
+
 // leaving reports whether the database has a row of the tenant that says that it went elsewhere.
 func (h *Handle) leaving(ctx context.Context) (leaving bool) {
 	const q = `SELECT EXISTS (SELECT FROM ragd.tenants WHERE tenant_id = $1 AND database_name <> '')`
@@ -133,6 +143,12 @@ func beingMoved(id ID, cause error) error {
 	moving := fault.Wrap(fault.Unavailable, cause, "tenant %q is being moved to another database: try again", id)
 	moving.RetryAfter = time.Second
 	return moving
+}
+
+// BeingMoved reports whether a statement has failed only because its tenant is being moved to another database.
+func BeingMoved(err error) bool {
+	code := postgres.Code(err)
+	return code == writesStopped || code == notServedHere
 }
 
 // movedFault returns the error for a statement that failed because the tenant has left the

@@ -94,6 +94,7 @@ type Service struct {
 	log      *slog.Logger
 	now      func() time.Time
 	onDelete []DeleteFunc
+	before   func(ctx context.Context, id ID) error // a deletion
 	storage  *storage.Guard
 	health   struct { // the cached result of Health
 		sync.Mutex
