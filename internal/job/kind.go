@@ -36,4 +36,6 @@ const (
 	Workflow Kind = "workflow"
 	// Sync runs a connector.
 	Sync Kind = "sync"
+	// Move moves a tenant to another database.
+	Move Kind = "move"
 )

@@ -44,11 +44,14 @@ const (
 	// LaneSync is for runs of connectors, which wait for the servers of sources most of the time and
 	// hold an item in memory.
 	LaneSync Lane = "sync"
+	// LaneMove is for moves of tenants to other databases, which take hours and connections with the
+	// rights of the administrator.
+	LaneMove Lane = "move"
 )
 
 // lanes is how many tasks of each lane an instance runs at once. Those of all but LaneDeliver,
 // LaneWorkflow and LaneSync take a CPU or more, and memory.
-var lanes = map[Lane]int{LaneMaintenance: 2, LaneReembed: 2, LaneEvaluate: 2, LaneDeliver: 64, LaneWorkflow: 1024, LaneSync: 32}
+var lanes = map[Lane]int{LaneMaintenance: 2, LaneReembed: 2, LaneEvaluate: 2, LaneDeliver: 64, LaneWorkflow: 1024, LaneSync: 32, LaneMove: 1}
 
 // MaxAttempts is how often the work of a job is tried, unless its Runner says otherwise.
 const MaxAttempts = 8
@@ -155,6 +158,13 @@ func (q *Queue) Enqueue(ctx context.Context, tx *tenant.Tx, kind Kind, indexID i
 	})
 }
 
+// EnqueueAsService stores a task in a transaction with the rights of the service, unless the same task is waiting or
+// running already.
+func (q *Queue) EnqueueAsService(ctx context.Context, tx pgx.Tx, kind Kind, task Task) error {
+	_, err := q.client.InsertTx(ctx, tx, args{kind, task}, q.options(kind))
+	return err
+}
+
 // Wake makes the task of a kind on something with a name, of the transaction's tenant, due now:
 // it stores the task, or ends its wait. A running task may already have missed what the transaction
 // changes: it becomes due again when it has ended, even if this instance is gone by then.
@@ -227,6 +237,9 @@ func (w *worker) Timeout(*river.Job[args]) time.Duration { return w.runner.Timeo
 // pausedFor is how long a task waits while tasks may not run.
 const pausedFor = 30 * time.Second
 
+// movedFor is how long a task waits whose tenant accepts no writes, because it is being moved.
+const movedFor = 2 * time.Second
+
 // Work implements river.Worker.
 func (w *worker) Work(ctx context.Context, task *river.Job[args]) error {
 	if w.pause() != nil {
@@ -256,6 +269,8 @@ func (w *worker) outcome(err error) (string, error) {
 		return "done", nil
 	case w.pause() != nil: // the task may have failed because of the pause's reason
 		return "postponed", river.JobSnooze(pausedFor)
+	case tenant.BeingMoved(err): // to another database
+		return "postponed", river.JobSnooze(movedFor)
 	case errors.As(err, &snooze):
 		return "postponed", river.JobSnooze(snooze.wait)
 	case errors.As(err, &stop):
