@@ -21,6 +21,8 @@ type cursor struct {
 	Xid    string    `json:"x,omitempty"`
 	Number int64     `json:"n,omitempty"`
 	At     time.Time `json:"a"` // when Seen was taken
+	// Database is where the tenant lived: transactions of another one have other numbers. Empty for the first one.
+	Database string `json:"d,omitempty"`
 }
 
 // tokens encode cursors for one credential, with a code against changes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -78,7 +79,21 @@ const pageSize = 50
 // begin sets the cursor before events that are not visible yet.
 func (s *stream) begin(ctx context.Context) (err error) {
 	s.at = cursor{At: time.Now()}
-	s.at.Seen, err = snapshot(ctx, s.handle)
+	if s.at.Database, err = s.handle.Database(ctx); err != nil {
+		return err
+	}
+	if s.at.Seen, err = snapshot(ctx, s.handle); err != nil {
+		return err
+	}
+	return s.check(ctx)
+}
+
+// check returns an error unless the tenant lives where the cursor is a position. Errors: Precondition.
+func (s *stream) check(ctx context.Context) error {
+	name, err := s.handle.Database(ctx)
+	if err == nil && name != s.at.Database {
+		err = fault.New(fault.Precondition, "the tenant was moved to another database, in which the cursor is no position: leave it out to receive events from now on")
+	}
 	return err
 }
 
@@ -98,13 +113,16 @@ func (s *stream) read(ctx context.Context) (sent bool, err error) {
 			}
 		}
 		page, err := s.page(ctx)
+		if err == nil {
+			err = s.check(ctx)
+		}
 		if err != nil {
 			return sent, err
 		}
 		for i, row := range page {
 			s.at.Xid, s.at.Number = row.Xid, row.Number
 			if i == len(page)-1 && len(page) < pageSize {
-				s.at = cursor{Seen: s.at.Target, At: started}
+				s.at = cursor{Seen: s.at.Target, At: started, Database: s.at.Database}
 			}
 			if err := s.send(Message{row.event(), s.tokens.encode(s.at)}); err != nil {
 				return true, err
@@ -113,7 +131,7 @@ func (s *stream) read(ctx context.Context) (sent bool, err error) {
 		}
 		if len(page) < pageSize {
 			if s.at.Target != "" { // the page was empty
-				s.at = cursor{Seen: s.at.Target, At: started}
+				s.at = cursor{Seen: s.at.Target, At: started, Database: s.at.Database}
 			}
 			return sent, nil
 		}
