@@ -31,6 +31,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/move"
 	"github.com/ragdhq/ragd/internal/placement"
 	"github.com/ragdhq/ragd/internal/prompt"
 	"github.com/ragdhq/ragd/internal/query"
@@ -82,6 +83,7 @@ type Handlers struct {
 	Usage        *usage.Meter
 	Audit        *audit.Log
 	Archives     *archive.Service
+	Moves        *move.Service
 	Databases    *placement.Registry
 	// Remote checks tools that call other services.
 	Remote RemoteKinds

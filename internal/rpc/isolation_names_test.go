@@ -88,7 +88,7 @@ func TestNamesOfAnotherTenantAreLikeThoseOfNobody(t *testing.T) {
 	}
 	for _, m := range all {
 		request := message(m, theirs)
-		if !reads.MatchString(string(m.Name())) || mustJSON(t, request) == mustJSON(t, message(m, own)) || m.Name() == "GetTenant" || m.Name() == "GetImport" { // of operators
+		if !reads.MatchString(string(m.Name())) || mustJSON(t, request) == mustJSON(t, message(m, own)) || m.Name() == "GetTenant" || m.Name() == "GetImport" || m.Name() == "ListTenantMoves" { // of operators
 			continue
 		}
 		path, streams := "/"+string(m.Parent().FullName())+"/"+string(m.Name()), m.IsStreamingClient() || m.IsStreamingServer()

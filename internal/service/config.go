@@ -67,6 +67,8 @@ type Config struct {
 	// EmbeddingModel is the model of indexes that name none, as endpoint/model.
 	// Default: builtin/hash-512.
 	EmbeddingModel string
+	// KeepMoved is how long a database keeps its copy of a tenant that was moved to another one. Default: move.DefaultKeep.
+	KeepMoved time.Duration
 	// EventRetention says how long events and deliveries of hooks are kept.
 	EventRetention journal.Retention
 	// Listen is the TCP address to serve on. Default: 127.0.0.1:8484. Port 0 selects a

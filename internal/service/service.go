@@ -44,6 +44,7 @@ import (
 	"github.com/ragdhq/ragd/internal/mcp"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/mcptool"
+	"github.com/ragdhq/ragd/internal/move"
 	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/parse"
 	"github.com/ragdhq/ragd/internal/parse/subprocess"
@@ -297,6 +298,11 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	if err != nil {
 		return err
 	}
+	moves, err := move.New(move.Config{Tenants: s.Tenants, Control: s.database.requests, Queue: s.queue, Keep: s.config.KeepMoved, Logger: s.log})
+	if err != nil {
+		return err
+	}
+	s.Tenants.BeforeDelete(moves.Settle)
 	runners := job.Join(
 		hooks.Runners(),
 		connectors.Runners(),
@@ -305,6 +311,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		documents.Runners(),
 		indexes.Runners(index.NewMaintainer(work, s.queue, s.backlog, s.log), index.NewReembedder(work, models, graph.Relink, s.log)),
 		graphs.Runners(graph.NewRebuilder(work, s.queue, s.log)),
+		moves.Runners(),
 		graphs.TopicRunners(graph.NewTopicFinder(work, languageModels, processor, s.log)),
 	)
 	s.runners = runners
@@ -343,6 +350,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Databases:   s.placed,
 		Workflows:   workflows,
 		Connectors:  connectors,
+		Moves:       moves,
 
 		PublicURL:       s.config.MCP.PublicURL,
 		RegistryPackage: s.config.RegistryPackage,
@@ -454,6 +462,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if !s.config.NoWorkers {
 		group.Go(func() error { return s.backlog.Run(groupCtx, s.worker.Process) })
 		group.Go(func() error { return s.Tenants.Run(groupCtx) })
+		group.Go(func() error { return s.Handlers.Moves.Run(groupCtx) })
 		group.Go(func() error {
 			return s.Handlers.Journal.Run(groupCtx, s.Handlers.Hooks.Wake)
 		})

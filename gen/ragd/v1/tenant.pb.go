@@ -1582,6 +1582,380 @@ func (x *WhoAmIResponse) GetPrompts() *AllowedNames {
 	return nil
 }
 
+type MoveTenantRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// Required. The name of the database to which the tenant is moved; main for the first one.
+	DatabaseName  string `protobuf:"bytes,2,opt,name=database_name,json=databaseName,proto3" json:"database_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveTenantRequest) Reset() {
+	*x = MoveTenantRequest{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveTenantRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveTenantRequest) ProtoMessage() {}
+
+func (x *MoveTenantRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveTenantRequest.ProtoReflect.Descriptor instead.
+func (*MoveTenantRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *MoveTenantRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *MoveTenantRequest) GetDatabaseName() string {
+	if x != nil {
+		return x.DatabaseName
+	}
+	return ""
+}
+
+// TenantMove is the move of a tenant from one database of the service to another.
+type TenantMove struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	MoveId   string                 `protobuf:"bytes,1,opt,name=move_id,json=moveId,proto3" json:"move_id,omitempty"`
+	TenantId string                 `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// Name of the database in which the tenant lived; main for the first one.
+	FromDatabaseName string `protobuf:"bytes,3,opt,name=from_database_name,json=fromDatabaseName,proto3" json:"from_database_name,omitempty"`
+	// Name of the database to which the tenant is moved; main for the first one.
+	DatabaseName string `protobuf:"bytes,4,opt,name=database_name,json=databaseName,proto3" json:"database_name,omitempty"`
+	// copying, switching, dropping, done or failed. From switching on the tenant lives in its new database. While it is
+	// dropping, the old one keeps its copy. A move that has failed has left the tenant where it was.
+	Phase string `protobuf:"bytes,5,opt,name=phase,proto3" json:"phase,omitempty"`
+	// What is done now, for people.
+	Step string `protobuf:"bytes,6,opt,name=step,proto3" json:"step,omitempty"`
+	// How often the copy was begun.
+	Attempts int32 `protobuf:"varint,7,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// Why the last attempt failed; empty if it did not.
+	Error string `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
+	// Rows and bytes that were copied in this attempt.
+	Rows  float64 `protobuf:"fixed64,9,opt,name=rows,proto3" json:"rows,omitempty"`
+	Bytes float64 `protobuf:"fixed64,10,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// For how long the tenant's writes were refused. 0 before the switch.
+	WritePauseMs float64 `protobuf:"fixed64,11,opt,name=write_pause_ms,json=writePauseMs,proto3" json:"write_pause_ms,omitempty"`
+	// When the old copy is dropped. Absent before the switch.
+	KeepUntilTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=keep_until_time,json=keepUntilTime,proto3" json:"keep_until_time,omitempty"`
+	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TenantMove) Reset() {
+	*x = TenantMove{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TenantMove) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TenantMove) ProtoMessage() {}
+
+func (x *TenantMove) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TenantMove.ProtoReflect.Descriptor instead.
+func (*TenantMove) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *TenantMove) GetMoveId() string {
+	if x != nil {
+		return x.MoveId
+	}
+	return ""
+}
+
+func (x *TenantMove) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *TenantMove) GetFromDatabaseName() string {
+	if x != nil {
+		return x.FromDatabaseName
+	}
+	return ""
+}
+
+func (x *TenantMove) GetDatabaseName() string {
+	if x != nil {
+		return x.DatabaseName
+	}
+	return ""
+}
+
+func (x *TenantMove) GetPhase() string {
+	if x != nil {
+		return x.Phase
+	}
+	return ""
+}
+
+func (x *TenantMove) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *TenantMove) GetAttempts() int32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
+func (x *TenantMove) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *TenantMove) GetRows() float64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *TenantMove) GetBytes() float64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *TenantMove) GetWritePauseMs() float64 {
+	if x != nil {
+		return x.WritePauseMs
+	}
+	return 0
+}
+
+func (x *TenantMove) GetKeepUntilTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.KeepUntilTime
+	}
+	return nil
+}
+
+func (x *TenantMove) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
+func (x *TenantMove) GetUpdateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdateTime
+	}
+	return nil
+}
+
+type GetTenantMoveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	MoveId        string `protobuf:"bytes,1,opt,name=move_id,json=moveId,proto3" json:"move_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTenantMoveRequest) Reset() {
+	*x = GetTenantMoveRequest{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTenantMoveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTenantMoveRequest) ProtoMessage() {}
+
+func (x *GetTenantMoveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTenantMoveRequest.ProtoReflect.Descriptor instead.
+func (*GetTenantMoveRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *GetTenantMoveRequest) GetMoveId() string {
+	if x != nil {
+		return x.MoveId
+	}
+	return ""
+}
+
+type ListTenantMovesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only moves of this tenant. Empty for all.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// 1 to 1000; 0 means 100.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTenantMovesRequest) Reset() {
+	*x = ListTenantMovesRequest{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTenantMovesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTenantMovesRequest) ProtoMessage() {}
+
+func (x *ListTenantMovesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTenantMovesRequest.ProtoReflect.Descriptor instead.
+func (*ListTenantMovesRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ListTenantMovesRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ListTenantMovesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListTenantMovesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListTenantMovesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Moves []*TenantMove          `protobuf:"bytes,1,rep,name=moves,proto3" json:"moves,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTenantMovesResponse) Reset() {
+	*x = ListTenantMovesResponse{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTenantMovesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTenantMovesResponse) ProtoMessage() {}
+
+func (x *ListTenantMovesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTenantMovesResponse.ProtoReflect.Descriptor instead.
+func (*ListTenantMovesResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *ListTenantMovesResponse) GetMoves() []*TenantMove {
+	if x != nil {
+		return x.Moves
+	}
+	return nil
+}
+
+func (x *ListTenantMovesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 var File_ragd_v1_tenant_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_tenant_proto_rawDesc = "" +
@@ -1703,13 +2077,49 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\aservers\x18\x06 \x01(\v2\x15.ragd.v1.AllowedNamesR\aservers\x12/\n" +
 	"\aindexes\x18\a \x01(\v2\x15.ragd.v1.AllowedNamesR\aindexes\x12+\n" +
 	"\x05tools\x18\b \x01(\v2\x15.ragd.v1.AllowedNamesR\x05tools\x12/\n" +
-	"\aprompts\x18\t \x01(\v2\x15.ragd.v1.AllowedNamesR\aprompts2\xb2\a\n" +
+	"\aprompts\x18\t \x01(\v2\x15.ragd.v1.AllowedNamesR\aprompts\"U\n" +
+	"\x11MoveTenantRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12#\n" +
+	"\rdatabase_name\x18\x02 \x01(\tR\fdatabaseName\"\xff\x03\n" +
+	"\n" +
+	"TenantMove\x12\x17\n" +
+	"\amove_id\x18\x01 \x01(\tR\x06moveId\x12\x1b\n" +
+	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12,\n" +
+	"\x12from_database_name\x18\x03 \x01(\tR\x10fromDatabaseName\x12#\n" +
+	"\rdatabase_name\x18\x04 \x01(\tR\fdatabaseName\x12\x14\n" +
+	"\x05phase\x18\x05 \x01(\tR\x05phase\x12\x12\n" +
+	"\x04step\x18\x06 \x01(\tR\x04step\x12\x1a\n" +
+	"\battempts\x18\a \x01(\x05R\battempts\x12\x14\n" +
+	"\x05error\x18\b \x01(\tR\x05error\x12\x12\n" +
+	"\x04rows\x18\t \x01(\x01R\x04rows\x12\x14\n" +
+	"\x05bytes\x18\n" +
+	" \x01(\x01R\x05bytes\x12$\n" +
+	"\x0ewrite_pause_ms\x18\v \x01(\x01R\fwritePauseMs\x12B\n" +
+	"\x0fkeep_until_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\rkeepUntilTime\x12;\n" +
+	"\vcreate_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\x12;\n" +
+	"\vupdate_time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"updateTime\"/\n" +
+	"\x14GetTenantMoveRequest\x12\x17\n" +
+	"\amove_id\x18\x01 \x01(\tR\x06moveId\"q\n" +
+	"\x16ListTenantMovesRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"l\n" +
+	"\x17ListTenantMovesResponse\x12)\n" +
+	"\x05moves\x18\x01 \x03(\v2\x13.ragd.v1.TenantMoveR\x05moves\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\x96\t\n" +
 	"\rTenantService\x12=\n" +
 	"\fCreateTenant\x12\x1c.ragd.v1.CreateTenantRequest\x1a\x0f.ragd.v1.Tenant\x12<\n" +
 	"\tGetTenant\x12\x19.ragd.v1.GetTenantRequest\x1a\x0f.ragd.v1.Tenant\"\x03\x90\x02\x01\x12M\n" +
 	"\vListTenants\x12\x1b.ragd.v1.ListTenantsRequest\x1a\x1c.ragd.v1.ListTenantsResponse\"\x03\x90\x02\x01\x12=\n" +
 	"\fUpdateTenant\x12\x1c.ragd.v1.UpdateTenantRequest\x1a\x0f.ragd.v1.Tenant\x12K\n" +
-	"\fDeleteTenant\x12\x1c.ragd.v1.DeleteTenantRequest\x1a\x1d.ragd.v1.DeleteTenantResponse\x12W\n" +
+	"\fDeleteTenant\x12\x1c.ragd.v1.DeleteTenantRequest\x1a\x1d.ragd.v1.DeleteTenantResponse\x12=\n" +
+	"\n" +
+	"MoveTenant\x12\x1a.ragd.v1.MoveTenantRequest\x1a\x13.ragd.v1.TenantMove\x12H\n" +
+	"\rGetTenantMove\x12\x1d.ragd.v1.GetTenantMoveRequest\x1a\x13.ragd.v1.TenantMove\"\x03\x90\x02\x01\x12Y\n" +
+	"\x0fListTenantMoves\x12\x1f.ragd.v1.ListTenantMovesRequest\x1a .ragd.v1.ListTenantMovesResponse\"\x03\x90\x02\x01\x12W\n" +
 	"\x10ReencryptSecrets\x12 .ragd.v1.ReencryptSecretsRequest\x1a!.ragd.v1.ReencryptSecretsResponse\x12K\n" +
 	"\fCreateApiKey\x12\x1c.ragd.v1.CreateApiKeyRequest\x1a\x1d.ragd.v1.CreateApiKeyResponse\x12M\n" +
 	"\vListApiKeys\x12\x1b.ragd.v1.ListApiKeysRequest\x1a\x1c.ragd.v1.ListApiKeysResponse\"\x03\x90\x02\x01\x12K\n" +
@@ -1730,7 +2140,7 @@ func file_ragd_v1_tenant_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_tenant_proto_rawDescData
 }
 
-var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*Tenant)(nil),                      // 0: ragd.v1.Tenant
 	(*CreateTenantRequest)(nil),         // 1: ragd.v1.CreateTenantRequest
@@ -1757,71 +2167,86 @@ var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*RevokeApiKeyResponse)(nil),        // 22: ragd.v1.RevokeApiKeyResponse
 	(*WhoAmIRequest)(nil),               // 23: ragd.v1.WhoAmIRequest
 	(*WhoAmIResponse)(nil),              // 24: ragd.v1.WhoAmIResponse
-	(*structpb.Struct)(nil),             // 25: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),       // 26: google.protobuf.Timestamp
+	(*MoveTenantRequest)(nil),           // 25: ragd.v1.MoveTenantRequest
+	(*TenantMove)(nil),                  // 26: ragd.v1.TenantMove
+	(*GetTenantMoveRequest)(nil),        // 27: ragd.v1.GetTenantMoveRequest
+	(*ListTenantMovesRequest)(nil),      // 28: ragd.v1.ListTenantMovesRequest
+	(*ListTenantMovesResponse)(nil),     // 29: ragd.v1.ListTenantMovesResponse
+	(*structpb.Struct)(nil),             // 30: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),       // 31: google.protobuf.Timestamp
 }
 var file_ragd_v1_tenant_proto_depIdxs = []int32{
-	25, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
-	26, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
-	26, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
-	25, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
+	30, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
+	31, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
+	31, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
+	30, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
 	0,  // 4: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
-	25, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
+	30, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
 	12, // 6: ragd.v1.DeleteTenantResponse.deleted:type_name -> ragd.v1.TenantRows
 	12, // 7: ragd.v1.DeleteTenantResponse.kept:type_name -> ragd.v1.TenantRows
-	25, // 8: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
-	26, // 9: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
-	26, // 10: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
-	26, // 11: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
+	30, // 8: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
+	31, // 9: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
+	31, // 10: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
+	31, // 11: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
 	16, // 12: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
 	16, // 13: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
 	16, // 14: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
 	16, // 15: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
-	25, // 16: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
-	26, // 17: ragd.v1.ApiKey.first_use_time:type_name -> google.protobuf.Timestamp
-	26, // 18: ragd.v1.ApiKey.last_use_time:type_name -> google.protobuf.Timestamp
-	26, // 19: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
-	25, // 20: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
+	30, // 16: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
+	31, // 17: ragd.v1.ApiKey.first_use_time:type_name -> google.protobuf.Timestamp
+	31, // 18: ragd.v1.ApiKey.last_use_time:type_name -> google.protobuf.Timestamp
+	31, // 19: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
+	30, // 20: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
 	16, // 21: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
 	16, // 22: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
 	16, // 23: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
 	16, // 24: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
-	25, // 25: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
+	30, // 25: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
 	15, // 26: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
 	15, // 27: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
 	16, // 28: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
 	16, // 29: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
 	16, // 30: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
 	16, // 31: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
-	1,  // 32: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
-	2,  // 33: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
-	3,  // 34: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
-	5,  // 35: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
-	10, // 36: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
-	13, // 37: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
-	17, // 38: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
-	19, // 39: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
-	21, // 40: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
-	6,  // 41: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
-	8,  // 42: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
-	23, // 43: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
-	0,  // 44: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
-	0,  // 45: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
-	4,  // 46: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
-	0,  // 47: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
-	11, // 48: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
-	14, // 49: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
-	18, // 50: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
-	20, // 51: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
-	22, // 52: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
-	7,  // 53: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
-	9,  // 54: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
-	24, // 55: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
-	44, // [44:56] is the sub-list for method output_type
-	32, // [32:44] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	31, // 32: ragd.v1.TenantMove.keep_until_time:type_name -> google.protobuf.Timestamp
+	31, // 33: ragd.v1.TenantMove.create_time:type_name -> google.protobuf.Timestamp
+	31, // 34: ragd.v1.TenantMove.update_time:type_name -> google.protobuf.Timestamp
+	26, // 35: ragd.v1.ListTenantMovesResponse.moves:type_name -> ragd.v1.TenantMove
+	1,  // 36: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
+	2,  // 37: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
+	3,  // 38: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
+	5,  // 39: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
+	10, // 40: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
+	25, // 41: ragd.v1.TenantService.MoveTenant:input_type -> ragd.v1.MoveTenantRequest
+	27, // 42: ragd.v1.TenantService.GetTenantMove:input_type -> ragd.v1.GetTenantMoveRequest
+	28, // 43: ragd.v1.TenantService.ListTenantMoves:input_type -> ragd.v1.ListTenantMovesRequest
+	13, // 44: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
+	17, // 45: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
+	19, // 46: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
+	21, // 47: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
+	6,  // 48: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
+	8,  // 49: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
+	23, // 50: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
+	0,  // 51: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
+	0,  // 52: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
+	4,  // 53: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
+	0,  // 54: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
+	11, // 55: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
+	26, // 56: ragd.v1.TenantService.MoveTenant:output_type -> ragd.v1.TenantMove
+	26, // 57: ragd.v1.TenantService.GetTenantMove:output_type -> ragd.v1.TenantMove
+	29, // 58: ragd.v1.TenantService.ListTenantMoves:output_type -> ragd.v1.ListTenantMovesResponse
+	14, // 59: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
+	18, // 60: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
+	20, // 61: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
+	22, // 62: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
+	7,  // 63: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
+	9,  // 64: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
+	24, // 65: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
+	51, // [51:66] is the sub-list for method output_type
+	36, // [36:51] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_tenant_proto_init() }
@@ -1836,7 +2261,7 @@ func file_ragd_v1_tenant_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_tenant_proto_rawDesc), len(file_ragd_v1_tenant_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

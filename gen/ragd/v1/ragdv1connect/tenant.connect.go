@@ -47,6 +47,15 @@ const (
 	// TenantServiceDeleteTenantProcedure is the fully-qualified name of the TenantService's
 	// DeleteTenant RPC.
 	TenantServiceDeleteTenantProcedure = "/ragd.v1.TenantService/DeleteTenant"
+	// TenantServiceMoveTenantProcedure is the fully-qualified name of the TenantService's MoveTenant
+	// RPC.
+	TenantServiceMoveTenantProcedure = "/ragd.v1.TenantService/MoveTenant"
+	// TenantServiceGetTenantMoveProcedure is the fully-qualified name of the TenantService's
+	// GetTenantMove RPC.
+	TenantServiceGetTenantMoveProcedure = "/ragd.v1.TenantService/GetTenantMove"
+	// TenantServiceListTenantMovesProcedure is the fully-qualified name of the TenantService's
+	// ListTenantMoves RPC.
+	TenantServiceListTenantMovesProcedure = "/ragd.v1.TenantService/ListTenantMoves"
 	// TenantServiceReencryptSecretsProcedure is the fully-qualified name of the TenantService's
 	// ReencryptSecrets RPC.
 	TenantServiceReencryptSecretsProcedure = "/ragd.v1.TenantService/ReencryptSecrets"
@@ -85,6 +94,16 @@ type TenantServiceClient interface {
 	// API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
 	// answers with what it deleted and what it kept.
 	DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error)
+	// MoveTenant begins to move a tenant to another database of the service, and returns at once. The tenant is used
+	// meanwhile: its reads go on, and its writes are refused with UNAVAILABLE for a moment before the switch. Afterwards the
+	// old database keeps a copy for a time. Needs the operator's key. Errors: NOT_FOUND for the tenant and the
+	// database; UNAVAILABLE when the database is down; FAILED_PRECONDITION if the tenant lives there, or is being
+	// moved already.
+	MoveTenant(context.Context, *v1.MoveTenantRequest) (*v1.TenantMove, error)
+	// GetTenantMove returns how far a move is. Needs the operator's key. Errors: NOT_FOUND.
+	GetTenantMove(context.Context, *v1.GetTenantMoveRequest) (*v1.TenantMove, error)
+	// ListTenantMoves returns the moves of tenants that exist, newest first. Needs the operator's key.
+	ListTenantMoves(context.Context, *v1.ListTenantMovesRequest) (*v1.ListTenantMovesResponse, error)
 	// ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
 	// of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
 	// keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
@@ -152,6 +171,26 @@ func NewTenantServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(tenantServiceMethods.ByName("DeleteTenant")),
 			connect.WithClientOptions(opts...),
 		),
+		moveTenant: connect.NewClient[v1.MoveTenantRequest, v1.TenantMove](
+			httpClient,
+			baseURL+TenantServiceMoveTenantProcedure,
+			connect.WithSchema(tenantServiceMethods.ByName("MoveTenant")),
+			connect.WithClientOptions(opts...),
+		),
+		getTenantMove: connect.NewClient[v1.GetTenantMoveRequest, v1.TenantMove](
+			httpClient,
+			baseURL+TenantServiceGetTenantMoveProcedure,
+			connect.WithSchema(tenantServiceMethods.ByName("GetTenantMove")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listTenantMoves: connect.NewClient[v1.ListTenantMovesRequest, v1.ListTenantMovesResponse](
+			httpClient,
+			baseURL+TenantServiceListTenantMovesProcedure,
+			connect.WithSchema(tenantServiceMethods.ByName("ListTenantMoves")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		reencryptSecrets: connect.NewClient[v1.ReencryptSecretsRequest, v1.ReencryptSecretsResponse](
 			httpClient,
 			baseURL+TenantServiceReencryptSecretsProcedure,
@@ -207,6 +246,9 @@ type tenantServiceClient struct {
 	listTenants         *connect.Client[v1.ListTenantsRequest, v1.ListTenantsResponse]
 	updateTenant        *connect.Client[v1.UpdateTenantRequest, v1.Tenant]
 	deleteTenant        *connect.Client[v1.DeleteTenantRequest, v1.DeleteTenantResponse]
+	moveTenant          *connect.Client[v1.MoveTenantRequest, v1.TenantMove]
+	getTenantMove       *connect.Client[v1.GetTenantMoveRequest, v1.TenantMove]
+	listTenantMoves     *connect.Client[v1.ListTenantMovesRequest, v1.ListTenantMovesResponse]
 	reencryptSecrets    *connect.Client[v1.ReencryptSecretsRequest, v1.ReencryptSecretsResponse]
 	createApiKey        *connect.Client[v1.CreateApiKeyRequest, v1.CreateApiKeyResponse]
 	listApiKeys         *connect.Client[v1.ListApiKeysRequest, v1.ListApiKeysResponse]
@@ -255,6 +297,33 @@ func (c *tenantServiceClient) UpdateTenant(ctx context.Context, req *v1.UpdateTe
 // DeleteTenant calls ragd.v1.TenantService.DeleteTenant.
 func (c *tenantServiceClient) DeleteTenant(ctx context.Context, req *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error) {
 	response, err := c.deleteTenant.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// MoveTenant calls ragd.v1.TenantService.MoveTenant.
+func (c *tenantServiceClient) MoveTenant(ctx context.Context, req *v1.MoveTenantRequest) (*v1.TenantMove, error) {
+	response, err := c.moveTenant.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetTenantMove calls ragd.v1.TenantService.GetTenantMove.
+func (c *tenantServiceClient) GetTenantMove(ctx context.Context, req *v1.GetTenantMoveRequest) (*v1.TenantMove, error) {
+	response, err := c.getTenantMove.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListTenantMoves calls ragd.v1.TenantService.ListTenantMoves.
+func (c *tenantServiceClient) ListTenantMoves(ctx context.Context, req *v1.ListTenantMovesRequest) (*v1.ListTenantMovesResponse, error) {
+	response, err := c.listTenantMoves.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -340,6 +409,16 @@ type TenantServiceHandler interface {
 	// API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
 	// answers with what it deleted and what it kept.
 	DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error)
+	// MoveTenant begins to move a tenant to another database of the service, and returns at once. The tenant is used
+	// meanwhile: its reads go on, and its writes are refused with UNAVAILABLE for a moment before the switch. Afterwards the
+	// old database keeps a copy for a time. Needs the operator's key. Errors: NOT_FOUND for the tenant and the
+	// database; UNAVAILABLE when the database is down; FAILED_PRECONDITION if the tenant lives there, or is being
+	// moved already.
+	MoveTenant(context.Context, *v1.MoveTenantRequest) (*v1.TenantMove, error)
+	// GetTenantMove returns how far a move is. Needs the operator's key. Errors: NOT_FOUND.
+	GetTenantMove(context.Context, *v1.GetTenantMoveRequest) (*v1.TenantMove, error)
+	// ListTenantMoves returns the moves of tenants that exist, newest first. Needs the operator's key.
+	ListTenantMoves(context.Context, *v1.ListTenantMovesRequest) (*v1.ListTenantMovesResponse, error)
 	// ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
 	// of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
 	// keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
@@ -403,6 +482,26 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(tenantServiceMethods.ByName("DeleteTenant")),
 		connect.WithHandlerOptions(opts...),
 	)
+	tenantServiceMoveTenantHandler := connect.NewUnaryHandlerSimple(
+		TenantServiceMoveTenantProcedure,
+		svc.MoveTenant,
+		connect.WithSchema(tenantServiceMethods.ByName("MoveTenant")),
+		connect.WithHandlerOptions(opts...),
+	)
+	tenantServiceGetTenantMoveHandler := connect.NewUnaryHandlerSimple(
+		TenantServiceGetTenantMoveProcedure,
+		svc.GetTenantMove,
+		connect.WithSchema(tenantServiceMethods.ByName("GetTenantMove")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	tenantServiceListTenantMovesHandler := connect.NewUnaryHandlerSimple(
+		TenantServiceListTenantMovesProcedure,
+		svc.ListTenantMoves,
+		connect.WithSchema(tenantServiceMethods.ByName("ListTenantMoves")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	tenantServiceReencryptSecretsHandler := connect.NewUnaryHandlerSimple(
 		TenantServiceReencryptSecretsProcedure,
 		svc.ReencryptSecrets,
@@ -460,6 +559,12 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 			tenantServiceUpdateTenantHandler.ServeHTTP(w, r)
 		case TenantServiceDeleteTenantProcedure:
 			tenantServiceDeleteTenantHandler.ServeHTTP(w, r)
+		case TenantServiceMoveTenantProcedure:
+			tenantServiceMoveTenantHandler.ServeHTTP(w, r)
+		case TenantServiceGetTenantMoveProcedure:
+			tenantServiceGetTenantMoveHandler.ServeHTTP(w, r)
+		case TenantServiceListTenantMovesProcedure:
+			tenantServiceListTenantMovesHandler.ServeHTTP(w, r)
 		case TenantServiceReencryptSecretsProcedure:
 			tenantServiceReencryptSecretsHandler.ServeHTTP(w, r)
 		case TenantServiceCreateApiKeyProcedure:
@@ -501,6 +606,18 @@ func (UnimplementedTenantServiceHandler) UpdateTenant(context.Context, *v1.Updat
 
 func (UnimplementedTenantServiceHandler) DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.DeleteTenant is not implemented"))
+}
+
+func (UnimplementedTenantServiceHandler) MoveTenant(context.Context, *v1.MoveTenantRequest) (*v1.TenantMove, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.MoveTenant is not implemented"))
+}
+
+func (UnimplementedTenantServiceHandler) GetTenantMove(context.Context, *v1.GetTenantMoveRequest) (*v1.TenantMove, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.GetTenantMove is not implemented"))
+}
+
+func (UnimplementedTenantServiceHandler) ListTenantMoves(context.Context, *v1.ListTenantMovesRequest) (*v1.ListTenantMovesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.ListTenantMoves is not implemented"))
 }
 
 func (UnimplementedTenantServiceHandler) ReencryptSecrets(context.Context, *v1.ReencryptSecretsRequest) (*v1.ReencryptSecretsResponse, error) {

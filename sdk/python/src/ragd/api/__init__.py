@@ -439,6 +439,65 @@ class WhoAmIResponse(TypedDict, total=False):
     prompts: AllowedNames
 
 
+class MoveTenantRequest(TypedDict, total=False):
+    """The message MoveTenantRequest."""
+    # Required.
+    tenantId: str
+    # Required. The name of the database to which the tenant is moved; main for the first one.
+    databaseName: str
+
+
+class TenantMove(TypedDict, total=False):
+    """TenantMove is the move of a tenant from one database of the service to another."""
+    moveId: str
+    tenantId: str
+    # Name of the database in which the tenant lived; main for the first one.
+    fromDatabaseName: str
+    # Name of the database to which the tenant is moved; main for the first one.
+    databaseName: str
+    # copying, switching, dropping, done or failed. From switching on the tenant lives in its new database. While it is
+    # dropping, the old one keeps its copy. A move that has failed has left the tenant where it was.
+    phase: str
+    # What is done now, for people.
+    step: str
+    # How often the copy was begun.
+    attempts: int
+    # Why the last attempt failed; empty if it did not.
+    error: str
+    # Rows and bytes that were copied in this attempt.
+    rows: float
+    bytes: float
+    # For how long the tenant's writes were refused. 0 before the switch.
+    writePauseMs: float
+    # When the old copy is dropped. Absent before the switch.
+    keepUntilTime: str
+    createTime: str
+    updateTime: str
+
+
+class GetTenantMoveRequest(TypedDict, total=False):
+    """The message GetTenantMoveRequest."""
+    # Required.
+    moveId: str
+
+
+class ListTenantMovesRequest(TypedDict, total=False):
+    """The message ListTenantMovesRequest."""
+    # Only moves of this tenant. Empty for all.
+    tenantId: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListTenantMovesResponse(TypedDict, total=False):
+    """The message ListTenantMovesResponse."""
+    moves: list[TenantMove]
+    # Empty on the last page.
+    nextPageToken: str
+
+
 class ExportTenantRequest(TypedDict, total=False):
     """The message ExportTenantRequest."""
     # Required.
@@ -4628,6 +4687,26 @@ class TenantService:
         answer = self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
         return cast("DeleteTenantResponse", answer)
 
+    def move_tenant(self, request: MoveTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TenantMove:
+        """MoveTenant begins to move a tenant to another database of the service, and returns at once. The tenant is used
+        meanwhile: its reads go on, and its writes are refused with UNAVAILABLE for a moment before the switch. Afterwards the
+        old database keeps a copy for a time. Needs the operator's key. Errors: NOT_FOUND for the tenant and the
+        database; UNAVAILABLE when the database is down; FAILED_PRECONDITION if the tenant lives there, or is being
+        moved already.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/MoveTenant", request or {}, timeout=timeout, context=context)
+        return cast("TenantMove", answer)
+
+    def get_tenant_move(self, request: GetTenantMoveRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TenantMove:
+        """GetTenantMove returns how far a move is. Needs the operator's key. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.TenantService/GetTenantMove", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("TenantMove", answer)
+
+    def list_tenant_moves(self, request: ListTenantMovesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTenantMovesResponse:
+        """ListTenantMoves returns the moves of tenants that exist, newest first. Needs the operator's key."""
+        answer = self._transport.unary("ragd.v1.TenantService/ListTenantMoves", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListTenantMovesResponse", answer)
+
     def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReencryptSecretsResponse:
         """ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
         of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
@@ -4715,6 +4794,26 @@ class AsyncTenantService:
         """
         answer = await self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
         return cast("DeleteTenantResponse", answer)
+
+    async def move_tenant(self, request: MoveTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TenantMove:
+        """MoveTenant begins to move a tenant to another database of the service, and returns at once. The tenant is used
+        meanwhile: its reads go on, and its writes are refused with UNAVAILABLE for a moment before the switch. Afterwards the
+        old database keeps a copy for a time. Needs the operator's key. Errors: NOT_FOUND for the tenant and the
+        database; UNAVAILABLE when the database is down; FAILED_PRECONDITION if the tenant lives there, or is being
+        moved already.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/MoveTenant", request or {}, timeout=timeout, context=context)
+        return cast("TenantMove", answer)
+
+    async def get_tenant_move(self, request: GetTenantMoveRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TenantMove:
+        """GetTenantMove returns how far a move is. Needs the operator's key. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.TenantService/GetTenantMove", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("TenantMove", answer)
+
+    async def list_tenant_moves(self, request: ListTenantMovesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTenantMovesResponse:
+        """ListTenantMoves returns the moves of tenants that exist, newest first. Needs the operator's key."""
+        answer = await self._transport.unary("ragd.v1.TenantService/ListTenantMoves", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListTenantMovesResponse", answer)
 
     async def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReencryptSecretsResponse:
         """ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
@@ -7200,6 +7299,7 @@ __all__ = [
     "GetQuestionSetRequest",
     "GetRunRequest",
     "GetServerRequest",
+    "GetTenantMoveRequest",
     "GetTenantRequest",
     "GetThreadRequest",
     "GetToolRequest",
@@ -7281,6 +7381,8 @@ __all__ = [
     "ListSecretsResponse",
     "ListServersRequest",
     "ListServersResponse",
+    "ListTenantMovesRequest",
+    "ListTenantMovesResponse",
     "ListTenantsRequest",
     "ListTenantsResponse",
     "ListThreadsRequest",
@@ -7300,6 +7402,7 @@ __all__ = [
     "Measure",
     "MeasureDifference",
     "MetadataIndexes",
+    "MoveTenantRequest",
     "PauseConnectorRequest",
     "PgVectorConfig",
     "PineconeConfig",
@@ -7381,6 +7484,7 @@ __all__ = [
     "SyncSourceResponse",
     "Tenant",
     "TenantImport",
+    "TenantMove",
     "TenantRows",
     "TenantService",
     "TestConnectorRequest",
