@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/move"
 	"github.com/ragdhq/ragd/internal/parse/libreoffice"
 	"github.com/ragdhq/ragd/internal/parse/ocr"
 	"github.com/ragdhq/ragd/internal/seal"
@@ -87,6 +88,7 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 	flags.Int64Var(&c.MaxQueuedBytes, "max-queued-bytes", 4<<30, "bytes of a tenant's documents that may wait to be processed")
 	flags.Int64Var(&c.MinFreeBytes, "min-free-bytes", 0, "bytes of the embedded database's disk to keep free: with fewer, writes are refused (default 2% of the disk, 1 to 10 GiB)")
 	flags.Int64Var(&c.MaxTenantBytes, "max-tenant-bytes", 0, "bytes that the tables and indexes of a tenant may take (default no limit)")
+	flags.DurationVar(&c.KeepMoved, "keep-moved", move.DefaultKeep, "how long a database keeps its copy of a tenant that was moved to another one")
 	flags.DurationVar(&c.EventRetention.Age, "event-retention", journal.DefaultAge, "how long events and deliveries of hooks are kept")
 	flags.IntVar(&c.EventRetention.Events, "max-events", journal.DefaultEvents, "events of a tenant that are kept; the oldest are deleted first")
 	flags.Int64Var(&c.EventRetention.Bytes, "max-event-bytes", journal.DefaultBytes, "bytes of data of a tenant's events that are kept")
@@ -94,7 +96,7 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 	flags.DurationVar(&c.UsageRetention, "usage-retention", service.DefaultUsageRetention, "how long the hourly usage of tenants is kept, at least 768h")
 	flags.IntVar(&c.ProviderCalls, "provider-calls", 32, "calls to one model provider at once; others wait")
 	flags.IntVar(&c.ProviderCallsPerTenant, "provider-calls-per-tenant", 0, "of these, the calls of one tenant at once (default: half)")
-	config.MarkSettings(flags, "min-free-bytes", "max-tenant-bytes", "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "max-queued-documents", "max-queued-bytes",
+	config.MarkSettings(flags, "keep-moved", "min-free-bytes", "max-tenant-bytes", "data-dir", "embedding-model", "log-level", "ingest-workers", "max-indexes", "max-queued-documents", "max-queued-bytes",
 		"event-retention", "max-events", "max-event-bytes", "audit-retention", "usage-retention", "provider-calls", "provider-calls-per-tenant")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "address of an external database, as postgres://user:password@host:5432/name (default: the service runs one of its own)")
 	flags.StringVar(&c.DatabaseAdminURL, "database-admin-url", "", "address for the role that migrates and that creates tenants (default: database-url does)")

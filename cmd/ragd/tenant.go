@@ -22,7 +22,7 @@ commands need the operator's key, which "ragd serve" prints on its first start:
 in RAGD_OPERATOR_KEY, in the file of settings, or in client.conf on the machine
 of the service.`,
 		p.clientFlags(p.tenantCreate()), p.clientFlags(p.tenantGet()), p.clientFlags(p.tenantList()),
-		p.clientFlags(p.tenantUpdate()), p.clientFlags(p.tenantDelete()), p.clientFlags(p.tenantReencrypt()), p.tenantRepair(),
+		p.clientFlags(p.tenantUpdate()), p.clientFlags(p.tenantDelete()), p.clientFlags(p.tenantMove()), p.clientFlags(p.tenantMoves()), p.clientFlags(p.tenantReencrypt()), p.tenantRepair(),
 	)
 }
 
