@@ -61,6 +61,10 @@ test-deploy: ## check the chart, compose.yaml and, with a container engine, the 
 test-faults: deps ## let faults of the database and its network last a minute each, and a steady load half an hour
 	RAGD_TEST_HUGE=1 go test -count=1 -v -timeout 90m -run 'TestFaults|TestASteady' ./internal/service
 
+.PHONY: test-scale
+test-scale: deps ## let tenants live in three PostgreSQL servers and be moved between them, under load, for some minutes
+	hack/test-scale.sh
+
 FUZZTIME ?= 5m
 
 .PHONY: fuzz
