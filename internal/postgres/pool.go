@@ -173,6 +173,13 @@ func checkServer(ctx context.Context, conn Querier) error {
 	return nil
 }
 
+// CheckURL returns an error unless the text is the address of a database (see Config.URL). Errors:
+// Invalid, naming the setting, without the password.
+func CheckURL(raw, setting string) error {
+	_, err := parseURL(raw, setting)
+	return err
+}
+
 func parseURL(raw, setting string) (*pgxpool.Config, error) {
 	if strings.TrimSpace(raw) == "" {
 		// The driver accepts an empty string and connects to the server that the PG*

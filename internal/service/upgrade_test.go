@@ -356,7 +356,7 @@ func releaseConfig(t *testing.T) (service.Config, *modelserver.Server) {
 
 // mayBeEmpty are tables whose rows do not last, or that fill cannot fill without other services.
 var mayBeEmpty = []string{
-	"ragd.backlog", "ragd.console_sessions", "ragd.imports", "ragd.river_notification", "ragd.signing_keys", "ragd_shared.asked_questions", "ragd_shared.event_watchers",
+	"ragd.backlog", "ragd.console_sessions", "ragd.imports", "ragd.river_notification", "ragd.signing_keys", "ragd.wal_timeline", "ragd_shared.asked_questions", "ragd_shared.event_watchers",
 }
 
 // TestMakeRelease writes the database of this checkout with -release.

@@ -1,5 +1,21 @@
 CREATE SCHEMA ragd;
 
+CREATE FUNCTION ragd.check_replica(wanted_mark uuid, wanted_position bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	IF NOT pg_catalog.pg_is_in_recovery() THEN
+		RAISE EXCEPTION 'the server is not a replica' USING ERRCODE = 'RG011';
+	END IF;
+	IF pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_last_wal_replay_lsn(), '0/0') < wanted_position THEN
+		RAISE EXCEPTION 'the replica is behind' USING ERRCODE = 'RG012';
+	END IF;
+	IF NOT EXISTS (SELECT FROM ragd.wal_timeline AS t WHERE t.mark = wanted_mark) THEN
+		RAISE EXCEPTION 'the replica follows another timeline' USING ERRCODE = 'RG013';
+	END IF;
+END
+$$;
+
 CREATE FUNCTION ragd.keep_audit_log() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog'
@@ -225,6 +241,14 @@ CREATE TABLE ragd.usage (
 )
 WITH (fillfactor='80');
 
+CREATE TABLE ragd.wal_timeline (
+    only_row boolean DEFAULT true NOT NULL,
+    system bigint NOT NULL,
+    timeline text NOT NULL,
+    mark uuid DEFAULT gen_random_uuid() NOT NULL,
+    CONSTRAINT wal_timeline_only_row_check CHECK (only_row)
+);
+
 ALTER TABLE ONLY ragd.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (api_key_id);
 
@@ -278,6 +302,9 @@ ALTER TABLE ONLY ragd.tenants
 
 ALTER TABLE ONLY ragd.usage
     ADD CONSTRAINT usage_pkey PRIMARY KEY (tenant_id, hour, index_name, stage, model);
+
+ALTER TABLE ONLY ragd.wal_timeline
+    ADD CONSTRAINT wal_timeline_pkey PRIMARY KEY (only_row);
 
 CREATE INDEX api_keys_tenant ON ragd.api_keys USING btree (tenant_id, created_at DESC, api_key_id DESC);
 

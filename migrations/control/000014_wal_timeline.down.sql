@@ -1,0 +1,2 @@
+DROP FUNCTION check_replica(uuid, bigint);
+DROP TABLE wal_timeline;
