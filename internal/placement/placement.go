@@ -29,12 +29,15 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/replica"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // Config configures a Registry. First, Work, Guard, Prepare and Logger are required.
 type Config struct {
+	// Replicas are those of the first database; nil for none.
+	Replicas *replica.Set
 	// First is the pool of requests of the first database, Work that of background work.
 	First, Work *pgxpool.Pool
 	// Keys encrypt the URLs. Nil if there are none: then no database can be registered.
@@ -87,6 +90,7 @@ func New(ctx context.Context, config Config) (*Registry, error) {
 		config: config, requests: tenant.NewSite("", config.First, config.PerTenant), work: tenant.NewSite("", config.Work, 0),
 		members: map[string]*member{}, directory: map[tenant.ID]string{}, changed: make(chan struct{}),
 	}
+	r.requests.Replicas = config.Replicas
 	r.ctx, r.close = context.WithCancel(context.WithoutCancel(ctx))
 	if err := r.Refresh(ctx); err != nil {
 		r.close()

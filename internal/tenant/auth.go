@@ -176,7 +176,7 @@ func WithSession(ctx context.Context, check func(context.Context) error) context
 
 // resolve returns the Request of the headers Authorization, Ragd-Tenant and Ragd-Context.
 func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Request, error) {
-	for _, name := range []string{"Authorization", "Ragd-Tenant", "Ragd-Context"} {
+	for _, name := range []string{"Authorization", "Ragd-Tenant", "Ragd-Context", WriteTokenHeader} {
 		if len(header.Values(name)) > 1 {
 			return nil, fault.Field(name, "is given %d times, but may be given only once", len(header.Values(name)))
 		}
@@ -187,7 +187,7 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 	}
 	principal := from.principal
 	request := &Request{Principal: principal, Tenant: principal.Tenant, Bounds: principal.Bounds, Quotas: from.settings.quotas, Stores: from.settings.stores, pages: a.pages}
-	request.Depth = depthOf(header.Get(DepthHeader))
+	request.Depth, request.WriteToken = depthOf(header.Get(DepthHeader)), header.Get(WriteTokenHeader)
 	session, _ := ctx.Value(sessionKey{}).(func(context.Context) error)
 	request.recheck = func(ctx context.Context) error {
 		if session != nil {

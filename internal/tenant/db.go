@@ -13,6 +13,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/replica"
 	"github.com/ragdhq/ragd/internal/storage"
 )
 
@@ -68,6 +69,7 @@ type Handle struct {
 	index      string // the number of the index; empty without one
 	generation string // of its chunks; empty for the first
 	absent     []absentTable
+	reading    *reading // nil: the primary
 }
 
 // absentTable is a table of the index that has not been made yet, and the subquery that
@@ -271,9 +273,12 @@ func (b *Batch) add(sql string, args []any, result func(*pgx.QueuedQuery)) {
 }
 
 // queued returns the statements for one connection: the driver notes in them what it
-// prepared there. The first one has the settings.
-func (b *Batch) queued() *pgx.Batch {
-	queued := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(b.statements)+1)}
+// prepared there. After the checks, the first one has the settings.
+func (b *Batch) queued(checks ...replica.Check) *pgx.Batch {
+	queued := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(checks)+len(b.statements)+1)}
+	for _, check := range checks {
+		queued.Queue(check.SQL, check.Args...)
+	}
 	queued.Queue(settingsSQL(len(b.settings)/2), append(slices.Clip(b.settings), b.handle.id)...)
 	for _, s := range b.statements {
 		s.result(queued.Queue(s.sql, s.args...))
@@ -315,6 +320,9 @@ func (b *Batch) Run(ctx context.Context) error {
 		return nil
 	}
 	return b.handle.placed(ctx, func(h *Handle) (bool, error) {
+		if done, err := b.runAtReplica(ctx, h); done {
+			return false, err
+		}
 		release, err := h.acquire(ctx)
 		if err != nil {
 			return false, err

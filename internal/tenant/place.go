@@ -9,6 +9,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/replica"
 )
 
 // FirstDatabase is the name that callers give the database with the control schema. Rows have an
@@ -20,6 +21,7 @@ const FirstDatabase = "main"
 type Site struct {
 	Name        string // empty for the first database
 	Pool        *pgxpool.Pool
+	Replicas    *replica.Set // of the database; nil for none
 	connections *connections
 }
 

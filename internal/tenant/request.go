@@ -43,6 +43,9 @@ type Request struct {
 	// Depth is how many calls of tools the request is within, which call this service in
 	// turn: the value of the header Ragd-Depth.
 	Depth int
+	// WriteToken is the value of the header Ragd-Write-Token: what the request reads contains the
+	// writes before it, unless its body has another one.
+	WriteToken string
 
 	keys   []*ContextKey  // that the tenant declared
 	filled map[string]any // values of declared keys that the edge has filled
@@ -53,6 +56,10 @@ type Request struct {
 
 // DepthHeader is the name of the header with the depth of a request.
 const DepthHeader = "Ragd-Depth"
+
+// WriteTokenHeader is the name of the header with the write token: of an answer, for what was
+// written before it; of a request, for what it has to read.
+const WriteTokenHeader = "Ragd-Write-Token"
 
 // depthOf returns the depth in a header, 0 if there is none. What is no number is as deep as
 // can be, because a caller that sends it is no tool of ours.
