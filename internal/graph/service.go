@@ -82,6 +82,7 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	err = s.indexes.Use(ctx, r.Tenant, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
 		ctx := usage.InIndex(ctx, i.Name)
 		s.meter.Add(ctx, string(r.Tenant), usage.Walk, usage.Counts{Calls: 1})
+		tables = tables.Reading(req.Freshness)
 		if response, err = s.answer(ctx, r.Tenant, i, tables, req); err != nil || !req.Highlight {
 			return err
 		}

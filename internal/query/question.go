@@ -45,6 +45,7 @@ type Question struct {
 	// MinScore and MinSimilarity exclude sources that do not score more in the search, or
 	// whose similarity is not greater. Nil: any.
 	MinScore, MinSimilarity *float64
+	Freshness               tenant.Freshness // of the data that is searched
 
 	stores []string      // the tenant's own names of its store, which Effective adds
 	access filter.Filter // the credential's mandatory filter, which Effective adds
@@ -66,6 +67,10 @@ func (q Question) Context() []tenant.ContextValue { return q.context }
 func (q Question) Effective(r *tenant.Request) (Question, error) {
 	o := r.Overrides
 	q.resolve = r.Resolve
+	q.Freshness.WriteToken = cmp.Or(q.Freshness.WriteToken, r.WriteToken)
+	if err := q.Freshness.Check(); err != nil {
+		return q, err
+	}
 	given := filter.And(o.Filter, q.Filter)
 	asked, err := r.Resolve(given)
 	if err != nil {

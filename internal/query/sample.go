@@ -170,6 +170,7 @@ func (s *sample) read(rows pgx.Rows) error {
 	var metadata []byte
 	var chunk sampledChunk
 	jsonBytes := 0
+	s.chunks, s.tids = nil, nil // of a run that failed
 	_, err := pgx.ForEachRow(rows, []any{&tid, &chunk.namespace, &metadata, &chunk.contentKeys}, func() error {
 		if jsonBytes += len(metadata); jsonBytes > sampleBytes {
 			return nil

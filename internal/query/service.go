@@ -93,6 +93,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
 		ctx := usage.InIndex(ctx, i.Name)
 		s.meter.Add(ctx, string(id), usage.Query, usage.Counts{Calls: 1})
+		tables = tables.Reading(req.Freshness)
 		if found, err = s.retrieve(ctx, id, i, tables, p, watch); err != nil || !req.Highlight {
 			return err
 		}

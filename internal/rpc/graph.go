@@ -23,6 +23,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 			Mode: query.Mode(req.GetSearchMode()), IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
 			Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
 			Highlight: req.GetHighlight(), MinScore: req.MinScore, MinSimilarity: req.MinSimilarity,
+			Freshness: freshnessOf(req),
 		},
 		Options: graphOptions(req.GetGraphOptions()),
 		Scope:   graph.Scope(req.GetScope()), ExplainNodes: intOf(req.ExplainNodes),

@@ -100,6 +100,9 @@ type Handlers struct {
 	// Ready returns an error while the service cannot answer requests, for health checks;
 	// nil is always ready.
 	Ready func(context.Context) error
+	// WriteToken returns a token for all that was written for a tenant before the call, which the
+	// answers of writes have in a header; nil or an empty token is none.
+	WriteToken func(context.Context, tenant.ID) string
 	// Draining ends when the service is shutting down: then calls that only watch end, with
 	// httpserver.ErrDraining. Nil never ends.
 	Draining context.Context
@@ -139,7 +142,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 		connect.WithCodec(deferredProto{}),
 		withGzip(maxQueryBytes),
 		connect.WithCompressMinBytes(compressMinBytes),
-		connect.WithInterceptors(interceptor{h.Draining, h.Audit}),
+		connect.WithInterceptors(interceptor{h.Draining, h.Audit, h.WriteToken}),
 		connect.WithRecover(recovered),
 	)
 	calls := procedures()

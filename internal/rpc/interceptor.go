@@ -41,6 +41,8 @@ type interceptor struct {
 	draining context.Context
 	// audit records administrative actions.
 	audit *audit.Log
+	// token is Handlers.WriteToken.
+	token func(context.Context, tenant.ID) string
 }
 
 // WrapUnary implements connect.Interceptor.
@@ -60,6 +62,9 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			}
 			if res, err = i.call(ctx, req, next); err != nil {
 				return err
+			}
+			if token := i.writeToken(ctx, req.Spec()); token != "" {
+				res.Header().Set(tenant.WriteTokenHeader, token)
 			}
 			return slot.encodes(ctx, res.Any())
 		})
@@ -104,7 +109,13 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 			if err != nil && valid.Err() != nil && ctx.Err() == nil {
 				return context.Cause(valid)
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			if token := i.writeToken(ctx, conn.Spec()); token != "" {
+				conn.ResponseTrailer().Set(tenant.WriteTokenHeader, token)
+			}
+			return nil
 		})
 	}
 }

@@ -64,6 +64,7 @@ func (h *Handlers) Query(ctx context.Context, req *ragdv1.QueryRequest) (*ragdv1
 			QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(), VectorStoreName: req.GetVectorStoreName(),
 			Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f, IncludeVectors: &req.IncludeVector,
 			Explain: req.GetExplain(), MinScore: req.MinScore,
+			Freshness: freshnessOf(req),
 		},
 		SparseVector:   sparseOf(req.GetSparseVector()),
 		DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),

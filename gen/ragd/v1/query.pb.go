@@ -9,6 +9,7 @@ package ragdv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
@@ -75,6 +76,14 @@ type VectorQueryRequest struct {
 	// Returns only sources whose similarity is greater than this, in every mode. In keyword
 	// mode the question is then embedded, too.
 	MinSimilarity *float64 `protobuf:"fixed64,20,opt,name=min_similarity,json=minSimilarity,proto3,oneof" json:"min_similarity,omitempty"`
+	// How stale the answer may be, up to 300s: it may then come from a replica of the database, if
+	// the service has any that is so fresh. 0s: it comes from the primary. Default: as the operator
+	// has set (database-max-staleness).
+	MaxStaleness *durationpb.Duration `protobuf:"bytes,21,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"`
+	// A write token, as the header Ragd-Write-Token of an answer gave it: this answer contains the
+	// writes before that one. Several, up to 32, have commas between. Takes the place of the header
+	// Ragd-Write-Token of this request.
+	WriteToken    string `protobuf:"bytes,22,opt,name=write_token,json=writeToken,proto3" json:"write_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -247,6 +256,20 @@ func (x *VectorQueryRequest) GetMinSimilarity() float64 {
 		return *x.MinSimilarity
 	}
 	return 0
+}
+
+func (x *VectorQueryRequest) GetMaxStaleness() *durationpb.Duration {
+	if x != nil {
+		return x.MaxStaleness
+	}
+	return nil
+}
+
+func (x *VectorQueryRequest) GetWriteToken() string {
+	if x != nil {
+		return x.WriteToken
+	}
+	return ""
 }
 
 // Hybrid sets how the scores of vector and keyword search are combined.
@@ -716,7 +739,11 @@ type GraphRagRequest struct {
 	// Returns only sources whose similarity is greater than this.
 	MinSimilarity *float64 `protobuf:"fixed64,17,opt,name=min_similarity,json=minSimilarity,proto3,oneof" json:"min_similarity,omitempty"`
 	// With explain: most nodes that are returned, 1 to 2000; default 100.
-	ExplainNodes  *int32 `protobuf:"varint,18,opt,name=explain_nodes,json=explainNodes,proto3,oneof" json:"explain_nodes,omitempty"`
+	ExplainNodes *int32 `protobuf:"varint,18,opt,name=explain_nodes,json=explainNodes,proto3,oneof" json:"explain_nodes,omitempty"`
+	// As in VectorQuery.
+	MaxStaleness *durationpb.Duration `protobuf:"bytes,19,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"`
+	// As in VectorQuery.
+	WriteToken    string `protobuf:"bytes,20,opt,name=write_token,json=writeToken,proto3" json:"write_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -875,6 +902,20 @@ func (x *GraphRagRequest) GetExplainNodes() int32 {
 		return *x.ExplainNodes
 	}
 	return 0
+}
+
+func (x *GraphRagRequest) GetMaxStaleness() *durationpb.Duration {
+	if x != nil {
+		return x.MaxStaleness
+	}
+	return nil
+}
+
+func (x *GraphRagRequest) GetWriteToken() string {
+	if x != nil {
+		return x.WriteToken
+	}
+	return ""
 }
 
 // GraphOptions sets how the graph is walked.
@@ -3434,7 +3475,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x06\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc2\a\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -3461,7 +3502,10 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\breranker\x18\v \x01(\v2\x11.ragd.v1.RerankerR\breranker\x12\x1c\n" +
 	"\thighlight\x18\x12 \x01(\bR\thighlight\x12 \n" +
 	"\tmin_score\x18\x13 \x01(\x01H\x03R\bminScore\x88\x01\x01\x12*\n" +
-	"\x0emin_similarity\x18\x14 \x01(\x01H\x04R\rminSimilarity\x88\x01\x01B\b\n" +
+	"\x0emin_similarity\x18\x14 \x01(\x01H\x04R\rminSimilarity\x88\x01\x01\x12>\n" +
+	"\rmax_staleness\x18\x15 \x01(\v2\x19.google.protobuf.DurationR\fmaxStaleness\x12\x1f\n" +
+	"\vwrite_token\x18\x16 \x01(\tR\n" +
+	"writeTokenB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -3499,7 +3543,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
-	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\x99\x06\n" +
+	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xfa\x06\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -3522,7 +3566,10 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05scope\x18\x0f \x01(\tR\x05scope\x12 \n" +
 	"\tmin_score\x18\x10 \x01(\x01H\x03R\bminScore\x88\x01\x01\x12*\n" +
 	"\x0emin_similarity\x18\x11 \x01(\x01H\x04R\rminSimilarity\x88\x01\x01\x12(\n" +
-	"\rexplain_nodes\x18\x12 \x01(\x05H\x05R\fexplainNodes\x88\x01\x01B\b\n" +
+	"\rexplain_nodes\x18\x12 \x01(\x05H\x05R\fexplainNodes\x88\x01\x01\x12>\n" +
+	"\rmax_staleness\x18\x13 \x01(\v2\x19.google.protobuf.DurationR\fmaxStaleness\x12\x1f\n" +
+	"\vwrite_token\x18\x14 \x01(\tR\n" +
+	"writeTokenB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -3836,75 +3883,78 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*EmbedResponse)(nil),         // 38: ragd.v1.EmbedResponse
 	(*Embedding)(nil),             // 39: ragd.v1.Embedding
 	(*structpb.Value)(nil),        // 40: google.protobuf.Value
-	(*structpb.Struct)(nil),       // 41: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 42: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 41: google.protobuf.Duration
+	(*structpb.Struct)(nil),       // 42: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 43: google.protobuf.Timestamp
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
 	40, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
 	24, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	3,  // 4: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
-	4,  // 5: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
-	6,  // 6: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
-	5,  // 7: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	40, // 8: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	40, // 9: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
-	11, // 10: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	14, // 11: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	40, // 12: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
-	9,  // 13: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	24, // 14: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	11, // 15: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	16, // 16: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	41, // 17: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	31, // 18: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	12, // 19: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	13, // 20: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	13, // 21: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	23, // 22: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	26, // 23: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	15, // 24: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	40, // 25: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	23, // 26: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	18, // 27: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	19, // 28: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	26, // 29: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	17, // 30: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	15, // 31: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	22, // 32: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	11, // 33: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	27, // 34: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	25, // 35: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	27, // 36: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 37: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	24, // 38: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	30, // 39: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	26, // 40: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 41: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	31, // 42: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	34, // 43: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	42, // 44: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	35, // 45: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	36, // 46: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	39, // 47: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 48: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	28, // 49: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 50: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	32, // 51: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	20, // 52: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	37, // 53: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 54: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	29, // 55: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 56: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	33, // 57: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	21, // 58: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	38, // 59: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	54, // [54:60] is the sub-list for method output_type
-	48, // [48:54] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	41, // 4: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	3,  // 5: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
+	4,  // 6: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
+	6,  // 7: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
+	5,  // 8: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
+	40, // 9: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	40, // 10: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	11, // 11: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
+	14, // 12: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	40, // 13: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	9,  // 14: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
+	24, // 15: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	41, // 16: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	11, // 17: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	16, // 18: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	42, // 19: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	31, // 20: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	12, // 21: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	13, // 22: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	13, // 23: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	23, // 24: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	26, // 25: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	15, // 26: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	40, // 27: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	23, // 28: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	18, // 29: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	19, // 30: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	26, // 31: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	17, // 32: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	15, // 33: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	22, // 34: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	11, // 35: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	27, // 36: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	25, // 37: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	27, // 38: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 39: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	24, // 40: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	30, // 41: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	26, // 42: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 43: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	31, // 44: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	34, // 45: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	43, // 46: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	35, // 47: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	36, // 48: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	39, // 49: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 50: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	28, // 51: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 52: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	32, // 53: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	20, // 54: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	37, // 55: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 56: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	29, // 57: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 58: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	33, // 59: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	21, // 60: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	38, // 61: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	56, // [56:62] is the sub-list for method output_type
+	50, // [50:56] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }

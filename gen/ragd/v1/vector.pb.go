@@ -9,6 +9,7 @@ package ragdv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	structpb "google.golang.org/protobuf/types/known/structpb"
 	reflect "reflect"
 	sync "sync"
@@ -247,7 +248,11 @@ type QueryRequest struct {
 	// The query vector, for an index of vectorType sparsevec. Beside queryVector, for other
 	// indexes: its inner product with the sparse values of an entry is added to the score. Such
 	// a search compares all entries of the scope.
-	SparseVector  *SparseVector `protobuf:"bytes,11,opt,name=sparse_vector,json=sparseVector,proto3" json:"sparse_vector,omitempty"`
+	SparseVector *SparseVector `protobuf:"bytes,11,opt,name=sparse_vector,json=sparseVector,proto3" json:"sparse_vector,omitempty"`
+	// As in QueryService.VectorQuery.
+	MaxStaleness *durationpb.Duration `protobuf:"bytes,12,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"`
+	// As in QueryService.VectorQuery.
+	WriteToken    string `protobuf:"bytes,13,opt,name=write_token,json=writeToken,proto3" json:"write_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -357,6 +362,20 @@ func (x *QueryRequest) GetSparseVector() *SparseVector {
 		return x.SparseVector
 	}
 	return nil
+}
+
+func (x *QueryRequest) GetMaxStaleness() *durationpb.Duration {
+	if x != nil {
+		return x.MaxStaleness
+	}
+	return nil
+}
+
+func (x *QueryRequest) GetWriteToken() string {
+	if x != nil {
+		return x.WriteToken
+	}
+	return ""
 }
 
 type QueryResponse struct {
@@ -760,7 +779,7 @@ var File_ragd_v1_vector_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_vector_proto_rawDesc = "" +
 	"\n" +
-	"\x14ragd/v1/vector.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x13ragd/v1/query.proto\"\xbc\x01\n" +
+	"\x14ragd/v1/vector.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x13ragd/v1/query.proto\"\xbc\x01\n" +
 	"\x05Entry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06values\x18\x02 \x03(\x02R\x06values\x123\n" +
@@ -774,7 +793,7 @@ const file_ragd_v1_vector_proto_rawDesc = "" +
 	"\rdelete_filter\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\fdeleteFilter\x12\x1c\n" +
 	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"\"\n" +
 	"\x0eUpsertResponse\x12\x10\n" +
-	"\x03ids\x18\x01 \x03(\tR\x03ids\"\xdd\x03\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids\"\xbe\x04\n" +
 	"\fQueryRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
@@ -788,7 +807,10 @@ const file_ragd_v1_vector_proto_rawDesc = "" +
 	"\aexplain\x18\t \x01(\bR\aexplain\x12*\n" +
 	"\x11vector_store_name\x18\n" +
 	" \x01(\tR\x0fvectorStoreName\x12:\n" +
-	"\rsparse_vector\x18\v \x01(\v2\x15.ragd.v1.SparseVectorR\fsparseVectorB\b\n" +
+	"\rsparse_vector\x18\v \x01(\v2\x15.ragd.v1.SparseVectorR\fsparseVector\x12>\n" +
+	"\rmax_staleness\x18\f \x01(\v2\x19.google.protobuf.DurationR\fmaxStaleness\x12\x1f\n" +
+	"\vwrite_token\x18\r \x01(\tR\n" +
+	"writeTokenB\b\n" +
 	"\x06_top_kB\f\n" +
 	"\n" +
 	"_min_score\"\x87\x01\n" +
@@ -841,21 +863,22 @@ func file_ragd_v1_vector_proto_rawDescGZIP() []byte {
 
 var file_ragd_v1_vector_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_ragd_v1_vector_proto_goTypes = []any{
-	(*Entry)(nil),           // 0: ragd.v1.Entry
-	(*UpsertRequest)(nil),   // 1: ragd.v1.UpsertRequest
-	(*UpsertResponse)(nil),  // 2: ragd.v1.UpsertResponse
-	(*QueryRequest)(nil),    // 3: ragd.v1.QueryRequest
-	(*QueryResponse)(nil),   // 4: ragd.v1.QueryResponse
-	(*QueryResult)(nil),     // 5: ragd.v1.QueryResult
-	(*UpdateRequest)(nil),   // 6: ragd.v1.UpdateRequest
-	(*UpdateResponse)(nil),  // 7: ragd.v1.UpdateResponse
-	(*DeleteRequest)(nil),   // 8: ragd.v1.DeleteRequest
-	(*DeleteResponse)(nil),  // 9: ragd.v1.DeleteResponse
-	(*structpb.Struct)(nil), // 10: google.protobuf.Struct
-	(*SparseVector)(nil),    // 11: ragd.v1.SparseVector
-	(*structpb.Value)(nil),  // 12: google.protobuf.Value
-	(*DatabaseConfig)(nil),  // 13: ragd.v1.DatabaseConfig
-	(*Explain)(nil),         // 14: ragd.v1.Explain
+	(*Entry)(nil),               // 0: ragd.v1.Entry
+	(*UpsertRequest)(nil),       // 1: ragd.v1.UpsertRequest
+	(*UpsertResponse)(nil),      // 2: ragd.v1.UpsertResponse
+	(*QueryRequest)(nil),        // 3: ragd.v1.QueryRequest
+	(*QueryResponse)(nil),       // 4: ragd.v1.QueryResponse
+	(*QueryResult)(nil),         // 5: ragd.v1.QueryResult
+	(*UpdateRequest)(nil),       // 6: ragd.v1.UpdateRequest
+	(*UpdateResponse)(nil),      // 7: ragd.v1.UpdateResponse
+	(*DeleteRequest)(nil),       // 8: ragd.v1.DeleteRequest
+	(*DeleteResponse)(nil),      // 9: ragd.v1.DeleteResponse
+	(*structpb.Struct)(nil),     // 10: google.protobuf.Struct
+	(*SparseVector)(nil),        // 11: ragd.v1.SparseVector
+	(*structpb.Value)(nil),      // 12: google.protobuf.Value
+	(*DatabaseConfig)(nil),      // 13: ragd.v1.DatabaseConfig
+	(*durationpb.Duration)(nil), // 14: google.protobuf.Duration
+	(*Explain)(nil),             // 15: ragd.v1.Explain
 }
 var file_ragd_v1_vector_proto_depIdxs = []int32{
 	10, // 0: ragd.v1.Entry.metadata:type_name -> google.protobuf.Struct
@@ -865,26 +888,27 @@ var file_ragd_v1_vector_proto_depIdxs = []int32{
 	12, // 4: ragd.v1.QueryRequest.filter:type_name -> google.protobuf.Value
 	13, // 5: ragd.v1.QueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	11, // 6: ragd.v1.QueryRequest.sparse_vector:type_name -> ragd.v1.SparseVector
-	5,  // 7: ragd.v1.QueryResponse.results:type_name -> ragd.v1.QueryResult
-	14, // 8: ragd.v1.QueryResponse.explain:type_name -> ragd.v1.Explain
-	10, // 9: ragd.v1.QueryResult.metadata:type_name -> google.protobuf.Struct
-	12, // 10: ragd.v1.UpdateRequest.filter:type_name -> google.protobuf.Value
-	10, // 11: ragd.v1.UpdateRequest.metadata:type_name -> google.protobuf.Struct
-	11, // 12: ragd.v1.UpdateRequest.sparse_values:type_name -> ragd.v1.SparseVector
-	12, // 13: ragd.v1.DeleteRequest.filter:type_name -> google.protobuf.Value
-	1,  // 14: ragd.v1.VectorService.Upsert:input_type -> ragd.v1.UpsertRequest
-	3,  // 15: ragd.v1.VectorService.Query:input_type -> ragd.v1.QueryRequest
-	6,  // 16: ragd.v1.VectorService.Update:input_type -> ragd.v1.UpdateRequest
-	8,  // 17: ragd.v1.VectorService.Delete:input_type -> ragd.v1.DeleteRequest
-	2,  // 18: ragd.v1.VectorService.Upsert:output_type -> ragd.v1.UpsertResponse
-	4,  // 19: ragd.v1.VectorService.Query:output_type -> ragd.v1.QueryResponse
-	7,  // 20: ragd.v1.VectorService.Update:output_type -> ragd.v1.UpdateResponse
-	9,  // 21: ragd.v1.VectorService.Delete:output_type -> ragd.v1.DeleteResponse
-	18, // [18:22] is the sub-list for method output_type
-	14, // [14:18] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	14, // 7: ragd.v1.QueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	5,  // 8: ragd.v1.QueryResponse.results:type_name -> ragd.v1.QueryResult
+	15, // 9: ragd.v1.QueryResponse.explain:type_name -> ragd.v1.Explain
+	10, // 10: ragd.v1.QueryResult.metadata:type_name -> google.protobuf.Struct
+	12, // 11: ragd.v1.UpdateRequest.filter:type_name -> google.protobuf.Value
+	10, // 12: ragd.v1.UpdateRequest.metadata:type_name -> google.protobuf.Struct
+	11, // 13: ragd.v1.UpdateRequest.sparse_values:type_name -> ragd.v1.SparseVector
+	12, // 14: ragd.v1.DeleteRequest.filter:type_name -> google.protobuf.Value
+	1,  // 15: ragd.v1.VectorService.Upsert:input_type -> ragd.v1.UpsertRequest
+	3,  // 16: ragd.v1.VectorService.Query:input_type -> ragd.v1.QueryRequest
+	6,  // 17: ragd.v1.VectorService.Update:input_type -> ragd.v1.UpdateRequest
+	8,  // 18: ragd.v1.VectorService.Delete:input_type -> ragd.v1.DeleteRequest
+	2,  // 19: ragd.v1.VectorService.Upsert:output_type -> ragd.v1.UpsertResponse
+	4,  // 20: ragd.v1.VectorService.Query:output_type -> ragd.v1.QueryResponse
+	7,  // 21: ragd.v1.VectorService.Update:output_type -> ragd.v1.UpdateResponse
+	9,  // 22: ragd.v1.VectorService.Delete:output_type -> ragd.v1.DeleteResponse
+	19, // [19:23] is the sub-list for method output_type
+	15, // [15:19] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_vector_proto_init() }

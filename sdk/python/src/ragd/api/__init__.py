@@ -1967,6 +1967,14 @@ class VectorQueryRequest(TypedDict, total=False):
     # Returns only sources whose similarity is greater than this, in every mode. In keyword
     # mode the question is then embedded, too.
     minSimilarity: float
+    # How stale the answer may be, up to 300s: it may then come from a replica of the database, if
+    # the service has any that is so fresh. 0s: it comes from the primary. Default: as the operator
+    # has set (database-max-staleness).
+    maxStaleness: str
+    # A write token, as the header Ragd-Write-Token of an answer gave it: this answer contains the
+    # writes before that one. Several, up to 32, have commas between. Takes the place of the header
+    # Ragd-Write-Token of this request.
+    writeToken: str
 
 
 class Hybrid(TypedDict, total=False):
@@ -2078,6 +2086,10 @@ class GraphRagRequest(TypedDict, total=False):
     minSimilarity: float
     # With explain: most nodes that are returned, 1 to 2000; default 100.
     explainNodes: int
+    # As in VectorQuery.
+    maxStaleness: str
+    # As in VectorQuery.
+    writeToken: str
 
 
 class GraphOptions(TypedDict, total=False):
@@ -4255,6 +4267,10 @@ class QueryRequest(TypedDict, total=False):
     # indexes: its inner product with the sparse values of an entry is added to the score. Such
     # a search compares all entries of the scope.
     sparseVector: SparseVector
+    # As in QueryService.VectorQuery.
+    maxStaleness: str
+    # As in QueryService.VectorQuery.
+    writeToken: str
 
 
 class QueryResponse(TypedDict, total=False):
