@@ -1,5 +1,5 @@
 import { fromJson, type JsonObject } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { durationFromMs, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { Client } from "@connectrpc/connect";
 import { invalid, JobError, RagdError, thrown } from "./errors.js";
 import type { Chunk } from "./gen/ragd/v1/chunk_pb.js";
@@ -36,6 +36,10 @@ export interface SearchOptions extends CallOptions {
   includeVectors?: boolean;
   /** Default: true. */
   includeSources?: boolean;
+  /** How stale the answer may be, in milliseconds: it may then come from a replica. Default: as the service is set. */
+  maxStalenessMs?: number;
+  /** The token of a write that the answer has to contain, which onWriteToken got. */
+  writeToken?: string;
 }
 
 /** Settings of a query. */
@@ -230,14 +234,15 @@ export class RagdIndex {
   }
 
   #search(text: string, options: SearchOptions) {
-    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, highlight, explain, includeVectors, includeSources } = options;
+    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, highlight, explain, includeVectors, includeSources, maxStalenessMs, writeToken } = options;
     return {
       indexName: this.name,
       queryText: text,
       queryVector: vector,
       filter: options.filter && fromJson(ValueSchema, options.filter),
       searchMode: mode,
-      topK, namespace, reranker, minScore, minSimilarity, highlight, explain, includeVectors, includeSources,
+      topK, namespace, reranker, minScore, minSimilarity, highlight, explain, includeVectors, includeSources, writeToken,
+      maxStaleness: maxStalenessMs === undefined ? undefined : durationFromMs(maxStalenessMs),
     };
   }
 

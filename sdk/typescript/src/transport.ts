@@ -34,6 +34,8 @@ export interface CallOptions {
   context?: JsonObject;
   /** Headers of this call, over those of the client. */
   headers?: Record<string, string>;
+  /** Is called with the write token of the answer, if it has one, which a query may send. */
+  onWriteToken?: (token: string) => void;
 }
 
 /** The header in which the request context is sent. */
@@ -66,7 +68,11 @@ export function headersFor(client: RagdOptions, call: CallOptions): Record<strin
 export async function unary<T>(client: RagdOptions, call: CallOptions, send: (options: ConnectCallOptions) => Promise<T>): Promise<T> {
   const timeoutMs = call.timeoutMs ?? client.timeoutMs ?? 60_000;
   try {
-    return await send({ signal: call.signal, timeoutMs, headers: headersFor(client, call) });
+    const onHeader = (header: Headers) => {
+      const token = header.get("Ragd-Write-Token");
+      if (token) call.onWriteToken?.(token);
+    };
+    return await send({ signal: call.signal, timeoutMs, headers: headersFor(client, call), onHeader });
   } catch (error) {
     throw thrown(error, call.signal);
   }

@@ -128,6 +128,11 @@ def files_below(folder: Path) -> list[tuple[str, Path]]:
     return sorted(found)
 
 
+def seconds(value: float | None) -> str | None:
+    """Returns a number of seconds as the API takes a duration."""
+    return None if value is None else f"{value:.9f}s"
+
+
 def given(**values: Any) -> dict[str, Any]:
     """Returns the values that are not None, by their names in the API."""
     return {name: value for name, value in values.items() if value is not None}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from .._errors import JobError, RagdError
-from .._upload import Content, Source, UploadProgress, UploadResult, continued, files_below, given, refused
+from .._upload import Content, Source, UploadProgress, UploadResult, continued, files_below, given, refused, seconds
 from ..api import (
     AsyncDocumentService,
     AsyncIndexService,
@@ -223,10 +223,12 @@ class AsyncRagdIndex:
         include_vectors: bool | None = None,
         include_sources: bool | None = None,
         explain: bool | None = None,
+        max_staleness: float | None = None,
+        write_token: str | None = None,
         timeout: float | None = None,
         context: dict[str, Any] | None = None,
     ) -> VectorQueryResponse:
-        """Returns the chunks that match a question best. See VectorQueryRequest of ragd.api."""
+        """Returns the chunks that match a question best. max_staleness is in seconds. See VectorQueryRequest of ragd.api."""
         request = given(
             indexName=self.name,
             queryText=text,
@@ -247,6 +249,8 @@ class AsyncRagdIndex:
             includeVectors=include_vectors,
             includeSources=include_sources,
             explain=explain,
+            maxStaleness=seconds(max_staleness),
+            writeToken=write_token,
         )
         return await self._queries.vector_query(request, timeout=timeout, context=context)  # type: ignore[arg-type]
 
@@ -269,6 +273,8 @@ class AsyncRagdIndex:
         include_sources: bool | None = None,
         explain: bool | None = None,
         explain_nodes: int | None = None,
+        max_staleness: float | None = None,
+        write_token: str | None = None,
         timeout: float | None = None,
         context: dict[str, Any] | None = None,
     ) -> GraphRagResponse:
@@ -291,6 +297,8 @@ class AsyncRagdIndex:
             includeSources=include_sources,
             explain=explain,
             explainNodes=explain_nodes,
+            maxStaleness=seconds(max_staleness),
+            writeToken=write_token,
         )
         return await self._queries.graph_rag(request, timeout=timeout, context=context)  # type: ignore[arg-type]
 

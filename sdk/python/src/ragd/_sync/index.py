@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from .._errors import JobError, RagdError
-from .._upload import Content, Source, UploadProgress, UploadResult, continued, files_below, given, refused
+from .._upload import Content, Source, UploadProgress, UploadResult, continued, files_below, given, refused, seconds
 from ..api import (
     DocumentService,
     IndexService,
@@ -225,10 +225,12 @@ class RagdIndex:
         include_vectors: bool | None = None,
         include_sources: bool | None = None,
         explain: bool | None = None,
+        max_staleness: float | None = None,
+        write_token: str | None = None,
         timeout: float | None = None,
         context: dict[str, Any] | None = None,
     ) -> VectorQueryResponse:
-        """Returns the chunks that match a question best. See VectorQueryRequest of ragd.api."""
+        """Returns the chunks that match a question best. max_staleness is in seconds. See VectorQueryRequest of ragd.api."""
         request = given(
             indexName=self.name,
             queryText=text,
@@ -249,6 +251,8 @@ class RagdIndex:
             includeVectors=include_vectors,
             includeSources=include_sources,
             explain=explain,
+            maxStaleness=seconds(max_staleness),
+            writeToken=write_token,
         )
         return self._queries.vector_query(request, timeout=timeout, context=context)  # type: ignore[arg-type]
 
@@ -271,6 +275,8 @@ class RagdIndex:
         include_sources: bool | None = None,
         explain: bool | None = None,
         explain_nodes: int | None = None,
+        max_staleness: float | None = None,
+        write_token: str | None = None,
         timeout: float | None = None,
         context: dict[str, Any] | None = None,
     ) -> GraphRagResponse:
@@ -293,6 +299,8 @@ class RagdIndex:
             includeSources=include_sources,
             explain=explain,
             explainNodes=explain_nodes,
+            maxStaleness=seconds(max_staleness),
+            writeToken=write_token,
         )
         return self._queries.graph_rag(request, timeout=timeout, context=context)  # type: ignore[arg-type]
 
