@@ -21,13 +21,14 @@ import (
 	"github.com/ragdhq/ragd/internal/outbound"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/replica"
 	"github.com/ragdhq/ragd/internal/service"
 )
 
 // doctorSettings are the settings of the service that doctor reads, besides the addresses of
 // the providers.
 var doctorSettings = []string{
-	"data-dir", "database-url", "database-url-file", "database-admin-url", "database-admin-url-file", "tls-cert", "tls-key", "tls-client-ca", "backup-folder", "backup-interval", "ingest-workers", "min-free-bytes", "master-key-file", "endpoints-file",
+	"data-dir", "database-url", "database-url-file", "database-admin-url", "database-admin-url-file", "database-read-urls", "database-read-urls-file", "tls-cert", "tls-key", "tls-client-ca", "backup-folder", "backup-interval", "ingest-workers", "min-free-bytes", "master-key-file", "endpoints-file",
 	"allowed-private-networks", "libreoffice", "ocr", "ocr-languages",
 }
 
@@ -85,6 +86,7 @@ func (p *program) checkDatabase(ctx context.Context) []doctor.Finding {
 	findings := []doctor.Finding{{Check: "database", Status: doctor.OK, Detail: fmt.Sprintf("answers in %v (%s)", time.Since(start).Round(10*time.Microsecond), setting)}}
 	findings = append(findings, p.checkVersions(ctx, conn, address))
 	findings = append(findings, doctor.Database(ctx, conn, doctor.Config{Connections: service.Connections(p.settings.Service)})...)
+	findings = append(findings, doctor.Replicas(ctx, conn, replica.SplitURLs(p.settings.DatabaseReadURLs))...)
 	return append(findings, p.checkTenantEndpoints(ctx, conn)...)
 }
 

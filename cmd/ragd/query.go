@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
@@ -151,6 +152,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	perDocument := flags.Int32("max-per-document", 0, "chunks of one document at most (default any number)")
 	fusion := flags.String("fusion", "", "how hybrid mode joins its legs: weighted or rrf (default weighted)")
 	reranker := rerankerFlag(flags, "score what was found a second time")
+	staleness := flags.Duration("max-staleness", 0, "how stale the answer may be, up to 5m: it may then come from a replica of the database; 0s for the primary (default as the service is set)")
 	explain := flags.Bool("explain", false, "print of what each score is made, how the answer was found and how long each stage took")
 	return func(question string) *ragdv1.VectorQueryRequest {
 		req := &ragdv1.VectorQueryRequest{
@@ -169,6 +171,9 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 		}
 		if flags.Changed("min-similarity") {
 			req.MinSimilarity = minSimilarity
+		}
+		if flags.Changed("max-staleness") {
+			req.MaxStaleness = durationpb.New(*staleness)
 		}
 		return req
 	}

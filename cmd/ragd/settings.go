@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/move"
 	"github.com/ragdhq/ragd/internal/parse/libreoffice"
 	"github.com/ragdhq/ragd/internal/parse/ocr"
+	"github.com/ragdhq/ragd/internal/replica"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -53,6 +54,8 @@ type settings struct {
 	LibreOffice libreoffice.Config
 	OCR         ocr.Config
 	SessionKey  string // secret
+
+	DatabaseReadURLs string // secret
 
 	MasterKey     string // secret
 	MasterKeyFile string
@@ -100,8 +103,9 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 		"event-retention", "max-events", "max-event-bytes", "audit-retention", "usage-retention", "provider-calls", "provider-calls-per-tenant")
 	flags.StringVar(&c.DatabaseURL, "database-url", "", "address of an external database, as postgres://user:password@host:5432/name (default: the service runs one of its own)")
 	flags.StringVar(&c.DatabaseAdminURL, "database-admin-url", "", "address for the role that migrates and that creates tenants (default: database-url does)")
+	flags.StringVar(&s.DatabaseReadURLs, "database-read-urls", "", "addresses of streaming replicas of database-url, separated by spaces or lines: queries that may be stale read there (default: none)")
 	flags.StringVar(&s.OperatorKey, "operator-key", "", "key of the operator, at least 12 bytes (default: the first start makes one)")
-	config.MarkSecrets(flags, "database-url", "database-admin-url", "operator-key")
+	config.MarkSecrets(flags, "database-url", "database-admin-url", "database-read-urls", "operator-key")
 	for _, provider := range s.providers() {
 		url, key, models := provider.name+"-base-url", provider.name+"-api-key", provider.name+"-models"
 		flags.StringSliceVar(&provider.endpoint.Models, models, service.DefaultModels[provider.name], "models of the provider "+provider.name+" that callers may choose; * stands for any characters")
@@ -115,6 +119,8 @@ func (s *settings) registerService(flags *pflag.FlagSet, getenv func(string) str
 // registerServe adds the flags of the command serve, besides those of registerService.
 func (s *settings) registerServe(flags *pflag.FlagSet) {
 	c := &s.Service
+	flags.DurationVar(&c.DatabaseMaxStaleness, "database-max-staleness", 0, "how stale the answers of queries may be that do not say, up to 5m, if database-read-urls has a replica that is so fresh; 0 for answers of the primary alone")
+	config.MarkSettings(flags, "database-max-staleness")
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8484", "address to answer on")
 	flags.StringVar(&c.TLS.Cert, "tls-cert", "", "file with the certificate of the service and those of its authorities, in PEM: all connections to listen are encrypted (default: none are)")
 	flags.StringVar(&c.TLS.Key, "tls-key", "", "file with the private key of tls-cert, in PEM")
@@ -216,6 +222,7 @@ func (s settings) serviceConfig(log *slog.Logger) (service.Config, error) {
 		return c, fmt.Errorf("session-key has %d bytes, but at least %d are needed: `openssl rand -hex 32` makes one", n, mcphttp.MinSessionKeyBytes)
 	}
 	c.MCP.SessionKey = []byte(s.SessionKey)
+	c.DatabaseReadURLs = replica.SplitURLs(s.DatabaseReadURLs)
 	var err error
 	if c.MasterKeys, err = s.masterKeys(); err != nil {
 		return c, err

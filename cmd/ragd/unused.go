@@ -21,6 +21,7 @@ func (s settings) unused(given func(string) bool) []unused {
 	check(!external && s.Service.Backup.Folder == "", "backup-folder is not set", "backup-interval", "backup-keep")
 	check(external && s.Service.ModelsDir != "", "it concerns the embedded database and the default of models-dir, but database-url and models-dir are set", "data-dir")
 	check(!external && s.OperatorKey != "", "with operator-key no first tenant is made", "first-tenant")
+	check(s.DatabaseReadURLs == "", "database-read-urls is not set", "database-max-staleness")
 	check(s.Service.Metrics.Listen == "", "metrics-listen is not set", "metrics-tenants")
 	check(s.Service.Traces.URL == "", "traces-url is not set", "traces-share")
 	check(s.Service.MCP.Stateless, "with mcp-stateless there are no sessions", "session-key")

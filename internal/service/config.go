@@ -52,6 +52,12 @@ type Config struct {
 	// DatabaseURL is the address of a PostgreSQL server (see postgres.Config.URL).
 	// Default: an embedded server, whose data is in DataDir.
 	DatabaseURL string
+	// DatabaseReadURLs are the addresses of streaming replicas of the database, for the role of
+	// DatabaseURL. Default: none.
+	DatabaseReadURLs []string
+	// DatabaseMaxStaleness is how stale the answer of a query may be that does not say. Default: 0,
+	// it comes from the primary.
+	DatabaseMaxStaleness time.Duration
 	// DataDir is the folder of the embedded server. Default: ragd-data in the
 	// working directory.
 	DataDir string

@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/placement"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/replica"
 	"github.com/ragdhq/ragd/internal/storage"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -37,6 +38,7 @@ type database struct {
 	work     *pgxpool.Pool
 	admin    *pgxpool.Pool // the pool of requests if only one URL was given
 	external bool          // the pools belong to the caller
+	replicas *replica.Set  // nil without any
 }
 
 // embeddedDir returns the folder of the embedded server in a data directory.
@@ -110,9 +112,22 @@ func checkSameDatabase(ctx context.Context, admin, requests *pgxpool.Pool) error
 	return nil
 }
 
+// openReplicas returns the replicas of the database, which are not connected to before they run.
+// Errors: Invalid.
+func openReplicas(config Config, d database, tracer pgx.QueryTracer) (*replica.Set, error) {
+	if len(config.DatabaseReadURLs) > 0 && d.embedded != nil {
+		return nil, fault.Field(replica.Setting, "needs database-url: the embedded database has no replicas")
+	}
+	return replica.New(replica.Config{
+		Primary: d.requests, URLs: config.DatabaseReadURLs, Staleness: config.DatabaseMaxStaleness, Logger: config.Logger,
+		Pool: postgres.Config{Tracer: tracer, MaxIndexes: config.IndexesPerConnection},
+	})
+}
+
 // close closes the pools, unless they belong to the caller, and stops the embedded
 // server.
 func (d database) close(ctx context.Context) error {
+	d.replicas.Close()
 	if d.external {
 		return nil
 	}
@@ -213,6 +228,7 @@ func placementConfig(ctx context.Context, config Config, d database) (placement.
 	}
 	return placement.Config{
 		First: d.requests, Work: d.work, Keys: keys, Guard: guard, Logger: config.Logger,
+		Replicas:  d.replicas,
 		PerTenant: config.StatementsPerTenant, WorkConns: config.Workers + queueConns, MaxIndexes: config.IndexesPerConnection,
 		Prepare: func(ctx context.Context, pool *pgxpool.Pool) error { return migrateSchemas(ctx, pool, "url") },
 	}, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/httpserver"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/openai"
+	"github.com/ragdhq/ragd/internal/replica"
 	"github.com/ragdhq/ragd/internal/telemetry"
 )
 
@@ -125,6 +127,7 @@ func (s *Service) registerGauges(caches map[string]func() cache.Stats) {
 		if s.database.work != s.database.requests {
 			setPool(set, "work", s.database.work)
 		}
+		setReplicas(set, s.database.replicas.Status())
 	}})
 	s.metrics.Register(&telemetry.Gauges{Described: databaseGauges, Every: readEvery, Read: s.readDatabase})
 	s.metrics.Register(&telemetry.Gauges{Described: placedGauges, Every: readEvery, Read: s.readPlaced})
@@ -137,10 +140,36 @@ var processGauges = map[string]telemetry.Gauge{
 	"ragd_certificate_expiry_timestamp_seconds":   {Help: "When the certificate of the service ends, in Unix time."},
 	"ragd_certificate_failing":                    {Help: "1 while the files of the certificate have changed and cannot be used."},
 	"ragd_cache_bytes":                            {Help: "Bytes that the entries of a cache take.", Labels: []string{"cache"}},
+	"ragd_reads_total":                            {Help: "Statements of queries, in round trips to the database.", Labels: []string{"at"}, Counter: true},
+	"ragd_read_fallbacks_total":                   {Help: "Queries that might have read at a replica and read at the primary.", Labels: []string{"reason"}, Counter: true},
+	"ragd_replica_used":                           {Help: "1 if the replica is used.", Labels: []string{"replica"}},
+	"ragd_replica_lag_seconds":                    {Help: "How stale the data of a replica may be.", Labels: []string{"replica"}},
 	"ragd_database_connections":                   {Help: "Connections to the database.", Labels: []string{"pool", "state"}},
 	"ragd_database_connections_max":               {Help: "Connections that a pool may open.", Labels: []string{"pool"}},
 	"ragd_database_connection_waits_total":        {Help: "Times that a statement waited for a connection.", Labels: []string{"pool"}, Counter: true},
 	"ragd_database_connection_wait_seconds_total": {Help: "Time that statements waited for a connection.", Labels: []string{"pool"}, Counter: true},
+}
+
+// setReplicas sets the metrics of replicas; none if there are none.
+func setReplicas(set telemetry.Set, status replica.Status) {
+	if len(status.Replicas) == 0 {
+		return
+	}
+	set("ragd_reads_total", float64(status.Primary), "primary")
+	set("ragd_reads_total", float64(status.Replica), "replica")
+	for reason, n := range status.Fallbacks {
+		set("ragd_read_fallbacks_total", float64(n), string(reason))
+	}
+	for _, r := range status.Replicas {
+		number := strconv.Itoa(r.Number)
+		set("ragd_replica_used", map[bool]float64{true: 1}[r.Reason == ""], number)
+		if r.Reason == "" {
+			set("ragd_replica_lag_seconds", r.Lag.Seconds(), number)
+		}
+		if r.Pool != nil {
+			setPool(set, "replica "+number, r.Pool)
+		}
+	}
 }
 
 func setPool(set telemetry.Set, name string, pool *pgxpool.Pool) {

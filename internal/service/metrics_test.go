@@ -179,6 +179,7 @@ func wantDocumented(t *testing.T, shown map[string]*dto.MetricFamily) {
 		"ragd_endpoint_calls_total", "ragd_endpoint_call_duration_seconds", "ragd_model_tokens_total", "ragd_job_attempts_total",
 		"ragd_job_attempt_duration_seconds", "ragd_database_disk_bytes", "ragd_tenant_requests_per_second",
 		"ragd_certificate_expiry_timestamp_seconds", "ragd_certificate_failing", // need TLS
+		"ragd_reads_total", "ragd_read_fallbacks_total", "ragd_replica_used", "ragd_replica_lag_seconds", // need a replica
 	} {
 		delete(documented, absent)
 	}

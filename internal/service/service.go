@@ -53,6 +53,7 @@ import (
 	"github.com/ragdhq/ragd/internal/prompt"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/remote"
+	"github.com/ragdhq/ragd/internal/replica"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/rpc"
 	"github.com/ragdhq/ragd/internal/seal/reseal"
@@ -75,6 +76,8 @@ type Service struct {
 	Tenants  *tenant.Service
 	Handlers *rpc.Handlers
 	Events   *event.Listener
+	// Replicas are those of the first database; nil without any.
+	Replicas *replica.Set
 
 	config   Config
 	log      *slog.Logger // of background work; without repetitions
@@ -160,6 +163,10 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.database, err = openDatabase(ctx, background, s.tracing.statements()); err != nil {
 		return nil, err
 	}
+	if s.database.replicas, err = openReplicas(background, s.database, s.tracing.statements()); err != nil {
+		return nil, err
+	}
+	s.Replicas = s.database.replicas
 	s.storage = s.newStorage()
 	instance := instanceName()
 	s.instance = instance
@@ -357,6 +364,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Processor:       processor,
 		Ready:           s.checkReady,
 		Draining:        s.draining,
+		WriteToken:      db.WriteToken,
 	}
 	s.Handlers.Prompts.Source = connectors.PromptSource()
 	s.remote.MCP.TakeOver = func(ctx context.Context, name string, said mcptool.Description) {
@@ -483,6 +491,7 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Go(func() error { return s.audit.Run(served) })
 	group.Go(func() error { return s.Tenants.KeyUses.Run(served, s.log) })
 	group.Go(func() error { return s.Events.Run(served) })
+	group.Go(func() error { return s.database.replicas.Run(served) })
 	group.Go(func() error {
 		defer stop()
 		return httpserver.Serve(groupCtx, s.listener, s.handler(), httpserver.Config{
