@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/event"
+	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -163,8 +164,13 @@ func (r *servers) sessionChanged(id tenant.ID, name, version string) {
 	}
 }
 
-// finish ends a session that was ended on another instance.
+// finish ends a session that was ended on another instance. A database that the tenant has left deletes its
+// sessions too, so the one where the tenant lives is asked.
 func (r *servers) finish(l local) {
+	if _, err := r.store.load(l.session.ctx, l.tenant, l.session.hash, l.session.owner); fault.KindOf(err) != fault.NotFound {
+		l.session.doubt() // the next request asks again
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l.server.sessions.finish(l.session)

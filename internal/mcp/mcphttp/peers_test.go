@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -267,6 +268,37 @@ func TestASessionEndsEverywhere(t *testing.T) {
 			return res.StatusCode == http.StatusNotFound
 		})
 	}
+}
+
+// A database that a tenant has left deletes its sessions, which are in use in the one where the tenant lives.
+func TestASessionThatIsStoredGoesOn(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	w := d.instance(t, nil)
+	id := w.open(t, alice)
+	w.send(w.call(t.Context(), alice, id, 7, "wait"))
+	within(t, w.started, "the call")
+	_, err := d.admin.Exec(t.Context(), `
+		SELECT pg_notify('ragd_event', json_build_object('schema', 'tenant_' || tenant_id, 'kind', 'mcp_session', 'name', encode(session_hash, 'hex'), 'index', '0')::text)
+		FROM ragd_shared.mcp_sessions`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 { // what is announced later has arrived when the subscription is known
+		uri := fmt.Sprint("test://", i)
+		d.instance(t, nil).ok(t, alice, id, 8+i, "resources/subscribe", map[string]any{"uri": uri})
+		waitFor(t, "the subscription", func() bool {
+			w.ok(t, alice, id, 20+i, "tools/call", map[string]any{"name": "whoami"})
+			return w.subscribed(id, uri)
+		})
+	}
+	select {
+	case <-w.stopped:
+		t.Error("the call was ended")
+	default:
+	}
+	w.ok(t, alice, id, nil, "notifications/cancelled", map[string]any{"requestId": 7})
+	within(t, w.stopped, "the end of the call")
 }
 
 func TestACallIsCancelledAtAnotherInstance(t *testing.T) {
