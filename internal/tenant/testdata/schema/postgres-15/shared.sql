@@ -300,6 +300,26 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION ragd_shared.mcp_message_sent() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	PERFORM pg_notify('ragd_event', json_build_object('schema', 'tenant_' || NEW.tenant_id, 'kind', 'mcp_message',
+		'name', encode(NEW.session_hash, 'hex'), 'index', NEW.addressee || ' ' || NEW.message_id)::text);
+	RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ragd_shared.mcp_session_changed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+	PERFORM pg_notify('ragd_event', json_build_object('schema', 'tenant_' || OLD.tenant_id, 'kind', 'mcp_session',
+		'name', encode(OLD.session_hash, 'hex'), 'index', CASE TG_OP WHEN 'DELETE' THEN 0 ELSE NEW.version END::text)::text);
+	RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION ragd_shared.offers_changed() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -673,6 +693,40 @@ CREATE TABLE ragd_shared.hooks (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd_shared.mcp_messages (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    session_hash bytea NOT NULL,
+    message_id bigint NOT NULL,
+    addressee text NOT NULL,
+    kind text NOT NULL,
+    stream text NOT NULL,
+    number bigint NOT NULL,
+    body bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ragd_shared.mcp_messages ALTER COLUMN message_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME ragd_shared.mcp_messages_message_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE ragd_shared.mcp_sessions (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    session_hash bytea NOT NULL,
+    owner_hash bytea NOT NULL,
+    client json NOT NULL,
+    log_level text DEFAULT ''::text NOT NULL,
+    subscriptions text[] DEFAULT '{}'::text[] NOT NULL,
+    notifier text NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    used_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd_shared.prompts (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     prompt_name text NOT NULL COLLATE pg_catalog."C",
@@ -867,6 +921,12 @@ ALTER TABLE ONLY ragd_shared.hook_deliveries
 ALTER TABLE ONLY ragd_shared.hooks
     ADD CONSTRAINT hooks_pkey PRIMARY KEY (tenant_id, hook_name);
 
+ALTER TABLE ONLY ragd_shared.mcp_messages
+    ADD CONSTRAINT mcp_messages_pkey PRIMARY KEY (tenant_id, session_hash, message_id);
+
+ALTER TABLE ONLY ragd_shared.mcp_sessions
+    ADD CONSTRAINT mcp_sessions_pkey PRIMARY KEY (tenant_id, session_hash);
+
 ALTER TABLE ONLY ragd_shared.prompts
     ADD CONSTRAINT prompts_pkey PRIMARY KEY (tenant_id, prompt_name, version);
 
@@ -919,6 +979,8 @@ CREATE INDEX hook_deliveries_newest ON ragd_shared.hook_deliveries USING btree (
 
 CREATE INDEX hook_deliveries_of_event ON ragd_shared.hook_deliveries USING btree (tenant_id, xid, number);
 
+CREATE INDEX mcp_sessions_tenant_id_used_at_idx ON ragd_shared.mcp_sessions USING btree (tenant_id, used_at);
+
 CREATE INDEX vector_store_files_of_index ON ragd_shared.vector_store_files USING btree (tenant_id, index_name);
 
 CREATE INDEX vector_store_files_refused ON ragd_shared.vector_store_files USING btree (tenant_id, index_name, created_at, file_id) WHERE (refused IS NOT NULL);
@@ -930,6 +992,8 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.agents FO
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.context_keys FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('context', 'key_name');
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE OF url, description, events, tools, indexes, headers, include_content, max_payload_bytes, secret, enabled ON ragd_shared.hooks FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('hook', 'hook_name');
+
+CREATE TRIGGER changed AFTER DELETE OR UPDATE OF version ON ragd_shared.mcp_sessions FOR EACH ROW EXECUTE FUNCTION ragd_shared.mcp_session_changed();
 
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON ragd_shared.prompts FOR EACH ROW EXECUTE FUNCTION ragd_shared.announce('prompt', 'prompt_name');
 
@@ -977,6 +1041,10 @@ CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.h
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.hooks FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.mcp_messages FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.mcp_sessions FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.prompts FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.question_sets FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
@@ -998,6 +1066,8 @@ CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.w
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.workflow_steps FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.workflows FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER sent AFTER INSERT ON ragd_shared.mcp_messages FOR EACH ROW EXECUTE FUNCTION ragd_shared.mcp_message_sent();
 
 ALTER TABLE ONLY ragd_shared.agent_threads
     ADD CONSTRAINT agent_threads_tenant_id_agent_name_fkey FOREIGN KEY (tenant_id, agent_name) REFERENCES ragd_shared.agents(tenant_id, agent_name) ON DELETE CASCADE;
@@ -1073,6 +1143,12 @@ ALTER TABLE ONLY ragd_shared.hook_deliveries
 
 ALTER TABLE ONLY ragd_shared.hooks
     ADD CONSTRAINT hooks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.mcp_messages
+    ADD CONSTRAINT mcp_messages_tenant_id_session_hash_fkey FOREIGN KEY (tenant_id, session_hash) REFERENCES ragd_shared.mcp_sessions(tenant_id, session_hash) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.mcp_sessions
+    ADD CONSTRAINT mcp_sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.prompts
     ADD CONSTRAINT prompts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -1150,6 +1226,10 @@ ALTER TABLE ragd_shared.hook_deliveries ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.hooks ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE ragd_shared.mcp_messages ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.mcp_sessions ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY own_rows ON ragd_shared.agent_threads USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.agents USING ((tenant_id = ragd_shared.current_tenant()));
@@ -1183,6 +1263,10 @@ CREATE POLICY own_rows ON ragd_shared.files USING ((tenant_id = ragd_shared.curr
 CREATE POLICY own_rows ON ragd_shared.hook_deliveries USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.hooks USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.mcp_messages USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.mcp_sessions USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.prompts USING ((tenant_id = ragd_shared.current_tenant()));
 
