@@ -18,7 +18,7 @@ CREATE POLICY own_rows ON mcp_sessions USING (tenant_id = current_tenant());
 
 -- mcp_messages are what instances tell each other about sessions, for some minutes.
 CREATE TABLE mcp_messages (
-	tenant_id    text COLLATE "C" NOT NULL DEFAULT current_tenant(),
+	tenant_id    text COLLATE "C" NOT NULL DEFAULT current_tenant() REFERENCES ragd.tenants ON DELETE CASCADE,
 	session_hash bytea,
 	message_id   bigint GENERATED ALWAYS AS IDENTITY,
 	addressee    text NOT NULL,                   -- an instance, who resumes a stream, or empty for all instances

@@ -1145,6 +1145,9 @@ ALTER TABLE ONLY ragd_shared.hooks
     ADD CONSTRAINT hooks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.mcp_messages
+    ADD CONSTRAINT mcp_messages_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.mcp_messages
     ADD CONSTRAINT mcp_messages_tenant_id_session_hash_fkey FOREIGN KEY (tenant_id, session_hash) REFERENCES ragd_shared.mcp_sessions(tenant_id, session_hash) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.mcp_sessions
