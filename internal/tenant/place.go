@@ -150,7 +150,7 @@ func beingMoved(id ID, cause error) error {
 // BeingMoved reports whether a statement has failed only because its tenant is being moved to another database.
 func BeingMoved(err error) bool {
 	code := postgres.Code(err)
-	return code == writesStopped || code == notServedHere
+	return fault.KindOf(err) == fault.Unavailable && (code == writesStopped || code == notServedHere) // else the tenant is gone
 }
 
 // movedFault returns the error for a statement that failed because the tenant has left the
