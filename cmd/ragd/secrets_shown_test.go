@@ -102,7 +102,7 @@ func TestARunShowsNoSecrets(t *testing.T) {
 		"RAGD_OAUTH_ISSUER=" + counterpart.URL, "RAGD_OAUTH_INTROSPECTION_URL=" + counterpart.URL + "/introspect", "RAGD_OAUTH_CLIENT_ID=ragd",
 		"RAGD_OAUTH_AUDIENCE=ragd", "RAGD_MCP_STATELESS=true", "RAGD_CONSOLE_CLIENT_ID=console",
 	}
-	external := []string{"database-url", "database-admin-url"} // of a service without an embedded database, see below
+	external := []string{"database-url", "database-admin-url", "database-read-urls"} // of a service without an embedded database, see below
 	for _, name := range secretsOf(serveCommand(t)) {
 		if slices.Contains(external, name) {
 			continue
@@ -132,7 +132,7 @@ func TestARunShowsNoSecrets(t *testing.T) {
 	h.awaitReady()
 
 	run.use(counterpart, models)
-	for _, name := range []string{"database-url", "database-admin-url"} {
+	for _, name := range external {
 		password := s.newSecret(name)
 		broken := newHome(t, "RAGD_DATABASE_URL=postgres://ragd@127.0.0.1:1/ragd", "RAGD_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))+"=postgres://ragd:"+password+"@127.0.0.1:1/ragd?connect_timeout=1")
 		for _, command := range []string{"migrate", "doctor"} {
