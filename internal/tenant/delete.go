@@ -30,6 +30,9 @@ func (s *Service) Delete(ctx context.Context, name string) (done Deletion, err e
 	if err != nil {
 		return done, err
 	}
+	if err := s.checkAnswers(ctx, id); err != nil {
+		return done, err
+	}
 	if s.before != nil {
 		if err := s.before(ctx, id); err != nil {
 			return done, err
@@ -64,6 +67,22 @@ func (s *Service) Delete(ctx context.Context, name string) (done Deletion, err e
 		return err
 	})
 	return done, err
+}
+
+// checkAnswers returns an error if the database in which a tenant lives does not answer.
+func (s *Service) checkAnswers(ctx context.Context, id ID) error {
+	name, err := s.DatabaseOf(ctx, id)
+	if err != nil || name == "" {
+		return err
+	}
+	d, err := s.Database(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := d.Admin().Ping(ctx); err != nil {
+		return Unreachable(name, err)
+	}
+	return nil
 }
 
 // completeDeletion deletes what a tenant with the status deleting still has: first in the database in
