@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -76,6 +77,7 @@ type Registry struct {
 	group    sync.WaitGroup
 	any      atomic.Bool // whether a database is registered
 
+	inUse      func(ctx context.Context, tx pgx.Tx, name string) error // refuses Delete; nil for none
 	refreshing sync.Mutex
 	mu         sync.Mutex
 	members    map[string]*member
@@ -187,6 +189,7 @@ func (r *Registry) Refresh(ctx context.Context) error {
 		if !listed[name] {
 			m.end()
 			delete(r.members, name)
+			maps.DeleteFunc(r.directory, func(_ tenant.ID, in string) bool { return in == name })
 			r.announce()
 		}
 	}
@@ -378,8 +381,24 @@ func (p placement) Of(ctx context.Context, id tenant.ID) (*tenant.Site, error) {
 		return p.first, nil
 	}
 	name, err := p.registry.NameOf(ctx, id)
-	if err != nil || name == "" {
-		return p.first, err
+	if err != nil {
+		return nil, err
+	}
+	site, err := p.site(ctx, name)
+	if err == nil {
+		return site, nil
+	}
+	now, failed := p.registry.lookUp(ctx, id) // a database that is gone or down cannot say that the tenant has left it
+	if failed != nil || now == name {
+		return nil, err
+	}
+	return p.site(ctx, now)
+}
+
+// site returns a database by its name. Errors: Unavailable.
+func (p placement) site(ctx context.Context, name string) (*tenant.Site, error) {
+	if name == "" {
+		return p.first, nil
 	}
 	m, err := p.registry.member(ctx, name)
 	if err != nil {
@@ -416,6 +435,13 @@ func (r *Registry) NameOf(ctx context.Context, id tenant.ID) (string, error) {
 		return name, nil
 	}
 	return r.lookUp(ctx, id)
+}
+
+// Forget drops what is in memory about where a tenant lives: it was moved.
+func (r *Registry) Forget(id tenant.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.directory, id)
 }
 
 // lookUp reads where a tenant lives.
