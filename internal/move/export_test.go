@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // At lets a test do something before each step of moves, and waits less after the switch.
@@ -16,4 +17,9 @@ func (c Config) At(step func(name string)) Config {
 // Attempt makes one attempt at a move, as its task does.
 func (s *Service) Attempt(ctx context.Context, m Move, last bool) error {
 	return s.run(ctx, job.Attempt{Task: job.Task{Tenant: m.TenantID, Name: m.ID}, Number: 1, Last: last})
+}
+
+// AttemptAs is Attempt by a task that names another tenant.
+func (s *Service) AttemptAs(ctx context.Context, id tenant.ID, m Move) error {
+	return s.run(ctx, job.Attempt{Task: job.Task{Tenant: id, Name: m.ID}, Number: 1})
 }

@@ -119,6 +119,9 @@ func (s *Service) Start(ctx context.Context, tenantName, database string) (Move,
 	if err != nil {
 		return Move{}, err
 	}
+	if err := s.checkStart(ctx, found.TenantID, to); err != nil {
+		return Move{}, err
+	}
 	if m, err := unfinished(ctx, s.config.Control, found.TenantID); err == nil && m.Phase == Dropping {
 		if err := s.Settle(ctx, found.TenantID); err != nil { // the move begins without the old copy
 			return Move{}, err
@@ -130,9 +133,6 @@ func (s *Service) Start(ctx context.Context, tenantName, database string) (Move,
 		if err != nil {
 			return err
 		}
-		if from == to.Name {
-			return fault.New(fault.Precondition, "the tenant %q lives in the database %s already", found.TenantID, to.Title())
-		}
 		if m, err = insert(ctx, tx, uuid.Must(uuid.NewV7()).String(), found.TenantID, from, to.Name); err != nil {
 			return err
 		}
@@ -141,16 +141,63 @@ func (s *Service) Start(ctx context.Context, tenantName, database string) (Move,
 	return m, postgres.Fault(err)
 }
 
+// checkStart returns an error if a tenant cannot be moved to a database now, before its old copy elsewhere is dropped.
+func (s *Service) checkStart(ctx context.Context, id tenant.ID, to *tenant.Database) error {
+	name, err := placeOf(ctx, s.config.Control, id)
+	if err != nil {
+		return err
+	}
+	if name == to.Name {
+		return fault.New(fault.Precondition, "the tenant %q lives in the database %s already", id, to.Title())
+	}
+	from, err := s.config.Tenants.Database(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, d := range []*tenant.Database{from, to} {
+		if err := d.Admin().Ping(ctx); err != nil {
+			return postgres.Fault(err)
+		}
+	}
+	return nil
+}
+
+// InUse returns an error if a move from or to a registered database has not ended, or the database has to keep its old copy
+// of a tenant. No move begins until tx ends. Errors: Precondition.
+func InUse(ctx context.Context, tx pgx.Tx, database string) error {
+	if _, err := tx.Exec(ctx, `LOCK TABLE ragd.moves IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+		return postgres.Fault(err)
+	}
+	open, err := notEnded(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, m := range open {
+		switch {
+		case m.From == database && m.Phase == Dropping && time.Now().After(*m.KeepUntil): // it may be down for good
+		case m.From == database && m.Phase == Dropping:
+			return fault.New(fault.Precondition, "the database %q keeps a copy of the tenant %q, which was moved: remove the database after %s, when the copy is dropped", database, m.TenantID, m.KeepUntil.UTC().Format(time.RFC3339))
+		case m.From == database, m.To == database:
+			return fault.New(fault.Precondition, "the tenant %q is being moved from or to the database %q: wait for the end of the move", m.TenantID, database)
+		}
+	}
+	return nil
+}
+
 // run makes one attempt at a move.
 func (s *Service) run(ctx context.Context, a job.Attempt) error {
 	var again error
-	err := s.config.Tenants.Unshared(ctx, a.Tenant, func(conn *pgxpool.Conn) (err error) {
+	err := s.config.Tenants.Unshared(ctx, a.Tenant, func(conn *pgxpool.Conn) error {
 		m, err := byID(ctx, conn, a.Name)
 		if err != nil {
 			return err
 		}
-		again, err = s.advance(ctx, conn, m, a.Last)
-		return err
+		if m.TenantID != a.Tenant {
+			return fault.New(fault.NotFound, "the move is not one of the tenant %q", a.Tenant)
+		}
+		next, err := s.advance(ctx, conn, m, a.Last)
+		again = errors.Join(next, err) // also what says that something was not found
+		return nil
 	})
 	switch fault.KindOf(err) {
 	case fault.Conflict:
@@ -406,8 +453,9 @@ func (s *Service) clean(ctx context.Context, control *pgxpool.Conn, m Move) erro
 }
 
 // removeFrom removes what a database has of a tenant that it does not serve.
+// A database that is no longer registered keeps it.
 func (s *Service) removeFrom(ctx context.Context, database string, id tenant.ID) error {
-	return s.with(ctx, database, func(conn *pgxpool.Conn) error {
+	return s.ifRegistered(ctx, database, func(conn *pgxpool.Conn) error {
 		if err := removeCopy(ctx, conn, id, database == ""); err != nil {
 			return postgres.Fault(err)
 		}
@@ -423,7 +471,7 @@ func (s *Service) leave(ctx context.Context, control *pgxpool.Conn, m Move) erro
 	if err := s.with(ctx, m.To, func(conn *pgxpool.Conn) error { return release(ctx, conn, m.TenantID) }); err != nil {
 		return err
 	}
-	err := s.with(ctx, m.From, func(conn *pgxpool.Conn) error { return leaveSchema(ctx, conn, m.TenantID) })
+	err := s.ifRegistered(ctx, m.From, func(conn *pgxpool.Conn) error { return leaveSchema(ctx, conn, m.TenantID) })
 	if err != nil {
 		return fmt.Errorf("let the tenant leave the old database: %w", postgres.Fault(err))
 	}
@@ -442,6 +490,14 @@ func (s *Service) with(ctx context.Context, database string, do func(conn *pgxpo
 	}
 	defer conn.Release()
 	return do(conn)
+}
+
+// ifRegistered is with, which does nothing for a database that is no longer registered.
+func (s *Service) ifRegistered(ctx context.Context, database string, do func(conn *pgxpool.Conn) error) error {
+	if _, err := s.config.Tenants.Database(ctx, database); fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	return s.with(ctx, database, do)
 }
 
 // leaveSchema takes the tenant's work from the old database, and renames its schema there.

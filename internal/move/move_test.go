@@ -101,13 +101,14 @@ type instance struct{ db *tenant.DB }
 
 // fixture is a service with several databases.
 type fixture struct {
-	pools    map[string]*pgxpool.Pool
-	tenants  *tenant.Service
-	moves    *move.Service
-	operator context.Context
-	step     func(string) // called before each step of moves
-	one, two instance
-	own      map[tenant.ID]bool // that live in databases of their own
+	pools      map[string]*pgxpool.Pool
+	tenants    *tenant.Service
+	moves      *move.Service
+	operator   context.Context
+	step       func(string) // called before each step of moves
+	one, two   instance
+	own        map[tenant.ID]bool // that live in databases of their own
+	registered map[string]*tenant.Database
 }
 
 // setup makes a service with the databases main, east and west.
@@ -137,7 +138,7 @@ func setup(t *testing.T) *fixture {
 			must(t, err)
 		}
 	}
-	f.own = instances[0].own
+	f.own, f.registered = instances[0].own, instances[0].all
 	queue, err := job.NewQueue(job.QueueConfig{Driver: riverpgxv5.New(f.pools[""]), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	f.tenants, err = tenant.New(ctx, f.pools[""], tenant.Config{

@@ -189,6 +189,76 @@ func TestAMoveToADatabaseThatCannotTakeTheTenantFails(t *testing.T) {
 	}
 }
 
+// inUse returns whether a database may not be removed because of moves.
+func (f *fixture) inUse(t *testing.T, database string) error {
+	t.Helper()
+	return pgx.BeginFunc(t.Context(), f.pools[""], func(tx pgx.Tx) error { return move.InUse(t.Context(), tx, database) })
+}
+
+// A database is not removed while a tenant is moved to or from it. A move that cannot begin leaves the old copy of the
+// one before, and one whose source was removed when it was down ends.
+func TestADatabaseIsKeptForItsMoves(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	id := tenant.ID(unique("acme"))
+	f.create(t, string(id))
+	other := f.create(t, unique("other")).Tenant()
+	m, err := f.moves.Start(f.operator, string(id), "east")
+	must(t, err)
+	if err := f.inUse(t, "east"); fault.KindOf(err) != fault.Precondition {
+		t.Errorf("the target of a move is removed: %v", err)
+	}
+	must(t, f.inUse(t, "west"))
+	if err := f.moves.AttemptAs(t.Context(), other, m); err != nil {
+		t.Errorf("a task of another tenant: %v", err)
+	}
+	if now, err := f.moves.Get(f.operator, m.ID); err != nil || now.Phase != move.Copying || now.Attempts != 0 {
+		t.Errorf("after a task of another tenant: %+v, %v", now, err)
+	}
+	f.moveOn(t, m, move.Done)
+
+	m, err = f.moves.Start(f.operator, string(id), "west")
+	must(t, err)
+	f.moveOn(t, m, move.Dropping)
+	for _, to := range []string{"west", "nowhere"} {
+		if m, err := f.moves.Start(f.operator, string(id), to); err == nil {
+			t.Errorf("moved to %s: %+v", to, m)
+		}
+	}
+	var kept bool
+	must(t, f.pools["east"].QueryRow(t.Context(), `SELECT to_regnamespace($1) IS NOT NULL`, `"left_`+id.Schema()+`"`).Scan(&kept))
+	if !kept {
+		t.Error("a move that did not begin has dropped the old copy")
+	}
+	_, err = f.pools[""].Exec(t.Context(), `UPDATE ragd.moves SET keep_until = now() + interval '1 hour' WHERE phase = 'dropping'`)
+	must(t, err)
+	if err := f.inUse(t, "east"); fault.KindOf(err) != fault.Precondition || !strings.Contains(err.Error(), "keeps a copy") {
+		t.Errorf("a database with an old copy is removed: %v", err)
+	}
+	_, err = f.pools[""].Exec(t.Context(), `UPDATE ragd.moves SET keep_until = now() - interval '1 hour' WHERE phase = 'dropping'`)
+	must(t, err)
+	must(t, f.inUse(t, "east"))
+	delete(f.registered, "east") // as it was down
+	if done := f.end(t, m); done.Phase != move.Done {
+		t.Errorf("the move is %+v", done)
+	}
+}
+
+// moveOn runs the task of a move until it has a phase.
+func (f *fixture) moveOn(t *testing.T, m move.Move, phase move.Phase) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		now, err := f.moves.Get(f.operator, m.ID)
+		must(t, err)
+		if now.Phase == phase {
+			return
+		}
+		if err := f.moves.Attempt(t.Context(), m, false); err != nil && !job.Snoozed(err) || time.Now().After(deadline) {
+			t.Fatalf("the move %+v: %v", now, err)
+		}
+	}
+}
+
 // What is in a database that a tenant brought is not trusted: nothing of it becomes a statement elsewhere.
 func TestATenantIsNotMovedOutOfItsOwnDatabase(t *testing.T) {
 	t.Parallel()

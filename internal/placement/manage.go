@@ -354,8 +354,14 @@ func (r *Registry) Update(ctx context.Context, name string, change Change) (Data
 	return r.opened(ctx, name)
 }
 
+// BeforeDelete sets a function that is called in the transaction that removes a database, and may refuse it. Call it
+// before the Registry is used.
+func (r *Registry) BeforeDelete(do func(ctx context.Context, tx pgx.Tx, name string) error) {
+	r.inUse = do
+}
+
 // Delete removes a registered database in which no tenant lives. What is in the database stays. Errors:
-// Denied unless the caller is the operator; NotFound; Precondition while tenants live there.
+// Denied unless the caller is the operator; NotFound; Precondition while tenants live there, or are moved from or to it.
 func (r *Registry) Delete(ctx context.Context, name string) error {
 	if err := tenant.RequireOperator(ctx); err != nil {
 		return err
@@ -374,6 +380,11 @@ func (r *Registry) Delete(ctx context.Context, name string) error {
 		}
 		if tenants > 0 {
 			return fault.New(fault.Precondition, "the database %q has tenants, %d of them: move or delete them first", name, tenants)
+		}
+		if r.inUse != nil {
+			if err := r.inUse(ctx, tx, name); err != nil {
+				return err
+			}
 		}
 		_, err = tx.Exec(ctx, `DELETE FROM ragd.databases WHERE database_name = $1`, name)
 		return err

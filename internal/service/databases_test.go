@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,67 @@ func TestADatabaseThatIsDownTakesOnlyItsTenantsWithIt(t *testing.T) {
 			t.Errorf("found %q", text)
 		}
 	}
+}
+
+// An instance that has served a tenant in a database finds it elsewhere after a move, also when that database is down or
+// was removed and so cannot say that the tenant has left it.
+func TestATenantIsFoundWhenItsOldDatabaseIsGone(t *testing.T) {
+	t.Parallel()
+	admin := pgtest.Pool(t)
+	west := pgtest.Pool(t)
+	proxy := faultproxy.New(t, west)
+	config := service.Config{MasterKeys: servicetest.Keys(t), AdminPool: admin, KeepMoved: time.Second}
+	s := servicetest.New(t, config)
+	s.Register(t, "east", pgtest.URL(t))
+	s.Register(t, "west", proxy.URL(t, west))
+	bert, cleo := s.TenantIn(t, "east", "bert"), s.TenantIn(t, "west", "cleo")
+	note(t, bert, "bananas")
+	note(t, cleo, "cherries")
+	second := servicetest.New(t, config)
+	found := func(c servicetest.Client, word string) {
+		t.Helper()
+		for _, of := range []servicetest.Client{c, second.Client(c.Secret)} {
+			if text := notesOf(t, of); !strings.Contains(text, word) {
+				t.Errorf("found %q, not %s", text, word)
+			}
+		}
+	}
+	found(bert, "bananas")
+	found(cleo, "cherries")
+	moveTo := func(tenant, database string, phases ...string) {
+		t.Helper()
+		m, err := s.Operator().MoveTenant(t.Context(), &ragdv1.MoveTenantRequest{TenantId: tenant, DatabaseName: database})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "the move", func() bool {
+			now, err := s.Operator().GetTenantMove(t.Context(), &ragdv1.GetTenantMoveRequest{MoveId: m.GetMoveId()})
+			if err != nil || now.GetPhase() == "failed" {
+				t.Fatalf("the move is %v, %v", now, err)
+			}
+			return slices.Contains(phases, now.GetPhase())
+		})
+	}
+	remove := func(database string) error {
+		_, err := s.Operator().DeleteDatabase(t.Context(), &ragdv1.DeleteDatabaseRequest{DatabaseName: database})
+		return err
+	}
+	moveTo("bert", "main", "switching", "dropping", "done")
+	if err := remove("east"); connect.CodeOf(err) != connect.CodeFailedPrecondition {
+		t.Errorf("the source of a move is removed: %v", err)
+	}
+	waitFor(t, "the old copy is dropped", func() bool { return remove("east") == nil })
+	found(bert, "bananas")
+
+	moveTo("cleo", "main", "switching", "dropping", "done")
+	proxy.Begin(t, faultproxy.Down)
+	for _, of := range []servicetest.Client{cleo, second.Client(cleo.Secret)} {
+		waitFor(t, "the tenant is found elsewhere", func() bool {
+			_, err := of.ListIndexes(t.Context(), &ragdv1.ListIndexesRequest{})
+			return err == nil
+		})
+	}
+	found(cleo, "cherries")
 }
 
 // waitFor waits until a condition holds.

@@ -305,11 +305,15 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	if err != nil {
 		return err
 	}
-	moves, err := move.New(move.Config{Tenants: s.Tenants, Control: s.database.requests, Queue: s.queue, Keep: s.config.KeepMoved, Logger: s.log})
+	moves, err := move.New(move.Config{
+		Tenants: s.Tenants, Control: s.database.requests, Queue: s.queue, Keep: s.config.KeepMoved, Logger: s.log,
+		Moved: func(_ context.Context, id tenant.ID, _ string) { s.placed.Forget(id) },
+	})
 	if err != nil {
 		return err
 	}
 	s.Tenants.BeforeDelete(moves.Settle)
+	s.placed.BeforeDelete(move.InUse)
 	runners := job.Join(
 		hooks.Runners(),
 		connectors.Runners(),
@@ -318,11 +322,10 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		documents.Runners(),
 		indexes.Runners(index.NewMaintainer(work, s.queue, s.backlog, s.log), index.NewReembedder(work, models, graph.Relink, s.log)),
 		graphs.Runners(graph.NewRebuilder(work, s.queue, s.log)),
-		moves.Runners(),
 		graphs.TopicRunners(graph.NewTopicFinder(work, languageModels, processor, s.log)),
 	)
 	s.runners = runners
-	s.queue.Register(runners)
+	s.queue.Register(job.Join(runners, moves.Runners())) // what others may write into their own databases moves no tenant
 	s.registerGauges(map[string]func() cache.Stats{
 		"questions": models.QuestionCache, "scores": reranker.ScoreCache, "edges": graphs.EdgeCache,
 	})
