@@ -113,7 +113,7 @@ func (s *Service) Start(ctx context.Context, tenantName, database string) (Move,
 		return Move{}, err
 	}
 	if database == "" {
-		return Move{}, fault.Field("database", "is required: the name of the database, %s for the first one", tenant.FirstDatabase)
+		return Move{}, fault.Field("databaseName", "is required: the name of the database, %s for the first one", tenant.FirstDatabase)
 	}
 	to, err := s.config.Tenants.DatabaseFor(ctx, database, found.TenantID)
 	if err != nil {

@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,6 +164,9 @@ func TestMovesAreForOperators(t *testing.T) {
 	} {
 		_, err := s.Operator().MoveTenant(t.Context(), c.req)
 		servicetest.WantCode(t, what, err, c.code)
+		if c.code == connect.CodeInvalidArgument && !strings.Contains(err.Error(), "databaseName: is required") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 	_, err = s.Operator().GetTenantMove(t.Context(), &ragdv1.GetTenantMoveRequest{MoveId: "x"})
 	servicetest.WantCode(t, "a move that is not there", err, connect.CodeNotFound)
