@@ -213,6 +213,44 @@ func TestURLsAreReencrypted(t *testing.T) {
 	after.TenantIn(t, "east", "acme").Index(t, "notes")
 }
 
+// The secrets in a database that does not answer are left for another run, those in others are not.
+func TestSecretsAreReencryptedInTheDatabasesThatAnswer(t *testing.T) {
+	t.Parallel()
+	east, config := pgtest.Pool(t), service.Config{NoWorkers: true, MasterKeys: servicetest.Keys(t)}
+	proxy := faultproxy.New(t, east)
+	s := servicetest.New(t, config)
+	s.Register(t, "east", proxy.URL(t, east))
+	s.Register(t, "west", pgtest.URL(t))
+	for tenant, database := range map[string]string{"anna": "main", "bert": "east", "cleo": "west"} {
+		_, err := s.TenantIn(t, database, tenant).SetSecret(t.Context(), &ragdv1.SetSecretRequest{
+			SecretName: "s", Value: "v", Hosts: &ragdv1.SecretHosts{Hosts: []string{"a.com"}},
+		})
+		must(t, err)
+	}
+	keys, err := seal.Parse(strings.Repeat("6", 64) + "," + strings.Repeat("5", 64))
+	must(t, err)
+	config.AdminPool, config.MasterKeys = s.Pool, keys
+	rotated := servicetest.New(t, config)
+	proxy.Begin(t, faultproxy.Down)
+	_, err = rotated.Operator().ReencryptSecrets(t.Context(), &ragdv1.ReencryptSecretsRequest{})
+	if connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), "answer or fail: east: keep") {
+		t.Fatalf("with a database that is down: %v", err)
+	}
+	proxy.End(t)
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		done, err := rotated.Operator().ReencryptSecrets(t.Context(), &ragdv1.ReencryptSecretsRequest{})
+		if err == nil {
+			if done.GetReencrypted() != 1 || len(done.GetLost()) > 0 {
+				t.Errorf("with all databases: %v, want one secret, that of the tenant in east", done)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("not in time: ", err)
+		}
+	}
+}
+
 // What an instance has in memory of where a tenant lives may be old: the database that the tenant has left
 // does not answer for it.
 func TestAnInstanceThatHasNotHeardOfItFindsATenantThatLivesElsewhere(t *testing.T) {

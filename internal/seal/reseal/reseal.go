@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -57,10 +59,12 @@ type Done struct {
 }
 
 // Run encrypts the secrets of all tenants, and those of the service, with the first master
-// key. It may be repeated. Errors: Denied unless the caller is the operator; Precondition
-// without master keys.
+// key. It may be repeated. A registered database that fails does not stop it from going on with the
+// others. Errors: Denied unless the caller is the operator; Precondition without master keys;
+// Unavailable if databases failed, after all others are done.
 func (s *Service) Run(ctx context.Context) (Done, error) {
 	var done Done
+	failed := map[string]error{} // by database
 	for token := ""; ; {
 		page, next, err := s.config.Tenants(ctx, 1000, token)
 		if err != nil {
@@ -70,15 +74,33 @@ func (s *Service) Run(ctx context.Context) (Done, error) {
 			return done, fault.New(fault.Precondition, "this server has no master key: set RAGD_MASTER_KEY")
 		}
 		for _, t := range page {
-			if err := s.tenant(ctx, t.TenantID, &done); err != nil && fault.KindOf(err) != fault.NotFound { // deleted meanwhile
+			if failed[t.Database] != nil {
+				continue
+			}
+			err := s.tenant(ctx, t.TenantID, &done)
+			switch {
+			case err == nil || fault.KindOf(err) == fault.NotFound: // deleted meanwhile
+			case ctx.Err() != nil || t.Database == tenant.FirstDatabase:
 				return done, err
+			default:
+				failed[t.Database] = err
 			}
 		}
 		if token = next; token == "" {
 			break
 		}
 	}
-	return done, s.service(ctx, &done)
+	if err := s.service(ctx, &done); err != nil || len(failed) == 0 {
+		return done, err
+	}
+	return done, incomplete(done, failed)
+}
+
+// incomplete returns the error of a run that left databases out.
+func incomplete(done Done, failed map[string]error) error {
+	names := slices.Sorted(maps.Keys(failed))
+	return fault.Wrap(fault.Unavailable, failed[names[0]],
+		"%d secrets are encrypted anew, but not all of the tenants in these databases, which do not answer or fail: %s: keep the old master keys, and repeat it when the databases answer", done.Count, strings.Join(names, ", "))
 }
 
 func (s *Service) tenant(ctx context.Context, id tenant.ID, done *Done) error {
