@@ -22,13 +22,15 @@ import (
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/replica"
+	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // doctorSettings are the settings of the service that doctor reads, besides the addresses of
 // the providers.
 var doctorSettings = []string{
-	"data-dir", "database-url", "database-url-file", "database-admin-url", "database-admin-url-file", "database-read-urls", "database-read-urls-file", "tls-cert", "tls-key", "tls-client-ca", "backup-folder", "backup-interval", "ingest-workers", "min-free-bytes", "master-key-file", "endpoints-file",
+	"data-dir", "database-url", "database-url-file", "database-admin-url", "database-admin-url-file", "database-read-urls", "database-read-urls-file", "tls-cert", "tls-key", "tls-client-ca", "backup-folder", "backup-interval", "ingest-workers", "min-free-bytes", "master-key", "master-key-file", "endpoints-file",
 	"allowed-private-networks", "libreoffice", "ocr", "ocr-languages",
 }
 
@@ -84,14 +86,15 @@ func (p *program) checkDatabase(ctx context.Context) []doctor.Finding {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	findings := []doctor.Finding{{Check: "database", Status: doctor.OK, Detail: fmt.Sprintf("answers in %v (%s)", time.Since(start).Round(10*time.Microsecond), setting)}}
-	findings = append(findings, p.checkVersions(ctx, conn, address))
+	findings = append(findings, p.checkVersions(ctx, conn, address, setting))
 	findings = append(findings, doctor.Database(ctx, conn, doctor.Config{Connections: service.Connections(p.settings.Service)})...)
 	findings = append(findings, doctor.Replicas(ctx, conn, replica.SplitURLs(p.settings.DatabaseReadURLs))...)
 	return append(findings, p.checkTenantEndpoints(ctx, conn)...)
 }
 
-// checkVersions checks that the schemas of the service and of all tenants are up to date.
-func (p *program) checkVersions(ctx context.Context, conn *pgx.Conn, address string) doctor.Finding {
+// checkVersions checks that the schemas of the service and of all tenants are up to date, in all
+// databases.
+func (p *program) checkVersions(ctx context.Context, conn *pgx.Conn, address, setting string) doctor.Finding {
 	found := doctor.Finding{Check: "migrations", Status: doctor.Fail, Action: "`ragd migrate`, and then `ragd migrate --status`"}
 	var exists bool // or opening the database would make the extension
 	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'vector')`).Scan(&exists); err != nil {
@@ -103,11 +106,19 @@ func (p *program) checkVersions(ctx context.Context, conn *pgx.Conn, address str
 		return found
 	}
 	cfg := p.settings.Service
+	var err error
+	if cfg.MasterKeys, err = p.settings.masterKeysOf(setting); err != nil {
+		found.Detail, found.Action = err.Error(), "correct what the message names"
+		return found
+	}
 	cfg.DatabaseURL, cfg.DatabaseAdminURL, cfg.Logger = address, "", slog.New(slog.DiscardHandler)
 	v, err := service.Versions(ctx, cfg)
 	switch {
 	case err != nil:
 		found.Detail = p.describe(err)
+	case unknown(v) != nil:
+		d := unknown(v)
+		found.Detail, found.Action = fmt.Sprintf("the database %s was not looked at: %s", d.Database, d.Problem), "correct what the message names"
 	case len(v.Failed) > 0:
 		found.Detail = fmt.Sprintf("%d of %d tenants could not be migrated, first %s", len(v.Failed), v.Tenants, v.Failed[0].Tenant)
 	case !v.UpToDate():
@@ -116,6 +127,26 @@ func (p *program) checkVersions(ctx context.Context, conn *pgx.Conn, address str
 		return doctor.Finding{Check: found.Check, Status: doctor.OK, Detail: fmt.Sprintf("up to date, with %d tenants", v.Tenants)}
 	}
 	return found
+}
+
+// unknown returns the first registered database whose versions are not known, nil if there is none.
+func unknown(v tenant.Versions) *tenant.DatabaseVersion {
+	for i := range v.Databases {
+		if v.Databases[i].Problem != "" {
+			return &v.Databases[i]
+		}
+	}
+	return nil
+}
+
+// masterKeysOf returns the keys of the settings, or else those that the service keeps beside a database
+// of its own; nil if there are none.
+func (s settings) masterKeysOf(setting string) (*seal.Keys, error) {
+	keys, err := s.masterKeys()
+	if err == nil && keys == nil && setting == "data-dir" && exists(filepath.Join(s.Service.DataDir, seal.FileName)) {
+		return seal.OpenFile(s.Service.DataDir)
+	}
+	return keys, err
 }
 
 const (

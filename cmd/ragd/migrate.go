@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,14 +23,15 @@ func (p *program) migrateCommand() *cobra.Command {
 		Use:   "migrate",
 		Short: "Bring the database of the service and of every tenant up to date",
 		Long: `Bring the schemas of the service and of every tenant up to date, several tenants
-at a time. A tenant that fails does not stop the others and is named; running the
-command again goes on with what is left, also after it was killed. Tenants that
-cannot be served, as after a backup was restored, are repaired first (see "ragd
-tenant repair").
+at a time. A tenant that fails, or a registered database that cannot be reached,
+does not stop the others and is named; running the command again goes on with what
+is left, also after it was killed. Tenants that cannot be served, as after a backup
+was restored, are repaired first (see "ragd tenant repair").
 
 "ragd serve" does this by itself for a database of its own, while it already answers
 requests. For an external one (RAGD_DATABASE_URL) run it with each new version,
-while the old one still serves.
+while the old one still serves, and with the master key of the service if databases
+are registered ("ragd databases").
 
 With --status it changes nothing: it prints the version of the service's schema, how
 many tenants are at which version, and the tenants whose migration failed. The exit
@@ -56,6 +58,7 @@ code is 0 if everything is up to date, else 1.`,
 		},
 	}
 	p.settings.registerService(cmd.Flags(), p.getenv)
+	p.settings.registerPlacement(cmd.Flags())
 	cmd.Flags().BoolVar(&status, "status", false, "print the versions and change nothing")
 	cmd.Flags().BoolVar(&p.out.JSON, "json", false, "with --status, print JSON")
 	cmd.Flags().IntVar(&parallel, "parallel", migrateParallel, "tenants to migrate at once")
@@ -66,7 +69,7 @@ code is 0 if everything is up to date, else 1.`,
 func (p *program) migrate(cmd *cobra.Command, cfg service.Config, parallel int) error {
 	const pause = 2 * time.Second
 	done, behind, tenants, shown := 0, 0, 0, time.Now()
-	failed, err := service.Migrate(cmd.Context(), cfg, service.Migration{
+	left, err := service.Migrate(cmd.Context(), cfg, service.Migration{
 		Parallel: parallel,
 		Repaired: p.showRepaired,
 		Begin: func(n, all int) {
@@ -87,11 +90,31 @@ func (p *program) migrate(cmd *cobra.Command, cfg service.Config, parallel int) 
 	if err != nil {
 		return err
 	}
-	output.Note(p.out.Stdout, "%d of %d tenants are up to date", tenants-failed, tenants)
-	if failed > 0 {
-		return fmt.Errorf("%d tenants could not be migrated; run the command again", failed)
+	p.showLeftOut(left)
+	output.Note(p.out.Stdout, "%d of %d tenants are up to date", max(0, tenants-left.Failed-left.Unknown), tenants)
+	return incomplete(left, "migrated")
+}
+
+// showLeftOut prints the registered databases that a command could not reach.
+func (p *program) showLeftOut(left service.Outcome) {
+	for _, d := range left.LeftOut {
+		output.Note(p.out.Stdout, "database %s: FAILED: %s", d.Database, output.OneLine(d.Err.Error()))
 	}
-	return nil
+}
+
+// incomplete returns the error of a command that could not do all it should; nil if it could.
+func incomplete(left service.Outcome, done string) error {
+	var problems []string
+	if left.Failed > 0 {
+		problems = append(problems, fmt.Sprintf("%d tenants could not be %s", left.Failed, done))
+	}
+	if n := len(left.LeftOut); n > 0 {
+		problems = append(problems, fmt.Sprintf("%d databases, with %d tenants, could not be reached", n, left.Unknown))
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(problems, ", and ") + "; run the command again")
 }
 
 // errBehind is the error of a status that is not up to date.

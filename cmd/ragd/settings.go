@@ -159,17 +159,24 @@ func (s *settings) registerServe(flags *pflag.FlagSet) {
 	s.registerModels(flags)
 	flags.IntVar(&c.LocalModelThreads, "local-model-threads", max(1, runtime.NumCPU()-1), "computations of local models at once, each on one processor; fewer leave more of the machine to the database")
 	config.MarkSettings(flags, "local-model-threads")
-	flags.StringSliceVar(&c.AllowedPrivateNetworks, "allowed-private-networks", nil, "networks such as 10.1.0.0/16, addresses and host names that tenants' endpoints may use besides public addresses (default: none)")
 	flags.StringSliceVar(&c.ConnectorFolders, "connector-folders", nil, "folders of this machine, as absolute paths, that connectors may read which a credential with the scope operator makes (default: none)")
-	flags.StringVar(&s.MasterKey, "master-key", "", "encrypts the keys of tenants' endpoints: 64 hexadecimal digits or base64 of 32 bytes; of several, with commas, the first encrypts (default: with the embedded database the first start makes one)")
-	flags.StringVar(&s.MasterKeyFile, "master-key-file", "", "file with master-key (default with the embedded database: master.key in its folder)")
 	flags.StringVar(&s.EndpointsFile, "endpoints-file", "", "file with further endpoints for all tenants, as a JSON list of what CreateEndpoint takes (default none)")
-	config.MarkSecrets(flags, "master-key")
-	config.MarkSettings(flags, "no-console", "record-no-questions", "endpoints-file", "allowed-private-networks", "connector-folders", "master-key-file", "indexes-per-connection", "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
+	config.MarkSettings(flags, "no-console", "record-no-questions", "endpoints-file", "connector-folders", "indexes-per-connection", "statements-per-tenant", "listen", "first-tenant", "public-url", "allowed-origins", "allowed-hosts", "max-request-memory",
 		"tenant-request-rate", "tenant-concurrent-requests", "mcp-legacy-sse", "mcp-stateless", "mcp-registry-package", "traces-url", "traces-share")
 	config.Most(flags, "traces-share", 1)
 	config.MarkSecrets(flags, "session-key")
+	s.registerPlacement(flags)
 	s.registerOAuth(flags)
+}
+
+// registerPlacement adds the flags with which registered databases are reached: of the commands that use
+// all databases themselves.
+func (s *settings) registerPlacement(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&s.Service.AllowedPrivateNetworks, "allowed-private-networks", nil, "networks such as 10.1.0.0/16, addresses and host names that tenants' endpoints may use besides public addresses (default: none)")
+	flags.StringVar(&s.MasterKey, "master-key", "", "encrypts the keys of tenants' endpoints: 64 hexadecimal digits or base64 of 32 bytes; of several, with commas, the first encrypts (default: with the embedded database the first start makes one)")
+	flags.StringVar(&s.MasterKeyFile, "master-key-file", "", "file with master-key (default with the embedded database: master.key in its folder)")
+	config.MarkSecrets(flags, "master-key")
+	config.MarkSettings(flags, "allowed-private-networks", "master-key-file")
 }
 
 // registerModels adds the flag of the folder of local models.

@@ -188,7 +188,9 @@ func (p *program) tenantReencrypt() *cobra.Command {
 		Long: `Encrypt everything that master keys encrypt with the first master key of the
 service: keys of endpoints, secrets, and secrets of hooks of all tenants, and the
 keys that sign tokens. Afterwards the service can run without the other master
-keys. It may be repeated.`,
+keys. It may be repeated. If a registered database does not answer, the others are
+done and the command fails, naming it: keep the other master keys until it has
+succeeded.`,
 		Example: `  ragd tenant reencrypt`,
 		Args:    arguments(),
 		RunE: p.call(credentials.forOperator, func(ctx context.Context, c *client, _ []string) error {
@@ -216,18 +218,21 @@ func (p *program) tenantRepair() *cobra.Command {
 		Short: "Create the database roles again that tenants lack",
 		Long: `Create the database roles again that tenants lack, and give them their schemas.
 That is needed after a backup was restored: a dump of a database contains no
-roles. Without arguments it looks at all tenants. It prints what it did; run
-again, it finds nothing to do.
+roles. Without arguments it looks at all tenants, and names the registered
+databases that it cannot reach. It prints what it did; run again, it finds
+nothing to do.
 
 Unlike the other commands for tenants it works on the database itself, with the
-settings of "ragd serve" (RAGD_DATABASE_URL, RAGD_DATABASE_ADMIN_URL), whether
-or not the service runs. "ragd serve" and "ragd migrate" do the same when they
-start; so for a service with a database of its own, restart it instead.`,
+settings of "ragd serve" (RAGD_DATABASE_URL, RAGD_DATABASE_ADMIN_URL, and
+RAGD_MASTER_KEY if databases are registered), whether or not the service runs.
+"ragd serve" and "ragd migrate" do the same when they start; so for a service
+with a database of its own, restart it instead.`,
 		Example: `  ragd tenant repair
   ragd tenant repair acme`,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.repairTenants(cmd, args) },
 	}
 	p.settings.registerService(cmd.Flags(), p.getenv)
+	p.settings.registerPlacement(cmd.Flags())
 	return cmd
 }
 
@@ -241,19 +246,18 @@ func (p *program) repairTenants(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	looked := 0
-	failed, err := service.Repair(cmd.Context(), cfg, names, func(r tenant.Repaired) {
+	left, err := service.Repair(cmd.Context(), cfg, names, func(r tenant.Repaired) {
 		looked++
 		p.showRepaired(r)
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case failed > 0:
-		return fmt.Errorf("%d tenants could not be repaired", failed)
-	case looked == 0:
+	}
+	p.showLeftOut(left)
+	if looked == 0 && len(left.LeftOut) == 0 {
 		output.Note(p.out.Stdout, "all tenants can be served: nothing to repair")
 	}
-	return nil
+	return incomplete(left, "repaired")
 }
 
 // showRepaired prints the result of repairing a tenant.

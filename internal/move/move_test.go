@@ -53,11 +53,11 @@ func (d *databases) Open(_ context.Context, name string) (*tenant.Database, erro
 	return found, nil
 }
 
-func (d *databases) Opened() (all []*tenant.Database) {
+func (d *databases) Opened() (all []*tenant.Database, silent []tenant.LeftOut) {
 	for _, one := range d.all {
 		all = append(all, one)
 	}
-	return all
+	return all, nil
 }
 
 func (d *databases) Choose(_ context.Context, wanted string, _ tenant.ID) (string, error) {

@@ -288,13 +288,35 @@ func (r *Registry) Open(ctx context.Context, name string) (*tenant.Database, err
 }
 
 // Opened implements tenant.Databases.
-func (r *Registry) Opened() (opened []*tenant.Database) {
+func (r *Registry) Opened() (answer []*tenant.Database, silent []tenant.LeftOut) {
 	for _, m := range r.all() {
-		if d := m.database(); d != nil && m.failure() == nil {
-			opened = append(opened, d)
+		d, err := m.database(), m.failure()
+		switch {
+		case err != nil:
+			silent = append(silent, tenant.LeftOut{Database: m.row.DatabaseName, Err: err})
+		case d == nil:
+			silent = append(silent, tenant.LeftOut{Database: m.row.DatabaseName, Err: errUntried})
+		default:
+			answer = append(answer, d)
 		}
 	}
-	return opened
+	return answer, silent
+}
+
+// errUntried is why a database is silent that has not been opened yet.
+var errUntried = fault.New(fault.Unavailable, "the service has not reached it yet; retry")
+
+// Settle waits until each database was tried once, however long its migration takes: for commands that
+// are about all of them.
+func (r *Registry) Settle(ctx context.Context) error {
+	for _, m := range r.all() {
+		select {
+		case <-m.tried:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // Choose implements tenant.Databases. The smallest database is the one with the fewest bytes among the

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -145,7 +146,7 @@ func (d database) close(ctx context.Context) error {
 // openTenants repairs the tenants that cannot be served.
 // onDelete is called for each tenant that is deleted.
 func openTenants(ctx context.Context, config Config, d database, placed *placement.Registry, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
-	tenants, err := newTenants(ctx, config, d, placed, guard, onDelete...)
+	tenants, err := newTenants(ctx, config, d, placed, tenant.Config{Storage: guard, OnDelete: onDelete})
 	if err != nil {
 		return nil, err
 	}
@@ -256,11 +257,10 @@ func checkFirst(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-// newTenants returns the service of the tenants in all databases.
-func newTenants(ctx context.Context, config Config, d database, placed *placement.Registry, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
-	return tenant.New(ctx, d.requests, tenant.Config{
-		Admin: d.admin, Databases: placed, OperatorKey: config.OperatorKey, Storage: guard, Tokens: config.Tokens, OnDelete: onDelete, Logger: config.Logger,
-	})
+// newTenants returns the service of the tenants in all databases. of has what differs between its callers.
+func newTenants(ctx context.Context, config Config, d database, placed *placement.Registry, of tenant.Config) (*tenant.Service, error) {
+	of.Admin, of.Databases, of.OperatorKey, of.Tokens, of.Logger = d.admin, placed, config.OperatorKey, config.Tokens, config.Logger
+	return tenant.New(ctx, d.requests, of)
 }
 
 // withDatabase opens the database, runs do and closes the database.
@@ -277,21 +277,54 @@ func withDatabase(ctx context.Context, config Config, do func(database) error) (
 	return do(d)
 }
 
-// maintain opens the database, migrates the control schema, runs do and closes the database.
-func maintain(ctx context.Context, config Config, do func(*tenant.Service) error) error {
+// Outcome is what a call about all tenants did not achieve.
+type Outcome struct {
+	Failed int // tenants
+	// LeftOut are the registered databases that could not be reached, ordered by name.
+	LeftOut []tenant.LeftOut
+	Unknown int // tenants that live in LeftOut
+}
+
+// maintain opens the databases, migrates the control schemas, runs do, which returns how many tenants
+// failed, and closes the databases.
+func maintain(ctx context.Context, config Config, do func(*tenant.Service) (failed int, err error)) (o Outcome, err error) {
 	config = config.withDefaults()
-	return withDatabase(ctx, config, func(d database) error {
+	err = withDatabase(ctx, config, func(d database) error {
 		placed, err := migrateControl(ctx, config, d, nil)
 		if err != nil {
 			return err
 		}
 		defer placed.Close()
-		tenants, err := newTenants(ctx, config, d, placed, nil)
+		if err := placed.Settle(ctx); err != nil {
+			return err
+		}
+		tenants, err := newTenants(ctx, config, d, placed, tenant.Config{OnLeftOut: o.leaveOut})
 		if err != nil {
 			return err
 		}
-		return do(tenants)
+		if o.Failed, err = do(tenants); err != nil {
+			return err
+		}
+		o.Unknown, err = tenants.CountIn(ctx, o.names())
+		return err
 	})
+	return o, err
+}
+
+// leaveOut notes a database, once.
+func (o *Outcome) leaveOut(left tenant.LeftOut) {
+	if i, found := slices.BinarySearch(o.names(), left.Database); !found {
+		o.LeftOut = slices.Insert(o.LeftOut, i, left)
+	}
+}
+
+// names returns the names of the databases that were left out.
+func (o *Outcome) names() []string {
+	names := make([]string, len(o.LeftOut))
+	for i, d := range o.LeftOut {
+		names[i] = d.Database
+	}
+	return names
 }
 
 // Migration says how Migrate works and receives its results. The functions are called one
@@ -306,26 +339,24 @@ type Migration struct {
 
 // Migrate repairs the tenants that cannot be served, and migrates the control schema and
 // the schemas of all tenants to the newest version. It opens and closes the database
-// itself. A tenant that fails does not stop the others; failed is the number of tenants
-// that could not be migrated, and another call tries them again. The error concerns the
+// itself. A tenant that fails and a registered database that cannot be reached do not stop the
+// others: the Outcome has them, and another call tries them again. The error concerns the
 // whole service.
-func Migrate(ctx context.Context, config Config, m Migration) (failed int, err error) {
-	err = maintain(ctx, config, func(tenants *tenant.Service) error {
+func Migrate(ctx context.Context, config Config, m Migration) (Outcome, error) {
+	return maintain(ctx, config, func(tenants *tenant.Service) (failed int, err error) {
 		if _, err := tenants.Repair(ctx, nil, m.Repaired); err != nil {
-			return err
+			return 0, err
 		}
 		if _, err := tenants.CorrectVersions(ctx); err != nil {
-			return err
+			return 0, err
 		}
 		behind, all, err := tenants.Behind(ctx)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		m.Begin(len(behind), all)
-		failed, err = tenants.Migrate(ctx, behind, m.Parallel, m.Migrated)
-		return err
+		return tenants.Migrate(ctx, behind, m.Parallel, m.Migrated)
 	})
-	return failed, err
 }
 
 // Versions returns the versions of the control schema and of the tenants' schemas. It opens
@@ -353,11 +384,10 @@ func Versions(ctx context.Context, config Config) (v tenant.Versions, err error)
 }
 
 // Repair repairs the named tenants, or without names all that cannot be served (see
-// tenant.Service.Repair). It opens and closes the database itself.
-func Repair(ctx context.Context, config Config, names []string, report func(tenant.Repaired)) (failed int, err error) {
-	err = maintain(ctx, config, func(tenants *tenant.Service) (err error) {
-		failed, err = tenants.Repair(ctx, names, report)
-		return err
+// tenant.Service.Repair). It opens and closes the database itself. A tenant that fails and a
+// registered database that cannot be reached do not stop the others: the Outcome has them.
+func Repair(ctx context.Context, config Config, names []string, report func(tenant.Repaired)) (Outcome, error) {
+	return maintain(ctx, config, func(tenants *tenant.Service) (failed int, err error) {
+		return tenants.Repair(ctx, names, report)
 	})
-	return failed, err
 }

@@ -56,14 +56,20 @@ func newDatabase(ctx context.Context, name string, pool, admin *pgxpool.Pool, fi
 type Databases interface {
 	// Open returns a registered database. Errors: NotFound, Unavailable when it does not answer.
 	Open(ctx context.Context, name string) (*Database, error)
-	// Opened returns those that answer, ordered by name.
-	Opened() []*Database
+	// Opened returns those that answer, ordered by name, and the others.
+	Opened() (answer []*Database, silent []LeftOut)
 	// Own reports whether a tenant lives in a database that it brought.
 	Own(ctx context.Context, id ID) (bool, error)
 	// Choose returns the name of the database for a new tenant, empty for the first one: the
 	// wanted one, or if wanted is empty the one that the tenant brought, or else the smallest.
 	// Errors: NotFound, Precondition for one that another tenant brought.
 	Choose(ctx context.Context, wanted string, id ID) (string, error)
+}
+
+// LeftOut is a registered database that a call about all tenants left out.
+type LeftOut struct {
+	Database string
+	Err      error // why it was left out
 }
 
 // Database returns a database by the name that callers give it. Errors: NotFound, Unavailable.
@@ -95,17 +101,30 @@ func (s *Service) databaseOf(ctx context.Context, id ID) (*Database, error) {
 }
 
 // eachDatabase calls do for the first database and for the others that answer. Only an error with the
-// first one is returned: another database that fails meanwhile is logged.
+// first one is returned: those that are left out are passed to Config.OnLeftOut.
 func (s *Service) eachDatabase(ctx context.Context, do func(*Database) error) error {
 	if err := do(s.first); err != nil || s.others == nil {
 		return postgres.Fault(err)
 	}
-	for _, d := range s.others.Opened() {
+	answer, silent := s.others.Opened()
+	for _, d := range answer {
 		if err := do(d); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "a database was left out, because it fails", "database", d.Name, "err", err)
+			silent = append(silent, LeftOut{d.Name, postgres.Fault(err)})
+		}
+	}
+	if s.onLeftOut != nil {
+		for _, d := range silent {
+			s.onLeftOut(d)
 		}
 	}
 	return ctx.Err()
+}
+
+// CountIn returns how many tenants live in registered databases of these names.
+func (s *Service) CountIn(ctx context.Context, databases []string) (tenants int, err error) {
+	err = s.store.pool.QueryRow(ctx, `SELECT count(*) FROM ragd.tenants WHERE status = 'ready' AND database_name = ANY ($1)`, databases).Scan(&tenants)
+	return tenants, postgres.Fault(err)
 }
 
 // inOther calls do with a connection to the database in which a tenant lives, unless that is the first

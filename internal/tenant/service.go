@@ -80,23 +80,27 @@ type Config struct {
 	Tokens Tokens
 	// Databases are those besides the first one in which tenants live. Default: none.
 	Databases Databases
+	// OnLeftOut, if set, is called for each of Databases that a call about all tenants leaves out,
+	// because it does not answer or fails.
+	OnLeftOut func(LeftOut)
 	// OnDelete delete the rows of other packages about a tenant from the control schema.
 	OnDelete []DeleteFunc
 }
 
 // Service manages tenants and API keys. Safe for concurrent use.
 type Service struct {
-	Auth     *Authenticator
-	KeyUses  *KeyUses
-	store    *store    // of the first database
-	first    *Database // which has the control schema of the service
-	others   Databases // nil if there is none
-	log      *slog.Logger
-	now      func() time.Time
-	onDelete []DeleteFunc
-	before   func(ctx context.Context, id ID) error // a deletion
-	storage  *storage.Guard
-	health   struct { // the cached result of Health
+	Auth      *Authenticator
+	KeyUses   *KeyUses
+	store     *store    // of the first database
+	first     *Database // which has the control schema of the service
+	others    Databases // nil if there is none
+	onLeftOut func(LeftOut)
+	log       *slog.Logger
+	now       func() time.Time
+	onDelete  []DeleteFunc
+	before    func(ctx context.Context, id ID) error // a deletion
+	storage   *storage.Guard
+	health    struct { // the cached result of Health
 		sync.Mutex
 		checked time.Time
 		valid   time.Duration // how long last is valid after checked
@@ -129,7 +133,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, erro
 		return nil, err
 	}
 	service := &Service{
-		Auth: newAuthenticator(s, config, pagination.NewTokens(key)), KeyUses: &KeyUses{store: s, now: config.Now, uses: map[string]keyUse{}}, store: s, first: first, others: config.Databases, log: config.Logger,
+		Auth: newAuthenticator(s, config, pagination.NewTokens(key)), KeyUses: &KeyUses{store: s, now: config.Now, uses: map[string]keyUse{}}, store: s, first: first, others: config.Databases, onLeftOut: config.OnLeftOut, log: config.Logger,
 		now: config.Now, onDelete: config.OnDelete, storage: config.Storage,
 	}
 	s.announce = service.announceKey
