@@ -217,7 +217,7 @@ func (m *Meter) Run(ctx context.Context) error {
 }
 
 // Flush writes what waits. On an error it waits again; it is counted twice if the connection
-// broke after the statement took effect.
+// broke after the statement took effect. A count that the database refuses is dropped.
 func (m *Meter) Flush(ctx context.Context) error {
 	if m == nil {
 		return nil
@@ -225,7 +225,7 @@ func (m *Meter) Flush(ctx context.Context) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	m.mu.Lock()
-	waiting, tokens, dropped := m.waiting, m.tokens, m.dropped
+	waiting, dropped := m.waiting, m.dropped
 	m.waiting, m.tokens, m.dropped = map[key]*entry{}, map[string]int64{}, 0
 	m.mu.Unlock()
 	if dropped > 0 {
@@ -236,17 +236,15 @@ func (m *Meter) Flush(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
-	err := write(ctx, m.config.Control, waiting)
+	rows := make([]counted, 0, len(waiting))
+	for k, e := range waiting {
+		rows = append(rows, counted{k, *e})
+	}
+	left, err := m.writeAccepted(ctx, rows)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err != nil {
-		for k, e := range waiting {
-			m.merge(k, *e)
-		}
-		return err
+	for _, r := range left {
+		m.merge(r.key, r.entry)
 	}
-	for tenant, used := range tokens {
-		m.written(tenant, used)
-	}
-	return nil
+	return err
 }

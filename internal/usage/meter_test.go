@@ -1,8 +1,10 @@
 package usage_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,6 +88,38 @@ func TestCountsOutliveAFailedFlush(t *testing.T) {
 		if calls, tokens := total(t, s, "acme"); calls != 1 || tokens != 7 {
 			t.Errorf("%d calls, %d tokens", calls, tokens)
 		}
+	}
+}
+
+// A count that the first database refuses keeps no other from being written.
+func TestARefusedCountIsDroppedAlone(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	s.Tenant(t, "acme")
+	s.Tenant(t, "bolt")
+	var logged bytes.Buffer
+	m, err := usage.NewMeter(usage.Config{Control: s.ServicePool, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Now: func() time.Time { return time.Now().Add(time.Second) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Add(t.Context(), "acme", "bogus", usage.Counts{Calls: 1})
+	m.Add(usage.InIndex(t.Context(), "a\x00b"), "acme", usage.Query, usage.Counts{Calls: 1})
+	for _, index := range []string{"a", "b", "c", "d", "e"} {
+		m.Add(usage.InIndex(t.Context(), index), "bolt", usage.Query, usage.Counts{Calls: 1})
+		m.Add(usage.InIndex(t.Context(), index), "acme", usage.Query, usage.Counts{Calls: 1})
+	}
+	for range 2 {
+		if err := m.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"acme", "bolt"} {
+			if calls, _ := total(t, s, id); calls != 5 {
+				t.Errorf("%s has %d calls", id, calls)
+			}
+		}
+	}
+	if lines := strings.Count(logged.String(), "was dropped"); lines != 2 {
+		t.Errorf("logged %q", &logged)
 	}
 }
 

@@ -28,18 +28,55 @@ const upsert = `
 		calls = u.calls + excluded.calls, documents = u.documents + excluded.documents, chunks = u.chunks + excluded.chunks,
 		bytes = u.bytes + excluded.bytes, input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = u.output_tokens + excluded.output_tokens`
 
+// counted is a row that waits to be written.
+type counted struct {
+	key
+	entry
+}
+
 // write adds the counts to the rows of their keys.
-func write(ctx context.Context, on control, waiting map[key]*entry) error {
+func write(ctx context.Context, on control, rows []counted) error {
 	var tenants, indexes, stages, models []string
 	var hours, calls, documents, chunks, bytes, inputs, outputs []int64
 	var at []time.Time
-	for k, e := range waiting {
-		tenants, hours, indexes, stages, models = append(tenants, k.tenant), append(hours, k.hour), append(indexes, k.index), append(stages, string(k.stage)), append(models, k.model)
-		calls, documents, chunks, bytes = append(calls, e.Calls), append(documents, e.Documents), append(chunks, e.Chunks), append(bytes, e.Bytes)
-		inputs, outputs, at = append(inputs, e.InputTokens), append(outputs, e.OutputTokens), append(at, e.at)
+	for _, r := range rows {
+		tenants, hours, indexes, stages, models = append(tenants, r.tenant), append(hours, r.hour), append(indexes, r.index), append(stages, string(r.stage)), append(models, r.model)
+		calls, documents, chunks, bytes = append(calls, r.Calls), append(documents, r.Documents), append(chunks, r.Chunks), append(bytes, r.Bytes)
+		inputs, outputs, at = append(inputs, r.InputTokens), append(outputs, r.OutputTokens), append(at, r.at)
 	}
 	_, err := on.Exec(ctx, upsert, tenants, hours, indexes, stages, models, calls, documents, chunks, bytes, inputs, outputs, at)
 	return postgres.Fault(err)
+}
+
+// writeAccepted writes the rows and drops those that the database refuses for what is in them, so that they do
+// not keep others from being written. It returns the rows that have to wait, with the error that says why.
+func (m *Meter) writeAccepted(ctx context.Context, rows []counted) (left []counted, err error) {
+	err = write(ctx, m.config.Control, rows)
+	switch {
+	case err == nil:
+		for _, r := range rows {
+			m.written(r.tenant, r.InputTokens+r.OutputTokens)
+		}
+		return nil, nil
+	case !refused(err):
+		return rows, err
+	case len(rows) == 1:
+		m.config.Logger.WarnContext(ctx, "a count of usage was dropped, because the database refuses it", "tenant", rows[0].tenant, "err", err)
+		return nil, nil
+	}
+	half := len(rows) / 2
+	left, err = m.writeAccepted(ctx, rows[:half])
+	if err != nil {
+		return append(left, rows[half:]...), err
+	}
+	return m.writeAccepted(ctx, rows[half:])
+}
+
+// refused reports whether the database refuses values of a statement, which it will do again: they are
+// malformed (class 22), against a constraint (23) or too long for an index (54).
+func refused(err error) bool {
+	code := postgres.Code(err)
+	return slices.Contains([]string{"22", "23", "54"}, code[:min(2, len(code))])
 }
 
 // Ingested counts documents of an index of the transaction's tenant, which has just stored them:
@@ -143,10 +180,6 @@ func (m *Meter) Collect(ctx context.Context, from control, serves func(context.C
 			greatest(calls, 0), greatest(documents, 0), greatest(chunks, 0), greatest(bytes, 0), greatest(input_tokens, 0), greatest(output_tokens, 0)`)
 	if err != nil {
 		return postgres.Fault(err)
-	}
-	type counted struct {
-		key
-		Counts
 	}
 	var all []counted
 	var c counted
