@@ -234,7 +234,7 @@ func (s *Service) readPlaced(set telemetry.Set) {
 // to the first database.
 func (s *Service) collectUsage(ctx context.Context, d *tenant.Database, serves func(context.Context, tenant.ID) error, log *slog.Logger) {
 	for ctx.Err() == nil {
-		if err := s.usage.Collect(ctx, d.Work, serves); err != nil && ctx.Err() == nil {
+		if err := s.usage.Collect(ctx, d.Work, log, serves); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "the usage of a database was not collected", "err", err)
 		}
 		pause(ctx, usage.FlushInterval)

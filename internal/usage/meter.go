@@ -70,6 +70,9 @@ const (
 	// maxWaiting bounds the counts in memory while the database does not take them. Beyond it
 	// new ones are dropped.
 	maxWaiting = 100_000
+	// maxCollecting is how many counts may wait before rows of other databases are left where they
+	// are: their owners must not make the counts of others be dropped.
+	maxCollecting = maxWaiting / 2
 	// maxModelBytes bounds the name of a model. Longer ones are cut.
 	maxModelBytes = 200
 	sweepInterval = time.Hour

@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -171,37 +170,3 @@ func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Ti
 var groupings = map[string]bool{"index": true, "stage": true, "model": true}
 
 func groupingNames() []string { return slices.Sorted(maps.Keys(groupings)) }
-
-// Collect moves the rows of another database, in which tenants live, to what waits to be written to the
-// first. serves returns NotFound for a tenant that does not live there, whose rows are dropped.
-func (m *Meter) Collect(ctx context.Context, from control, serves func(context.Context, tenant.ID) error) error {
-	rows, err := from.Query(ctx, `
-		DELETE FROM ragd.usage RETURNING tenant_id, extract(epoch FROM hour)::bigint, index_name, stage, model,
-			greatest(calls, 0), greatest(documents, 0), greatest(chunks, 0), greatest(bytes, 0), greatest(input_tokens, 0), greatest(output_tokens, 0)`)
-	if err != nil {
-		return postgres.Fault(err)
-	}
-	var all []counted
-	var c counted
-	_, err = pgx.ForEachRow(rows, []any{
-		&c.tenant, &c.hour, &c.index, &c.stage, &c.model, &c.Calls, &c.Documents, &c.Chunks, &c.Bytes, &c.InputTokens, &c.OutputTokens,
-	}, func() error {
-		all = append(all, c)
-		return nil
-	})
-	if err != nil {
-		return postgres.Fault(err)
-	}
-	here := map[string]bool{}
-	for _, c := range all {
-		if _, known := here[c.tenant]; !known {
-			here[c.tenant] = fault.KindOf(serves(ctx, tenant.ID(c.tenant))) != fault.NotFound
-		}
-		if here[c.tenant] {
-			m.mu.Lock()
-			m.merge(c.key, entry{c.Counts, m.config.Now()})
-			m.mu.Unlock()
-		}
-	}
-	return nil
-}
