@@ -34,6 +34,7 @@ type store interface {
 	putLoaded(key, value any, at time.Time)
 	putIfAbsent(key, value any) any
 	remove(key any)
+	removeWhere(matches func(key any) bool)
 	clear()
 	bytes() int64
 }
@@ -128,6 +129,14 @@ func (s *otterStore) putIfAbsent(key, value any) any {
 
 func (s *otterStore) remove(key any) { s.entries.Invalidate(key) }
 
+func (s *otterStore) removeWhere(matches func(key any) bool) {
+	for key := range s.entries.Keys() {
+		if matches(key) {
+			s.entries.Invalidate(key)
+		}
+	}
+}
+
 func (s *otterStore) clear() { s.entries.InvalidateAll() }
 
 func (s *otterStore) bytes() int64 {
@@ -159,6 +168,11 @@ func (c *Cache[K, V]) PutIfAbsent(key K, value V) V {
 
 // Remove drops the value of a key.
 func (c *Cache[K, V]) Remove(key K) { c.store.remove(key) }
+
+// RemoveWhere drops the values of all keys that match. It looks at every key.
+func (c *Cache[K, V]) RemoveWhere(matches func(key K) bool) {
+	c.store.removeWhere(func(key any) bool { return matches(key.(K)) })
+}
 
 // Clear drops all values.
 func (c *Cache[K, V]) Clear() { c.store.clear() }

@@ -126,6 +126,20 @@ func TestCacheDropsRemovedEntries(t *testing.T) {
 	}
 }
 
+func TestCacheDropsWhatMatches(t *testing.T) {
+	t.Parallel()
+	c := New(Config[int, int]{Entries: 100})
+	for i := range 20 {
+		c.Put(i, i)
+	}
+	c.RemoveWhere(func(key int) bool { return key%2 == 0 })
+	for i := range 20 {
+		if _, ok := c.Get(i); ok == (i%2 == 0) {
+			t.Errorf("%d is there: %v", i, ok)
+		}
+	}
+}
+
 func TestPutIfAbsentReturnsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	c := New(Config[int, string]{Entries: 10})
