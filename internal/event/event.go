@@ -21,16 +21,19 @@ const channel = "ragd_event"
 // Event reports a change of data. It does not contain the new value: a subscriber reads
 // that with its own rights.
 type Event struct {
-	// Tenant is the owner of the data. Empty when events may have been missed: then
-	// any data of any tenant may have changed.
+	// Tenant is the owner of the data; empty for all tenants, when Missed.
 	Tenant tenant.ID
-	Kind   Kind
+	Kind   Kind // empty when Missed
 	// Name identifies what was created, changed or deleted: the id of a document, the name
 	// of anything else.
 	Name string
 	// Index is the name of the index that a document is in or a tool is over; empty for none.
 	Index string
 }
+
+// Missed reports whether events may have been missed: then any data of the tenant, or of any tenant if
+// the event names none, may have changed.
+func (e Event) Missed() bool { return e.Kind == "" }
 
 // Kind is the kind of what has changed.
 type Kind string
@@ -88,25 +91,36 @@ const (
 	maxPause = 10 * time.Second
 )
 
+// pauseAfter returns the pause after a connection that lasted so long, which followed another pause. It
+// grows while connections end quickly: whoever ends them must not make subscribers work all the time.
+func pauseAfter(lasted, last time.Duration) time.Duration {
+	if last == 0 || lasted >= maxPause {
+		return minPause
+	}
+	return min(2*last, maxPause)
+}
+
 // Run listens until ctx ends and returns nil then. It reconnects after a broken connection
 // and sends an empty Event, as events may have been missed meanwhile.
 func (l *Listener) Run(ctx context.Context) error {
-	pause := minPause
+	var pause time.Duration
 	for {
+		start := time.Now()
 		listened, err := l.listen(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if listened {
-			pause = minPause
+		lasted := time.Since(start)
+		if !listened {
+			lasted = 0
 		}
+		pause = pauseAfter(lasted, pause)
 		l.log.WarnContext(ctx, "event listener disconnected", "err", err, "retry_after", pause)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return nil
 		}
-		pause = min(2*pause, maxPause)
 	}
 }
 
@@ -158,5 +172,5 @@ func parse(payload string) (Event, bool) {
 		return Event{}, false
 	}
 	id, ok := tenant.OfSchema(wire.Schema)
-	return Event{Tenant: id, Kind: wire.Kind, Name: wire.Name, Index: wire.Index}, ok
+	return Event{Tenant: id, Kind: wire.Kind, Name: wire.Name, Index: wire.Index}, ok && wire.Kind != ""
 }

@@ -90,3 +90,47 @@ func TestListenerReconnectsAndSendsAnEmptyEvent(t *testing.T) {
 	s.Tenant(t, "acme").Index(t, "docs")
 	expect(t, received, event.Event{Tenant: "acme", Kind: event.Index, Name: "docs"})
 }
+
+// pauses keeps the pauses that a listener logs.
+type pauses struct {
+	slog.Handler
+	all chan time.Duration
+}
+
+func (p pauses) Enabled(context.Context, slog.Level) bool { return true }
+
+func (p pauses) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "retry_after" {
+			p.all <- a.Value.Duration()
+		}
+		return true
+	})
+	return nil
+}
+
+// Whoever breaks connections as soon as they are made does not make subscribers work all the time.
+func TestPausesGrowWhileConnectionsEndQuickly(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	log := pauses{slog.DiscardHandler, make(chan time.Duration, 100)}
+	l := event.NewListener(s.Pool.Config().ConnConfig, slog.New(log))
+	go func() { _ = l.Run(t.Context()) }()
+	<-l.Ready()
+	for _, want := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond} {
+		for ended := false; !ended; {
+			_, err := s.Pool.Exec(t.Context(), `
+				SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN ragd_event'`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case got := <-log.all:
+				if ended = true; got != want {
+					t.Fatalf("a pause of %v, want %v", got, want)
+				}
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+}

@@ -23,9 +23,10 @@ type waker struct {
 
 func newWaker() *waker { return &waker{tenants: map[tenant.ID]bool{}, any: make(chan struct{}, 1)} }
 
-// receive notes the tenant of new deliveries. It does not block.
+// receive notes the tenant of new deliveries, or of which they may have been missed: if those of any tenant
+// may have been, a sweep of the journal finds them. It does not block.
 func (w *waker) receive(e event.Event) {
-	if e.Kind == event.Journal && e.Name == "deliver" {
+	if e.Kind == event.Journal && e.Name == "deliver" || e.Missed() && e.Tenant != "" {
 		w.add(e.Tenant)
 	}
 }

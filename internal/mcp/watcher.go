@@ -119,10 +119,10 @@ func (w *watchers) receive(e event.Event) {
 		affected = slices.Collect(maps.Values(w.byTenant[e.Tenant]))
 	}
 	w.mu.Unlock()
-	if e.Kind == event.Index || e.Tenant == "" {
+	if e.Kind == event.Index || e.Missed() {
 		w.tools.ForgetIndexes(e.Tenant)
 	}
-	if e.Kind == event.Tool || e.Tenant == "" {
+	if e.Kind == event.Tool || e.Missed() {
 		w.tools.ForgetTools(e.Tenant)
 	}
 	for _, to := range affected {
@@ -150,7 +150,7 @@ func (w *watcher) record(e event.Event) {
 		}
 		w.everything = true
 	default:
-		if e.Tenant != "" {
+		if !e.Missed() {
 			return
 		}
 		w.everything = true

@@ -184,14 +184,17 @@ func notFound(ctx context.Context, q tenant.Queryer, r *tenant.Request, name str
 	return fault.New(fault.NotFound, "server %q not found%s", name, nearest.Hint(name, names))
 }
 
-// Forget drops the cached definition of a server, or all of them if id is "". It must be called
-// on every instance when a definition has changed.
+// Forget drops the cached definition of a server, all of a tenant's if name is "", or all of them if id
+// is "". It must be called on every instance when a definition has changed.
 func (s *Service) Forget(id tenant.ID, name string) {
-	if id == "" {
+	switch {
+	case id == "":
 		s.known.Clear()
-		return
+	case name == "":
+		s.known.RemoveWhere(func(k key) bool { return k.tenant == id })
+	default:
+		s.known.Remove(key{id, name})
 	}
-	s.known.Remove(key{id, name})
 }
 
 // Enter returns a context in which the request comes through a server of the caller's tenant:

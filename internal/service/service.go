@@ -385,10 +385,10 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	}
 	s.Handlers.ReadResource = mcp.NewReader(mcp.Config{API: s.Handlers, Tools: s.Handlers.Toolset, Logger: s.log})
 	s.Events.Subscribe(func(e event.Event) {
-		if e.Kind == event.Server || e.Tenant == "" {
+		if e.Kind == event.Server || e.Missed() {
 			servers.Forget(e.Tenant, e.Name)
 		}
-		if e.Kind == event.Context || e.Tenant == "" {
+		if e.Kind == event.Context || e.Missed() {
 			contextKeys.Forget(e.Tenant)
 		}
 	})

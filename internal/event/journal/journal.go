@@ -92,9 +92,9 @@ func New(config Config) *Journal {
 	return j
 }
 
-// receive wakes the watchers of a tenant, or all of them when events may have been missed.
+// receive wakes the watchers of a tenant, or all of them when events of any tenant may have been missed.
 func (j *Journal) receive(e event.Event) {
-	if e.Tenant != "" && e.Kind != event.Journal {
+	if e.Kind != event.Journal && !e.Missed() {
 		return
 	}
 	j.mu.Lock()

@@ -93,10 +93,10 @@ func NewRecorder(db *tenant.DB, events *event.Listener, log *slog.Logger) *Recor
 	}
 	events.Subscribe(func(e event.Event) {
 		switch {
-		case e.Tenant == "":
+		case e.Missed() && e.Tenant == "":
 			r.heard.Add(1)
 			r.unwanted.Clear()
-		case e.Kind == event.Hook || e.Kind == event.Watcher:
+		case e.Missed() || e.Kind == event.Hook || e.Kind == event.Watcher:
 			r.heard.Add(1)
 			r.unwanted.Remove(e.Tenant)
 		}

@@ -129,7 +129,7 @@ type follower struct {
 func (r *servers) await(f *follower) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.resumed[f.name] = f.news
+	r.resumed[f.name] = f
 }
 
 func (r *servers) unawait(f *follower) {

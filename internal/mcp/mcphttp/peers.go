@@ -96,8 +96,8 @@ func untagged(body []byte) (instance string, answer []byte, ok bool) {
 // receive handles an event of the database. It does not block.
 func (r *servers) receive(e event.Event) {
 	switch {
-	case e.Tenant == "":
-		r.catchUp()
+	case e.Missed():
+		r.catchUp(e.Tenant)
 	case e.Kind == event.Session:
 		r.sessionChanged(e.Tenant, e.Name, e.Index)
 	case e.Kind == event.Message:
@@ -187,8 +187,8 @@ func (r *servers) reload(listener *call) {
 func (r *servers) messageSent(id tenant.ID, name, to string, message int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if waiting := r.resumed[to]; waiting != nil {
-		wake(waiting)
+	if f := r.resumed[to]; f != nil {
+		wake(f.news)
 		return
 	}
 	if to != "" && to != r.instance {
@@ -206,14 +206,17 @@ func wake(waiting chan struct{}) {
 	}
 }
 
-// catchUp loads what may have been missed: states of sessions and messages.
-func (r *servers) catchUp() {
+// catchUp loads what may have been missed of a tenant, or of all tenants if id is empty: states of sessions
+// and messages.
+func (r *servers) catchUp(id tenant.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, waiting := range r.resumed {
-		wake(waiting)
+	for _, f := range r.resumed {
+		if id == "" || f.call.tenant == id {
+			wake(f.news)
+		}
 	}
-	r.each("", func(l local) {
+	r.each(id, func(l local) {
 		l.session.doubt()
 		if l.session.listener != nil {
 			go r.reload(l.session.listener)

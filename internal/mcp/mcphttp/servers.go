@@ -36,7 +36,7 @@ type servers struct {
 
 	mu      sync.Mutex
 	byID    map[tenant.ID]map[string]*tenantServer // by name
-	resumed map[string]chan struct{}               // told of messages to who resumes a stream
+	resumed map[string]*follower                   // by name, which are told of messages
 	active  int                                    // requests in flight, of all tenants
 	closing bool                                   // rejects new requests
 	idle    chan struct{}                          // closed when closing and no request is in flight
@@ -76,7 +76,7 @@ func newServers(cfg Config) *servers {
 		idle:   make(chan struct{}),
 
 		instance: strings.ToLower(rand.Text()[:instanceChars]),
-		resumed:  map[string]chan struct{}{},
+		resumed:  map[string]*follower{},
 
 		openStreams: limit.New[tenant.ID](0, int64(cfg.MaxStreams)),
 		heldEvents:  limit.New[tenant.ID](0, maxTenantHeldBytes),
