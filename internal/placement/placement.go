@@ -514,6 +514,23 @@ func (r *Registry) Known(id tenant.ID) string {
 	return r.directory[id]
 }
 
+// Tenants returns the tenants that live in a registered database, as the first database knows them, at most
+// so many. In one that a tenant brought it is the owner alone, which is known without asking.
+func (r *Registry) Tenants(ctx context.Context, database string, most int) ([]tenant.ID, error) {
+	r.mu.Lock()
+	m := r.members[database]
+	r.mu.Unlock()
+	switch {
+	case m == nil:
+		return nil, nil
+	case m.row.OwnerID != "":
+		return []tenant.ID{m.row.OwnerID}, nil
+	}
+	rows, _ := r.config.First.Query(ctx, `SELECT tenant_id FROM ragd.tenants WHERE database_name = $1 LIMIT $2`, database, most)
+	found, err := pgx.CollectRows(rows, pgx.RowTo[tenant.ID])
+	return found, postgres.Fault(err)
+}
+
 // Answers reports whether a registered database answered when it was last asked.
 func (r *Registry) Answers(name string) bool {
 	r.mu.Lock()

@@ -14,8 +14,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/event"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/faultproxy"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
@@ -349,6 +351,70 @@ func TestATenantsOwnDatabase(t *testing.T) {
 	}
 	if again, err := bolt.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "notes", DocumentId: d.GetDocumentId()}); err != nil || again.GetStatus() != "ready" {
 		t.Errorf("bolt's document is %v, %v", again, err)
+	}
+}
+
+// missed keeps the tenants of which a service was told that events were missed, "" for all.
+type missed struct {
+	mu      sync.Mutex
+	tenants []tenant.ID
+}
+
+func (m *missed) receive(e event.Event) {
+	if e.Missed() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.tenants = append(m.tenants, e.Tenant)
+	}
+}
+
+// of returns how often events were missed of a tenant and of others.
+func (m *missed) of(id tenant.ID) (own, others int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, missed := range m.tenants {
+		if missed == id {
+			own++
+		} else {
+			others++
+		}
+	}
+	return own, others
+}
+
+// Whoever has the server of a database can break connections to it, which makes only its own tenants read
+// again what may have changed.
+func TestEventsThatADatabaseMissesConcernItsTenantsAlone(t *testing.T) {
+	t.Parallel()
+	own, east := pgtest.Pool(t), pgtest.Pool(t)
+	config := service.Config{MasterKeys: servicetest.Keys(t), NoWorkers: true, AllowedPrivateNetworks: []string{"127.0.0.0/8"}}
+	for name, in := range map[string]*pgxpool.Pool{"acme": own, "bert": east} {
+		s := servicetest.New(t, config)
+		s.TenantIn(t, "main", "bolt")
+		var heard missed
+		s.Events.Subscribe(heard.receive)
+		request := &ragdv1.RegisterDatabaseRequest{DatabaseName: "other", Url: withPassword(t, faultproxy.New(t, in), in, "placement_missed_"+name)}
+		if name == "acme" {
+			request.OwnerTenantId = name
+		}
+		must(t, second(s.Operator().RegisterDatabase(t.Context(), request)))
+		eventually(t, "events are received", func() bool {
+			var listens bool
+			must(t, in.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN ragd_event')`).Scan(&listens))
+			return listens
+		})
+		s.TenantIn(t, "other", name)
+		before, _ := heard.of(tenant.ID(name))
+		eventually(t, "the connection is broken, and another is made", func() bool {
+			_, err := in.Exec(t.Context(), `
+				SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN ragd_event'`)
+			must(t, err)
+			told, _ := heard.of(tenant.ID(name))
+			return told >= before+2
+		})
+		if _, others := heard.of(tenant.ID(name)); others != 0 {
+			t.Errorf("a database of %s makes others miss events: %q", name, heard.tenants)
+		}
 	}
 }
 

@@ -99,7 +99,11 @@ func pause(ctx context.Context, d time.Duration) {
 func (s *Service) listenTo(ctx context.Context, d *tenant.Database, log *slog.Logger) {
 	listener := event.NewListener(d.Requests.Config().ConnConfig, log)
 	listener.Subscribe(func(e event.Event) {
-		if e.Tenant == "" || s.placed.Known(e.Tenant) == d.Name || s.placed.Serves(ctx, d.Name, e.Tenant) == nil {
+		if e.Tenant == "" {
+			s.missedOn(ctx, d.Name)
+			return
+		}
+		if s.placed.Known(e.Tenant) == d.Name || s.placed.Serves(ctx, d.Name, e.Tenant) == nil {
 			s.Events.Publish(e)
 		}
 	})
@@ -107,10 +111,26 @@ func (s *Service) listenTo(ctx context.Context, d *tenant.Database, log *slog.Lo
 		select {
 		case <-ctx.Done():
 		case <-listener.Ready():
-			s.Events.Publish(event.Event{}) // earlier ones were missed
+			s.missedOn(ctx, d.Name) // earlier ones
 		}
 	}()
 	_ = listener.Run(ctx) // it returns when ctx ends
+}
+
+// maxMissed is how many tenants are told one by one that events were missed.
+const maxMissed = 100
+
+// missedOn tells the subscribers that events of a database may have been missed: of its tenants alone, as
+// whoever has the server of a tenant's own database can cause it at will. For many tenants of a database of
+// the operator it is one event about all.
+func (s *Service) missedOn(ctx context.Context, database string) {
+	tenants, err := s.placed.Tenants(ctx, database, maxMissed+1)
+	if err != nil || len(tenants) > maxMissed {
+		tenants = []tenant.ID{""}
+	}
+	for _, id := range tenants {
+		s.Events.Publish(event.Event{Tenant: id})
+	}
 }
 
 // workOn works on the documents and jobs of a database until ctx ends.
