@@ -27,6 +27,7 @@ import (
 var emptyTables = []string{
 	"ragd.backlog",                // everything is processed
 	"ragd.imports",                // while the tenant is being imported
+	"ragd_shared.stopped_tenants", // while the tenant is moved and accepts no writes
 	"ragd.event_tenants",          // only with an enabled hook or a watcher, as are the next three
 	"ragd_shared.event_watchers",  // while somebody watches
 	"ragd_shared.events",          // only if somebody wants them
@@ -133,6 +134,15 @@ func TestADeletedTenantIsGoneFromTheWholeDatabase(t *testing.T) {
 		)
 		INSERT INTO ragd_shared.mcp_messages (tenant_id, session_hash, addressee, kind, stream, number, body)
 		SELECT tenant_id, session_hash, '', 'deliver', '', 0, convert_to(subscriptions[1], 'UTF8') FROM made`, name, word); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Pool.Exec(t.Context(), `
+		WITH moves AS (
+			INSERT INTO ragd.moves (move_id, tenant_id, from_database, to_database, phase, error)
+			SELECT gen_random_uuid(), tenant_id, '', 'east', 'done', word FROM (VALUES ($1, $2), ('bolt', 'kumquat')) AS v (tenant_id, word)
+		)
+		INSERT INTO ragd.moved_work (tenant_id, relation, content)
+		SELECT tenant_id, 'backlog', to_jsonb(word) FROM (VALUES ($1, $2), ('bolt', 'kumquat')) AS v (tenant_id, word)`, name, word); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Client(secret).VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "where is " + word}); err != nil {

@@ -180,6 +180,7 @@ func wantDocumented(t *testing.T, shown map[string]*dto.MetricFamily) {
 		"ragd_job_attempt_duration_seconds", "ragd_database_disk_bytes", "ragd_tenant_requests_per_second",
 		"ragd_certificate_expiry_timestamp_seconds", "ragd_certificate_failing", // need TLS
 		"ragd_reads_total", "ragd_read_fallbacks_total", "ragd_replica_used", "ragd_replica_lag_seconds", // need a replica
+		"ragd_placed_up", "ragd_placed_tenants", "ragd_placed_bytes", // need a registered database
 	} {
 		delete(documented, absent)
 	}
