@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"internal/chunk/sentence":         {"internal/chunk/textspan"},
 	"internal/chunk/textspan":         {},
 	"internal/chunk/tokenizer":        {"internal/chunk/textspan"},
-	"internal/connector":              {"internal/chunk", "internal/expression", "internal/extract", "internal/fault", "internal/filter", "internal/index", "internal/ingest", "internal/job", "internal/limit", "internal/mcpclient", "internal/mcptool", "internal/nearest", "internal/oauthclient", "internal/outbound", "internal/pagination", "internal/parse", "internal/pattern", "internal/prompt", "internal/remote", "internal/seal", "internal/secret", "internal/template", "internal/tenant", "internal/textlimit", "internal/tool", "internal/toolset"},
+	"internal/connector":              {"internal/chunk", "internal/expression", "internal/extract", "internal/fault", "internal/filter", "internal/index", "internal/ingest", "internal/job", "internal/limit", "internal/mcpclient", "internal/mcptool", "internal/nearest", "internal/oauthclient", "internal/outbound", "internal/pagination", "internal/parse", "internal/pattern", "internal/postgres", "internal/prompt", "internal/remote", "internal/seal", "internal/secret", "internal/template", "internal/tenant", "internal/textlimit", "internal/tool", "internal/toolset"},
 	"internal/console":                {"internal/cache", "internal/fault", "internal/httpserver", "internal/notices", "internal/postgres", "internal/tenant"},
 	"internal/contextkey":             {"internal/cache", "internal/fault", "internal/nearest", "internal/pagination", "internal/schema", "internal/tenant", "internal/textlimit"},
 	"internal/doctor":                 {"internal/httpserver", "internal/postgres", "internal/storage"},

@@ -3,7 +3,6 @@ package connector
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/outbound"
+	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/secret"
 	"github.com/ragdhq/ragd/internal/textlimit"
 )
@@ -32,7 +32,6 @@ const (
 	maxMessageBytes   = maxItemBytes + 1<<20
 	maxListedBytes    = 64 << 10
 	maxStatementTime  = 2 * time.Minute
-	defaultPort       = 5432
 	defaultTextOfRows = "text/plain"
 )
 
@@ -78,39 +77,23 @@ func (p *Postgres) complete(*outbound.Guard) error {
 // connection returns the settings of connections to an address. It uses nothing but the address: no
 // environment, no files of the machine, no sockets. Errors: Precondition for an address that cannot be used.
 func connection(guard *outbound.Guard, address *url.URL) (*pgx.ConnConfig, error) {
-	port, err := strconv.ParseUint(cmp.Or(address.Port(), strconv.Itoa(defaultPort)), 10, 16)
-	host, database := address.Hostname(), strings.TrimPrefix(address.Path, "/")
-	password, _ := address.User.Password()
-	if err != nil || address.Scheme != "postgres" && address.Scheme != "postgresql" || host == "" || strings.ContainsAny(host, "/,") || database == "" || address.User.Username() == "" {
+	config, err := postgres.ForeignConfig(address, guard.DialContext)
+	if errors.Is(err, postgres.ErrForeignAddress) {
 		return nil, fault.New(fault.Precondition, "the secret must have an address such as postgres://user:password@db.example.com:5432/name")
 	}
 	if err := guard.CheckURL("the address in the secret", (&url.URL{Scheme: "https", Host: address.Host}).String()); err != nil {
 		return nil, err
 	}
-	config, err := pgx.ParseConfig("host=localhost user=user password=password dbname=name sslmode=disable")
-	if err != nil {
+	switch {
+	case errors.Is(err, postgres.ErrForeignParameter):
+		return nil, fault.New(fault.Precondition, "the address in the secret may have the parameter sslmode alone")
+	case errors.Is(err, postgres.ErrForeignSSLMode):
+		return nil, fault.New(fault.Precondition, "sslmode in the address in the secret must be verify-full, require or disable")
+	case err != nil:
 		return nil, err
 	}
-	for name := range address.Query() {
-		if name != "sslmode" {
-			return nil, fault.New(fault.Precondition, "the address in the secret may have the parameter sslmode alone")
-		}
-	}
-	switch cmp.Or(address.Query().Get("sslmode"), "verify-full") {
-	case "verify-full":
-		config.TLSConfig = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
-	case "require":
-		config.TLSConfig = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} //nolint:gosec // G402: the tenant asks for it
-	case "disable":
-	default:
-		return nil, fault.New(fault.Precondition, "sslmode in the address in the secret must be verify-full, require or disable")
-	}
-	config.Host, config.Port, config.Database, config.User, config.Password = host, uint16(port), database, address.User.Username(), password
-	config.Fallbacks, config.ValidateConnect, config.AfterConnect = nil, nil, nil
-	config.RuntimeParams = map[string]string{"application_name": UserAgent}
+	config.RuntimeParams["application_name"] = UserAgent
 	config.ConnectTimeout = requestTimeout
-	config.DialFunc = guard.DialContext // which looks names up
-	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 	config.DefaultQueryExecMode, config.StatementCacheCapacity, config.DescriptionCacheCapacity = pgx.QueryExecModeDescribeExec, 0, 0
 	return config, nil
 }
