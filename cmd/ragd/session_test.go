@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,6 +160,26 @@ type step struct {
 
 const anything = "..."
 
+// stream is a standard error: notes of the command and lines of the log may be written at once.
+type stream struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (s *stream) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(text)
+}
+
+// String returns what was written.
+func (s *stream) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
 // run runs a command line.
 func (s *session) run(args ...string) (code int, stdout, stderr string) {
 	return s.runIn(context.Background(), args...)
@@ -166,7 +187,8 @@ func (s *session) run(args ...string) (code int, stdout, stderr string) {
 
 // runIn runs a command line until ctx ends.
 func (s *session) runIn(ctx context.Context, args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
+	var errs stream
 	p := &program{
 		stdin: strings.NewReader(s.stdin), out: output.Printer{Stdout: &out, Stderr: &errs}, interactive: s.interactive,
 		getenv: func(key string) string { return s.env[key] }, environ: variables(s.env), install: s.install,
