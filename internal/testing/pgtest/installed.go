@@ -116,7 +116,7 @@ func fillCluster(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	s, err := openServer(ctx, srv.AdminURL())
+	s, err := openServer(ctx, srv.AdminURL(), nil)
 	if err == nil {
 		s.admin.Close()
 	}

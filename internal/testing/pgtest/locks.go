@@ -1,10 +1,27 @@
 package pgtest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/postgres"
 )
+
+// Waiting returns how many statements wait for a lock in the database of the pool, on any server of its cluster.
+func Waiting(t testing.TB, pool *pgxpool.Pool) (statements int) {
+	t.Helper()
+	const here = `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+	sql := here
+	if postgres.Distributed(pool) {
+		sql = `SELECT sum(n.result::int) FROM run_command_on_all_nodes('` + strings.ReplaceAll(here, `'`, `''`) + `') AS n`
+	}
+	if err := pool.QueryRow(t.Context(), sql).Scan(&statements); err != nil {
+		t.Fatal(err)
+	}
+	return statements
+}
 
 // countLocks records after every DDL command how many locks its transaction holds.
 const countLocks = `

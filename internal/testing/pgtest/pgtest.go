@@ -10,7 +10,10 @@
 // of these that is available:
 //
 //   - the server at the URL in RAGD_TEST_DATABASE_URL, whose role must be allowed to
-//     create databases, roles and the extension;
+//     create databases, roles and the extension. If there are several URLs, separated by
+//     spaces, databases are created on each server in turn. RAGD_TEST_CITUS_WORKERS, if set, has
+//     the URLs of the workers of the server, and each database is the coordinator of a
+//     Citus cluster;
 //   - a server of the installed binaries, without fsync, on a copy of a cluster that is
 //     kept in the user's cache folder;
 //   - a container of the image in RAGD_TEST_IMAGE, by default pgvector/pgvector:pg17, if
@@ -41,11 +44,11 @@ import (
 	"github.com/ragdhq/ragd/internal/postgres"
 )
 
-// shared returns the server of this process, which its first call starts.
-var shared = sync.OnceValues(func() (*server, error) {
+// shared returns the servers of this process, which its first call starts.
+var shared = sync.OnceValues(func() (*servers, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return newServer(ctx)
+	return openServers(ctx)
 })
 
 const (
@@ -59,7 +62,13 @@ const (
 // the database is dropped.
 func URL(t testing.TB) string {
 	t.Helper()
-	s, err := shared()
+	return nextServer(t).newURL(t)
+}
+
+// nextServer returns the server for a new database of a test, which is skipped or fails if there is none.
+func nextServer(t testing.TB) *server {
+	t.Helper()
+	all, err := shared()
 	if err != nil {
 		var missing *missingError
 		if errors.As(err, &missing) && os.Getenv("CI") == "" {
@@ -67,6 +76,11 @@ func URL(t testing.TB) string {
 		}
 		t.Fatal(err)
 	}
+	return all.next()
+}
+
+func (s *server) newURL(t testing.TB) string {
+	t.Helper()
 	name := "ragd_test_" + randomName()
 	if err := s.create(t.Context(), name); err != nil {
 		t.Fatal(err)
@@ -79,6 +93,12 @@ func URL(t testing.TB) string {
 		}
 	})
 	return s.databaseURL(name)
+}
+
+// OpenPool returns a pool on the database at an address, as Pool does.
+func OpenPool(t testing.TB, url string) *pgxpool.Pool {
+	t.Helper()
+	return open(t, url)
 }
 
 // Pool returns a pool on a new database. It is closed when the test ends. The test fails if

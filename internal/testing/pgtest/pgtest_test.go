@@ -39,21 +39,24 @@ func TestDatabaseIsDroppedWithItsConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	s, err := shared()
+	all, err := shared()
 	if err != nil {
 		t.Skip(err)
 	}
 	var n int
-	if err := s.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_database WHERE datname = $1`, name).Scan(&n); err != nil || n != 0 {
-		t.Errorf("%d databases named %s are left, %v", n, name, err)
+	for _, s := range all.list {
+		if err := s.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_database WHERE datname = $1`, name).Scan(&n); err != nil || n != 0 {
+			t.Errorf("%d databases named %s are left, %v", n, name, err)
+		}
 	}
 }
 
 func BenchmarkDatabase(b *testing.B) {
-	s, err := shared()
+	all, err := shared()
 	if err != nil {
 		b.Skip(err)
 	}
+	s := all.next()
 	for b.Loop() {
 		if err := s.create(b.Context(), "ragd_test_bench"); err != nil {
 			b.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -27,15 +28,45 @@ type server struct {
 	base     *url.URL // of the database that admin is connected to
 	admin    *pgxpool.Pool
 	template string // the database of which the tests' databases are copies
+	fill     fillFunc
+	workers  []*server // of a Citus cluster, whose coordinator this server is; empty without one
 }
 
-// newServer starts or connects to the first available server, in the order of the package
+// servers are the servers on which tests get their databases, in turn.
+type servers struct {
+	list []*server
+	used atomic.Uint32
+}
+
+// next returns the server for the next database.
+func (s *servers) next() *server { return s.list[int(s.used.Add(1)-1)%len(s.list)] }
+
+// openServers starts or connects to the first available servers, in the order of the package
 // comment.
-func newServer(ctx context.Context) (*server, error) {
-	source := os.Getenv("RAGD_TEST_POSTGRES")
-	if given := os.Getenv("RAGD_TEST_DATABASE_URL"); given != "" && source == "" {
-		return openServer(ctx, given)
+func openServers(ctx context.Context) (*servers, error) {
+	given := strings.Fields(os.Getenv("RAGD_TEST_DATABASE_URL"))
+	if len(given) == 0 || os.Getenv("RAGD_TEST_POSTGRES") != "" {
+		s, err := startServer(ctx)
+		return &servers{list: []*server{s}}, err
 	}
+	workers := strings.Fields(os.Getenv("RAGD_TEST_CITUS_WORKERS"))
+	if len(given) > 1 && len(workers) > 0 {
+		return nil, errors.New("RAGD_TEST_DATABASE_URL has several URLs: with RAGD_TEST_CITUS_WORKERS it must be that of the coordinator alone")
+	}
+	opened := &servers{}
+	for _, address := range given {
+		s, err := openCluster(ctx, address, workers)
+		if err != nil {
+			return nil, err
+		}
+		opened.list = append(opened.list, s)
+	}
+	return opened, nil
+}
+
+// startServer starts a server.
+func startServer(ctx context.Context) (*server, error) {
+	source := os.Getenv("RAGD_TEST_POSTGRES")
 	var missing missingError
 	for _, s := range []struct {
 		name  string
@@ -46,7 +77,7 @@ func newServer(ctx context.Context) (*server, error) {
 		}
 		address, err := s.start(ctx)
 		if err == nil {
-			return openServer(ctx, address)
+			return openServer(ctx, address, nil)
 		}
 		var m *missingError
 		if source != "" || !errors.As(err, &m) {
@@ -61,7 +92,8 @@ func newServer(ctx context.Context) (*server, error) {
 }
 
 // openServer connects to a server and creates the template database if it does not exist.
-func openServer(ctx context.Context, address string) (*server, error) {
+// Before anything else is in it, fill creates the other extensions of the template; it may be nil.
+func openServer(ctx context.Context, address string, fill fillFunc) (*server, error) {
 	base, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(base.Scheme, "postgres") {
 		return nil, errors.New("RAGD_TEST_DATABASE_URL is not a URL: want postgres://user:password@host:port/database")
@@ -70,7 +102,7 @@ func openServer(ctx context.Context, address string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{base: base, admin: admin}
+	s := &server{base: base, admin: admin, fill: fill}
 	if err := s.ensureTemplate(ctx); err != nil {
 		admin.Close()
 		return nil, fmt.Errorf("create the template database: %w", err)
@@ -126,6 +158,11 @@ func (s *server) makeTemplate(ctx context.Context) error {
 	if _, err := s.admin.Exec(ctx, `CREATE DATABASE `+quote(raw)); err != nil {
 		return err
 	}
+	if s.fill != nil {
+		if err := s.fill(ctx, s.databaseURL(raw)); err != nil {
+			return errors.Join(err, s.drop(ctx, raw))
+		}
+	}
 	pool, err := postgres.Open(ctx, postgres.Config{URL: s.databaseURL(raw), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return errors.Join(err, s.drop(ctx, raw))
@@ -140,16 +177,27 @@ func (s *server) makeTemplate(ctx context.Context) error {
 	return err
 }
 
+// create creates a database on the server and on its workers.
 func (s *server) create(ctx context.Context, name string) error {
+	for _, w := range s.workers {
+		if err := w.create(ctx, name); err != nil {
+			return err
+		}
+	}
 	// Copying the files is five times faster than logging their contents.
 	_, err := s.admin.Exec(ctx, `CREATE DATABASE `+quote(name)+` TEMPLATE `+quote(s.template)+` STRATEGY file_copy`)
 	if err != nil {
 		return fmt.Errorf("create the test's database: %w", err)
 	}
-	return nil
+	return s.join(ctx, name)
 }
 
-func (s *server) drop(ctx context.Context, name string) error {
+// drop drops a database of the server and of its workers.
+func (s *server) drop(ctx context.Context, name string) (err error) {
+	for _, w := range s.workers {
+		// After that of the coordinator, which uses theirs.
+		defer func() { err = errors.Join(err, w.drop(ctx, name)) }()
+	}
 	if _, err := s.admin.Exec(ctx, `DROP DATABASE IF EXISTS `+quote(name)+` WITH (FORCE)`); err != nil {
 		return fmt.Errorf("drop the test's database: %w", err)
 	}
