@@ -62,6 +62,10 @@ func load(t testing.TB, conn *pgx.Conn, rows []goldenRow, indexed []string) {
 // follow.
 func selectIDs(ctx context.Context, conn *pgx.Conn, mode pgx.QueryExecMode, f Filter, indexed ...string) ([]string, error) {
 	args := NewArgs(-1)
+	if mode == constants {
+		args.Constants()
+		mode = pgx.QueryExecModeExec
+	}
 	sql := "SELECT id FROM row AS c WHERE " + f.SQL("c.metadata", args, indexed...) + " AND $1::int < 0 ORDER BY id"
 	rows, err := conn.Query(ctx, sql, append([]any{mode}, args.Values()...)...)
 	if err != nil {
@@ -83,7 +87,11 @@ var executions = []struct {
 	{"GIN index", "off", pgx.QueryExecModeExec, false},
 	{"indexes of the fields", "off", pgx.QueryExecModeDescribeExec, true},
 	{"simple protocol", "on", pgx.QueryExecModeSimpleProtocol, true},
+	{"constants", "off", constants, true},
 }
+
+// constants is the mode of a statement in which the filter has no parameters.
+const constants pgx.QueryExecMode = 0
 
 func TestSQLSelectsTheGoldenRows(t *testing.T) {
 	t.Parallel()

@@ -183,7 +183,7 @@ func TestOddNamesAndValuesReachTheDatabase(t *testing.T) {
 				t.Errorf("%s: %v", filter, err)
 				continue
 			}
-			for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeDescribeExec, pgx.QueryExecModeSimpleProtocol} {
+			for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeDescribeExec, pgx.QueryExecModeSimpleProtocol, constants} {
 				got, err := selectIDs(t.Context(), conn, mode, f)
 				if err != nil || len(got) != 1 || got[0] != want {
 					t.Errorf("%s selects %v, %v; want %s", filter, got, err, want)

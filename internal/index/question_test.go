@@ -218,7 +218,9 @@ func TestQuestionsAreNotRecordedWhereThatIsOff(t *testing.T) {
 		c := measuredIndex(t, s, "acme", values, nil)
 		askUntilRecorded(t, s, c, "acme", values[0])
 		// The service's cache does not see this change.
-		exec(t, s, `ALTER TABLE tenant_acme.indexes DISABLE TRIGGER changed; UPDATE tenant_acme.indexes SET record_questions = false; DELETE FROM ragd_shared.asked_questions`)
+		exec(t, s, `ALTER TABLE tenant_acme.indexes DISABLE TRIGGER changed`)
+		exec(t, s, `UPDATE tenant_acme.indexes SET record_questions = false`)
+		exec(t, s, `DELETE FROM ragd_shared.asked_questions`)
 		ask(t, c, values[0])
 		time.Sleep(500 * time.Millisecond)
 		if n := recorded(t, s, "acme"); n != 0 {

@@ -36,7 +36,7 @@ func (c *copier) prepare(ctx context.Context) error {
 		if err != nil || made {
 			return err
 		}
-		if err := c.to.executeAll(ctx, fresh, c.to.makeChunks()); err != nil {
+		if err := c.to.executeAll(ctx, fresh, c.to.makeChunks(fresh.Distributed())); err != nil {
 			return err
 		}
 		// The triggers come first, so that no change between the two is missed.

@@ -56,7 +56,7 @@ func MakeBare(ctx context.Context, tx *tenant.Tx, indexID int64, table string) (
 	var statements []string
 	switch table {
 	case "chunk":
-		statements = i.makeBareChunks()
+		statements = i.makeBareChunks(tx.Distributed())
 	case "edge":
 		statements = makeBareEdges()
 	case "term":

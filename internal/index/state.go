@@ -49,11 +49,13 @@ type state struct {
 
 // readState reads the state of an index. Errors: NotFound.
 func readState(ctx context.Context, q tenant.Queryer, indexID int64) (state, error) {
+	// The shared table is read apart: Citus joins none of it with a table of the tenant's own.
 	s, err := tenant.Get[state](ctx, q, `
+		WITH asked AS MATERIALIZED (SELECT q.generation, q.asked_at FROM ragd_shared.asked_questions AS q WHERE q.index_id = $1)
 		SELECT coalesce(c.chunks, 0) AS chunks, coalesce(c.written, 0) AS written, coalesce(c.pending, 0) AS pending, i.counted_chunks, i.counted_written,
 			i.built, i.search_width, i.own_questions, i.measured_at, i.build_job_id::text, i.index_config,
-			(SELECT count(*) FROM ragd_shared.asked_questions AS q
-				WHERE q.index_id = i.index_id AND q.generation = i.generation AND q.asked_at > coalesce(i.measured_at, '-infinity')) AS new_questions,
+			(SELECT count(*) FROM asked AS q
+				WHERE q.generation = i.generation AND q.asked_at > coalesce(i.measured_at, '-infinity')) AS new_questions,
 			coalesce((i.scale->>'chunks')::bigint, 0) AS scaled_chunks, coalesce(c.edges, 0) AS edges, i.topics, i.topics_job_id::text
 		FROM tenant.indexes AS i
 		CROSS JOIN (SELECT sum(chunks)::bigint AS chunks, sum(written)::bigint AS written, sum(pending)::bigint AS pending,

@@ -299,11 +299,15 @@ func drop(ctx context.Context, h *tenant.Handle, queue *job.Queue, i Index) erro
 func dropTables(ctx context.Context, h *tenant.Handle, indexID int64) error {
 	ctx, cancel := context.WithTimeout(ctx, dropWait)
 	defer cancel()
+	// Citus would read the catalog of a worker, which has other names, in one statement with a table of the tenant.
+	if exists, err := tenant.Value[bool](ctx, h, `SELECT EXISTS (SELECT FROM tenant.indexes WHERE index_id = $1)`, indexID); err != nil || exists {
+		return err
+	}
 	tables, err := tenant.Values[string](ctx, h, `
 		SELECT c.relname::text FROM pg_catalog.pg_class AS c
 		WHERE c.relnamespace = (SELECT s.relnamespace FROM pg_catalog.pg_class AS s WHERE s.oid = 'tenant.indexes'::regclass)
 			AND (c.relname = ANY(ARRAY(SELECT t || '_' || $1::text FROM unnest(ARRAY['chunk', 'term', 'edge', 'topic', 'member', 'reembed']) AS t)) OR c.relname LIKE 'chunk\_' || $1::text || '\_%')
-			AND c.relkind = 'r' AND NOT EXISTS (SELECT FROM tenant.indexes AS i WHERE i.index_id = $1::text::bigint)`, strconv.FormatInt(indexID, 10))
+			AND c.relkind = 'r'`, strconv.FormatInt(indexID, 10))
 	if err != nil {
 		return err
 	}

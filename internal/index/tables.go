@@ -30,7 +30,7 @@ type executor interface {
 // lists in this package or from languagePattern, and field names as the filter compiler
 // quotes them.
 func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
-	return i.executeAll(ctx, tx, append(i.makeChunks(), i.makeTermsTrigger(), i.makeEdgesTrigger()))
+	return i.executeAll(ctx, tx, append(i.makeChunks(tx.Distributed()), i.makeTermsTrigger(), i.makeEdgesTrigger()))
 }
 
 // makeOnce runs the statements that make a table of an index, unless it exists. Of concurrent
@@ -53,13 +53,28 @@ func makeOnce(ctx context.Context, h *tenant.Handle, i Index, table string, stat
 }
 
 // makeChunks returns the statements that create the chunk table.
-func (i Index) makeChunks() []string { return append(i.makeBareChunks(), i.indexChunks()...) }
+func (i Index) makeChunks(distributed bool) []string {
+	return append(i.makeBareChunks(distributed), i.indexChunks()...)
+}
 
 // makeBareChunks returns the statements that create the chunk table without its Postgres indexes,
 // but for that of the primary key.
-func (i Index) makeBareChunks() []string {
+func (i Index) makeBareChunks(distributed bool) []string {
+	if !distributed {
+		return i.defineChunks(`CREATE TABLE tenant.chunk`, `tenant.chunk`)
+	}
+	// Citus does not change how the columns of a table are stored, but makes a table like another one.
+	const model = `pg_temp.chunk_model`
+	return append(i.defineChunks(`CREATE TEMP TABLE chunk_model`, model),
+		`CREATE TABLE tenant.chunk (LIKE `+model+` INCLUDING ALL)`,
+		fmt.Sprintf(`ALTER TABLE tenant.chunk SET (toast_tuple_target = %d)`, i.toastTarget()),
+		`DROP TABLE `+model)
+}
+
+// defineChunks returns the statements that create a table of chunks, which the first one names.
+func (i Index) defineChunks(create, table string) []string {
 	return []string{
-		`CREATE TABLE tenant.chunk (
+		create + ` (
 			document_id  uuid,
 			ordinal      int NOT NULL DEFAULT 0,
 			start_byte   int NOT NULL DEFAULT 0,
@@ -77,11 +92,11 @@ func (i Index) makeBareChunks() []string {
 			terms        tsvector,
 			PRIMARY KEY (namespace, chunk_id)
 		)`,
-		i.storage(),
+		i.storage(table),
 		// LZ4 takes a fraction of the time of the default. A server may be built without it.
 		`DO $$ BEGIN
 			IF (SELECT 'lz4' = ANY(s.enumvals) FROM pg_catalog.pg_settings AS s WHERE s.name = 'default_toast_compression') THEN
-				ALTER TABLE tenant.chunk ALTER term_weights SET COMPRESSION lz4, ALTER metadata SET COMPRESSION lz4,
+				ALTER TABLE ` + table + ` ALTER term_weights SET COMPRESSION lz4, ALTER metadata SET COMPRESSION lz4,
 					ALTER text SET COMPRESSION lz4, ALTER terms SET COMPRESSION lz4;
 			END IF;
 		END $$`,
@@ -121,15 +136,22 @@ const (
 // go to the TOAST table as soon as fewer rows would fit into a page. With the default
 // target, embeddings that are stored inside a row would drive all other columns out of it,
 // each with a row and an index entry of its own.
-func (i Index) storage() string {
-	const table = `ALTER TABLE tenant.chunk ALTER chunk_id SET STORAGE MAIN, ALTER namespace SET STORAGE MAIN, ALTER title SET STORAGE MAIN,
+func (i Index) storage(table string) string {
+	change := `ALTER TABLE ` + table + ` ALTER chunk_id SET STORAGE MAIN, ALTER namespace SET STORAGE MAIN, ALTER title SET STORAGE MAIN,
 			ALTER metadata SET STORAGE MAIN, ALTER term_weights SET STORAGE MAIN, ALTER sparse SET STORAGE MAIN`
 	if i.Dimension > traits[i.VectorType].maxInline {
-		return table
+		return change
+	}
+	return change + fmt.Sprintf(`, ALTER embedding SET STORAGE PLAIN, SET (toast_tuple_target = %d)`, i.toastTarget())
+}
+
+// toastTarget returns the size to which rows of chunks are shrunk.
+func (i Index) toastTarget() int {
+	if i.Dimension > traits[i.VectorType].maxInline {
+		return toastTarget
 	}
 	rows := max(1, pageBytes/(i.VectorType.bytes(i.Dimension)+searchedBytes))
-	target := min(maxToastTarget, (pageBytes/rows-pointerBytes)/alignment*alignment)
-	return table + fmt.Sprintf(`, ALTER embedding SET STORAGE PLAIN, SET (toast_tuple_target = %d)`, max(toastTarget, target))
+	return max(toastTarget, min(maxToastTarget, (pageBytes/rows-pointerBytes)/alignment*alignment))
 }
 
 // columnType returns the SQL type of the embeddings.
@@ -216,7 +238,7 @@ func matchMetadataIndexes(ctx context.Context, tx *tenant.Tx, i Index) error {
 
 // dropBuilt drops the Postgres index over the embeddings.
 func dropBuilt(ctx context.Context, on executor, i Index) error {
-	return i.executeAll(ctx, on, []string{fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s, tenant.%s`, i.builtName(), i.unfinishedName())})
+	return i.executeAll(ctx, on, []string{`DROP INDEX IF EXISTS tenant.` + i.builtName(), `DROP INDEX IF EXISTS tenant.` + i.unfinishedName()})
 }
 
 // dropUnfinished drops the unfinished Postgres index of a failed build.

@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -112,11 +113,10 @@ func TestPostgresIndexesThatDoNotMatchTheSettingsAreRepaired(t *testing.T) {
 				must(t, err)
 			}
 			want := names(t, s, "acme", `^metadata_`)
-			exec(t, s, `
-				DROP INDEX tenant_acme.`+want[0]+`;
-				UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'tenant_acme.`+want[1]+`'::regclass;
-				CREATE INDEX metadata_1_text_0123456789abcdef ON tenant_acme.chunk_1 (title);
-				CREATE INDEX embedding_1_new ON tenant_acme.chunk_1 (title)`)
+			exec(t, s, `DROP INDEX tenant_acme.`+want[0])
+			exec(t, s, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'tenant_acme.`+want[1]+`'::regclass`)
+			exec(t, s, `CREATE INDEX metadata_1_text_0123456789abcdef ON tenant_acme.chunk_1 (title)`)
+			exec(t, s, `CREATE INDEX embedding_1_new ON tenant_acme.chunk_1 (title)`)
 			must(t, repair(c))
 			await(t, "repair", func() bool {
 				return slices.Equal(names(t, s, "acme", `^metadata_`), want)
@@ -147,11 +147,7 @@ func TestACancelledChangeOfTheModelLeavesNoTable(t *testing.T) {
 	_, err = tx.Exec(t.Context(), `SELECT FROM tenant_acme.indexes FOR NO KEY UPDATE`)
 	must(t, err)
 	servicetest.New(t, service.Config{AdminPool: s.Pool, Providers: providers}) // its worker waits for the row
-	await(t, "the worker's attempt", func() bool {
-		var waits bool
-		must(t, s.Pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database())`).Scan(&waits))
-		return waits
-	})
+	await(t, "the worker's attempt", func() bool { return pgtest.Waiting(t, s.Pool) > 0 })
 	_, err = tx.Exec(t.Context(), `
 		UPDATE tenant_acme.indexes SET reembed_job_id = NULL, next_model = NULL, next_dimension = NULL, next_vector_type = NULL`)
 	must(t, err)

@@ -107,23 +107,29 @@ func measureWidth(ctx context.Context, s *tenant.Session, i Index, rows int64) (
 	if m.Own = recorded >= ownQuestions; m.Own {
 		questions = i.recordedQuestions()
 	}
-	if err := i.executeAll(ctx, s, []string{i.sampleSQL(questions)}); err != nil {
+	sample := i.sampleTable(s.Distributed())
+	if s.Distributed() { // an interrupted measurement may have left it
+		if err := i.executeAll(ctx, s, []string{`DROP TABLE IF EXISTS ` + sample}); err != nil {
+			return m, err
+		}
+	}
+	if err := i.executeAll(ctx, s, []string{i.sampleSQL(sample, questions)}); err != nil {
 		return m, err
 	}
 	// Drop the table now: the next tenant that uses the connection could not.
 	defer func() {
-		if dropped := i.executeAll(context.WithoutCancel(ctx), s, []string{`DROP TABLE pg_temp.sample`}); err == nil {
+		if dropped := i.executeAll(context.WithoutCancel(ctx), s, []string{`DROP TABLE ` + sample}); err == nil {
 			err = dropped
 		}
 	}()
-	if m.Questions, err = tenant.Value[int](ctx, s, `SELECT count(*) FROM pg_temp.sample`); err != nil {
+	if m.Questions, err = tenant.Value[int](ctx, s, `SELECT count(*) FROM `+sample); err != nil {
 		return m, err
 	}
 	for _, m.Width = range i.widths(rows) {
 		if err := s.Set(ctx, i.WidthSetting(), strconv.Itoa(m.Width)); err != nil {
 			return m, err
 		}
-		if m.Recall, err = tenant.Value[float64](ctx, s, i.recallSQL()); err != nil {
+		if m.Recall, err = tenant.Value[float64](ctx, s, i.recallSQL(sample)); err != nil {
 			return m, fmt.Errorf("measure the recall of index %d: %w", i.ID, err)
 		}
 		if m.Recall >= wantedRecall {
@@ -155,16 +161,25 @@ func (i Index) sampledQuestions() string {
 			SELECT %[2]s AS embedding FROM drawn AS a JOIN drawn AS b ON b.n = a.n + %[1]d`, widthSamples, question)
 }
 
+// sampleTable returns the name of the table of questions: a temporary one, unless the chunks are on
+// another server, where it has to be too.
+func (i Index) sampleTable(distributed bool) string {
+	if distributed {
+		return fmt.Sprintf("tenant.width_sample_%d", i.ID)
+	}
+	return "pg_temp.sample"
+}
+
 // sampleSQL returns a statement that makes a table of questions, with the distance of the
 // furthest neighbour that each should find. Adding 0 prevents a plan with the Postgres index.
-func (i Index) sampleSQL(questions string) string {
+func (i Index) sampleSQL(table, questions string) string {
 	return fmt.Sprintf(`
-		CREATE TEMP TABLE sample AS
+		CREATE TABLE %[4]s AS
 		WITH question AS MATERIALIZED (%[3]s)
 		SELECT q.embedding, (
 			SELECT max(d) FROM (SELECT (c.embedding %[1]s q.embedding) + 0 AS d FROM tenant.chunk AS c ORDER BY d LIMIT %[2]d) AS exact
 		) AS furthest
-		FROM question AS q`, i.Metric.Operator(), widthNeighbours, questions)
+		FROM question AS q`, i.Metric.Operator(), widthNeighbours, questions, table)
 }
 
 // constant returns a vector with the same value in all dimensions as SQL, to multiply
@@ -176,12 +191,12 @@ func (i Index) constant(value float64) string {
 // recallSQL returns a query of the fraction of the questions' neighbours that index
 // scans find. A result counts as a neighbour if it is no further than the furthest
 // neighbour, so that equal vectors count for each other.
-func (i Index) recallSQL() string {
+func (i Index) recallSQL(table string) string {
 	return fmt.Sprintf(`
 		SELECT coalesce(avg(least(1, (
 			SELECT count(*) FROM (
 				SELECT c.embedding %[1]s q.embedding AS d FROM tenant.chunk AS c ORDER BY d LIMIT %[2]d
 			) AS found WHERE d <= q.furthest
 		)::float8 / %[2]d)), 1)::float8
-		FROM pg_temp.sample AS q`, i.Metric.Operator(), widthNeighbours)
+		FROM %[3]s AS q`, i.Metric.Operator(), widthNeighbours, table)
 }

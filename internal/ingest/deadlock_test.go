@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -49,14 +49,8 @@ func TestDeletingDocumentsThatShareEdgesDoesNotDeadlock(t *testing.T) {
 			return err
 		})
 	}
-	for waiting := 0; waiting < 2; time.Sleep(10 * time.Millisecond) {
-		rows, err := s.ServicePool.Query(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if waiting, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int]); err != nil {
-			t.Fatal(err)
-		}
+	for pgtest.Waiting(t, s.Pool) < 2 {
+		time.Sleep(10 * time.Millisecond)
 	}
 	if err := locker.Commit(t.Context()); err != nil {
 		t.Fatal(err)

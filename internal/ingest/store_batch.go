@@ -206,9 +206,9 @@ func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
 	}
 	_, err := tx.Exec(ctx, `
 		UPDATE tenant.documents AS d SET status = 'ready', error = '', updated_at = now(),
-			chunk_count = ($2::int[])[array_position($1::uuid[], d.document_id)], title = ($3::text[])[array_position($1::uuid[], d.document_id)],
-			text_bytes = ($4::bigint[])[array_position($1::uuid[], d.document_id)], text_type = ($5::text[])[array_position($1::uuid[], d.document_id)],
-			text_stored = ($6::boolean[])[array_position($1::uuid[], d.document_id)]
+			chunk_count = coalesce(($2::int[])[array_position($1::uuid[], d.document_id)]), title = coalesce(($3::text[])[array_position($1::uuid[], d.document_id)]),
+			text_bytes = coalesce(($4::bigint[])[array_position($1::uuid[], d.document_id)]), text_type = coalesce(($5::text[])[array_position($1::uuid[], d.document_id)]),
+			text_stored = coalesce(($6::boolean[])[array_position($1::uuid[], d.document_id)])
 		WHERE d.document_id = ANY($1::uuid[])`, documents, counts, titles, textBytes, textTypes, textStored)
 	return err
 }

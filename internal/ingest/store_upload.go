@@ -188,6 +188,9 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 		namespaces, extracts, sums = append(namespaces, d.Namespace), append(extracts, d.extract), append(sums, d.ContentSHA256)
 	}
 	args := filter.NewArgs(indexID, ids, uris, titles, types, metadata, chunking, hashes, sizes, jobs, fingerprints, extracts, namespaces, sums)
+	if tx.Distributed() {
+		args.Constants()
+	}
 	rows, err := tenant.Select[writtenDocument](ctx, tx, `
 		INSERT INTO tenant.documents AS d
 			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id, fingerprint, extract, namespace, content_sha256)
@@ -200,7 +203,7 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 			title = excluded.title, content_type = excluded.content_type, metadata = excluded.metadata,
 			chunking = excluded.chunking, content_hash = excluded.content_hash, content_sha256 = excluded.content_sha256, byte_size = excluded.byte_size,
 			text_bytes = CASE WHEN d.text_stored AND d.metadata = excluded.metadata THEN d.text_bytes END, -- others may see the new version than saw the old one
-			job_id = excluded.job_id, fingerprint = excluded.fingerprint, extract = excluded.extract, version = d.version + 1, status = 'pending', error = '', updated_at = now()
+			job_id = excluded.job_id, fingerprint = excluded.fingerprint, extract = excluded.extract, version = d.version + 1, status = 'pending', error = '', updated_at = excluded.updated_at
 		WHERE (d.content_hash <> excluded.content_hash OR d.status IN ('failed', 'needs_ocr')) AND `+visible.SQL("d.metadata", args)+`
 		RETURNING d.document_id::text, d.namespace, d.uri, d.version, d.chunk_count, d.created_at, d.updated_at`, args.Values()...)
 	if err != nil || len(rows) == 0 {

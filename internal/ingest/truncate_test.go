@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -70,23 +70,12 @@ func TestAnUploadWhileAnIndexIsEmptiedIsWholeOrAbsent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	waiting := func() int {
-		rows, err := s.Pool.Query(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
 	var emptied, uploaded errgroup.Group
 	emptied.Go(func() error {
 		_, err := acme.TruncateIndex(t.Context(), &ragdv1.TruncateIndexRequest{IndexName: "docs"})
 		return err
 	})
-	for waiting() < 1 {
+	for pgtest.Waiting(t, s.Pool) < 1 {
 		time.Sleep(time.Millisecond)
 	}
 	done := make(chan struct{})
@@ -98,7 +87,7 @@ func TestAnUploadWhileAnIndexIsEmptiedIsWholeOrAbsent(t *testing.T) {
 		}
 		return err
 	})
-	for stored := false; !stored && waiting() < 2; time.Sleep(time.Millisecond) {
+	for stored := false; !stored && pgtest.Waiting(t, s.Pool) < 2; time.Sleep(time.Millisecond) {
 		select {
 		case <-done:
 			stored = true

@@ -82,7 +82,7 @@ func Begin(ctx context.Context, on execer, jobID string) error {
 // that compares each row with each id.
 func BeginAll(b *tenant.Batch, jobIDs []string, attempts []int) {
 	b.Exec(`
-		UPDATE tenant.jobs AS j SET status = 'running', attempts = ($2::int[])[array_position($1::uuid[], j.job_id)], updated_at = now()
+		UPDATE tenant.jobs AS j SET status = 'running', attempts = coalesce(($2::int[])[array_position($1::uuid[], j.job_id)]), updated_at = now()
 		WHERE j.job_id = ANY($1::uuid[]) AND j.status IN ('queued', 'running')`, jobIDs, attempts)
 }
 
@@ -112,8 +112,8 @@ func Succeed(ctx context.Context, on execer, jobID string) error {
 // number of attempts attempts[i]. Jobs that have ended stay as they are.
 func SucceedAll(ctx context.Context, on execer, jobIDs []string, totals, attempts []int) error {
 	_, err := on.Exec(ctx, `
-		UPDATE tenant.jobs AS j SET status = 'succeeded', error = '', updated_at = now(), attempts = ($3::int[])[array_position($1::uuid[], j.job_id)],
-			done = ($2::int[])[array_position($1::uuid[], j.job_id)], total = ($2::int[])[array_position($1::uuid[], j.job_id)]
+		UPDATE tenant.jobs AS j SET status = 'succeeded', error = '', updated_at = now(), attempts = coalesce(($3::int[])[array_position($1::uuid[], j.job_id)]),
+			done = coalesce(($2::int[])[array_position($1::uuid[], j.job_id)]), total = coalesce(($2::int[])[array_position($1::uuid[], j.job_id)])
 		WHERE j.job_id = ANY($1::uuid[]) AND j.status IN ('queued', 'running')`, jobIDs, totals, attempts)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
 
 // What changes while a task runs is seen by another attempt, once the first has ended.
@@ -101,11 +102,10 @@ func TestWakingATaskSurvivesADeadlockWithItsEnd(t *testing.T) {
 	lock("wake sync")
 	woken := make(chan error, 1)
 	go func() { woken <- f.wake(t.Context(), h) }()
-	for waiting, deadline := false, time.Now().Add(time.Minute); !waiting; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); pgtest.Waiting(t, f.pool) == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the caller does not wait for the row that River has changed")
 		}
-		must(t, f.pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waiting))
 	}
 	lock("sync") // until the caller's statement fails
 	must(t, river.Commit(t.Context()))

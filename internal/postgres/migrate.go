@@ -184,9 +184,18 @@ func (m *Migrator) reached(ctx context.Context, schema string) bool {
 // trip. The schema and everything in it belong to the owner. Run them as one simple query
 // in a transaction: they change its role and search path until it ends.
 func (m *Migrator) CreateSQL(schema, owner string) string {
+	return CreateSchemaSQL(schema, owner) + m.FillSQL(schema, owner)
+}
+
+// CreateSchemaSQL returns the first statement of CreateSQL, which creates an empty schema.
+func CreateSchemaSQL(schema, owner string) string {
+	return fmt.Sprintf(`CREATE SCHEMA %s AUTHORIZATION %s;`, pgx.Identifier{schema}.Sanitize(), pgx.Identifier{owner}.Sanitize())
+}
+
+// FillSQL returns the other statements of CreateSQL.
+func (m *Migrator) FillSQL(schema, owner string) string {
 	name, role := pgx.Identifier{schema}.Sanitize(), pgx.Identifier{owner}.Sanitize()
 	return fmt.Sprintf(`
-		CREATE SCHEMA %[1]s AUTHORIZATION %[2]s;
 		SET LOCAL ROLE %[2]s;
 		SET LOCAL search_path = %[1]s, %[3]s;
 		SET LOCAL statement_timeout = 0;

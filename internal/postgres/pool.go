@@ -105,11 +105,14 @@ func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 	}
 	pc.PrepareConn = fresh(cfg.MaxIndexes)
 
-	schema, err := prepareServer(ctx, pc.ConnConfig, cfg)
+	server, err := prepareServer(ctx, pc.ConnConfig, cfg)
 	if err != nil {
 		return nil, err
 	}
-	pc.ConnConfig.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()
+	pc.ConnConfig.RuntimeParams["search_path"] = pgx.Identifier{server.vectorSchema}.Sanitize()
+	if server.distributed {
+		pc.ConnConfig.RuntimeParams[citusParameter] = "on"
+	}
 
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
@@ -143,18 +146,28 @@ func Connect(ctx context.Context, cfg Config) (*pgx.Conn, error) {
 	return conn, nil
 }
 
+// server is what prepareServer finds in a database.
+type server struct {
+	vectorSchema string
+	distributed  bool // by Citus
+}
+
 // prepareServer checks the server, creates the vector extension if it is missing, and
-// returns the extension's schema. It uses a connection of its own.
-func prepareServer(ctx context.Context, cc *pgx.ConnConfig, cfg Config) (string, error) {
+// returns what it found. It uses a connection of its own.
+func prepareServer(ctx context.Context, cc *pgx.ConnConfig, cfg Config) (found server, err error) {
 	conn, err := pgx.ConnectConfig(ctx, cc.Copy())
 	if err != nil {
-		return "", connectFault(ctx, cc, cfg.Setting, err)
+		return found, connectFault(ctx, cc, cfg.Setting, err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	if err := checkServer(ctx, conn); err != nil {
-		return "", err
+		return found, err
 	}
-	return ensureVector(ctx, conn, cfg.Logger)
+	if found.vectorSchema, err = ensureVector(ctx, conn, cfg.Logger); err != nil {
+		return found, err
+	}
+	found.distributed, err = HasWorkers(ctx, conn)
+	return found, err
 }
 
 // minServer is the lowest server_version_num that is accepted.

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
+	"regexp"
 	"sync/atomic"
 	"time"
 
@@ -169,6 +169,33 @@ type plannerNode struct {
 	Rows  float64       `json:"Plan Rows"`
 	Index string        `json:"Index Name"`
 	Plans []plannerNode `json:"Plans"`
+
+	// Distributed has the plans of the workers if Citus sends the statement on.
+	Distributed struct {
+		Job struct {
+			Tasks []struct {
+				Plans [][]explained `json:"Remote Plan"`
+			} `json:"Tasks"`
+		} `json:"Job"`
+	} `json:"Distributed Query"`
+}
+
+// explained is a statement in the output of EXPLAIN.
+type explained struct {
+	Plan plannerNode `json:"Plan"`
+}
+
+// local returns the plan of the node that has the table: of the worker, if the table is distributed.
+// Then the names of indexes end with the number of the shard.
+func (n plannerNode) local() plannerNode {
+	for _, task := range n.Distributed.Job.Tasks {
+		for _, statements := range task.Plans {
+			if len(statements) > 0 {
+				return statements[0].Plan
+			}
+		}
+	}
+	return n
 }
 
 // indexes calls visit with the name of each Postgres index of the plan.
@@ -221,18 +248,20 @@ func askPlanner(ctx context.Context, h *tenant.Handle, i index.Index, s scope, s
 	return p, c, err
 }
 
+// primaryKey matches the names of the Postgres indexes of primary keys.
+var primaryKey = regexp.MustCompile(`_pkey(_\d+)?$`)
+
 // readPlan reads the output of EXPLAIN for the chunks of a scope. The primary key finds
 // the chunks of a namespace only, so it does not count as an index that finds the scope.
 func readPlan(raw []byte) (e estimate, err error) {
-	var plans []struct {
-		Plan plannerNode `json:"Plan"`
-	}
+	var plans []explained
 	if err := json.Unmarshal(raw, &plans); err != nil {
 		return e, err
 	}
-	e.matching = plans[0].Plan.Rows
-	plans[0].Plan.indexes(func(name string) {
-		if !strings.HasSuffix(name, "_pkey") {
+	plan := plans[0].Plan.local()
+	e.matching = plan.Rows
+	plan.indexes(func(name string) {
+		if !primaryKey.MatchString(name) {
 			e.indexed = true
 		}
 		if index.OnMetadataField(name) {

@@ -7,6 +7,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
@@ -69,6 +70,9 @@ func TestHotQueriesUseTheirIndexes(t *testing.T) {
 			plan, err := s.Handlers.Queries.ExplainSearch(t.Context(), "acme", tc.asks)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if strings.Contains(tc.filter, "$lt") && postgres.Distributed(s.Pool) {
+				t.Skip("unlike a query, EXPLAIN ANALYZE of Citus plans without the values of parameters, on which indexes of fields depend")
 			}
 			for _, used := range tc.uses {
 				if !strings.Contains(plan, used) {

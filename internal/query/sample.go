@@ -146,7 +146,7 @@ func draw(ctx context.Context, h *tenant.Handle, i index.Index) (*sample, error)
 	b.Query(func(rows pgx.Rows) (err error) {
 		pages, err = pgx.CollectOneRow(rows, pgx.RowTo[int64])
 		return err
-	}, `SELECT pg_relation_size('tenant.chunk') / current_setting('block_size')::bigint`)
+	}, `SELECT ragd_shared.relation_bytes('tenant.chunk') / current_setting('block_size')::bigint`)
 	if err := b.Run(ctx); err != nil {
 		return nil, err
 	}
@@ -156,7 +156,8 @@ func draw(ctx context.Context, h *tenant.Handle, i index.Index) (*sample, error)
 	b.Set("statement_timeout", sampleTimeout)
 	b.Query(s.read, `
 		SELECT c.ctid, c.namespace, c.metadata::text, c.content_keys
-		FROM tenant.chunk AS c TABLESAMPLE SYSTEM ($1) WHERE random() < $2`, 100*ofPages, ofChunks)
+		FROM tenant.chunk AS c TABLESAMPLE SYSTEM ($1::float8::real) WHERE random() < $2 AND $1 > 0 -- Citus passes on no parameter that is in TABLESAMPLE alone
+		`, 100*ofPages, ofChunks)
 	if err := b.Run(ctx); err != nil {
 		return nil, err
 	}

@@ -119,6 +119,9 @@ func openReplicas(config Config, d database, tracer pgx.QueryTracer) (*replica.S
 	if len(config.DatabaseReadURLs) > 0 && d.embedded != nil {
 		return nil, fault.Field(replica.Setting, "needs database-url: the embedded database has no replicas")
 	}
+	if len(config.DatabaseReadURLs) > 0 && postgres.Distributed(d.requests) {
+		return nil, fault.Field(replica.Setting, "must be empty: the database is the coordinator of a Citus cluster, whose replicas have no chunks")
+	}
 	return replica.New(replica.Config{
 		Primary: d.requests, URLs: config.DatabaseReadURLs, Staleness: config.DatabaseMaxStaleness, Logger: config.Logger,
 		Pool: postgres.Config{Tracer: tracer, MaxIndexes: config.IndexesPerConnection},

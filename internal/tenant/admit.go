@@ -22,7 +22,7 @@ func (h *Handle) storedBytes(ctx context.Context) (bytes int64, err error) {
 	b.Set("statement_timeout", countTimeout)
 	var sizes []int64
 	b.Query(Column(&sizes), `
-		SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint + ragd_shared.file_bytes() FROM pg_catalog.pg_class AS c
+		SELECT coalesce(sum(ragd_shared.total_relation_bytes(c.oid)), 0)::bigint + ragd_shared.file_bytes() FROM pg_catalog.pg_class AS c
 		JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relkind = 'r'`, h.id.Schema())
 	if err := b.Run(ctx); err != nil {

@@ -17,6 +17,7 @@ const (
 	duplicateObject  = "42710"
 	internalError    = "XX000"
 	dependentObjects = "2BP01"
+	deadlockDetected = "40P01"
 )
 
 // provisioned is what a tenant had before its creation.
@@ -44,19 +45,16 @@ const provisionedSQL = `
 	SELECT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = $1) AS has_role,
 		EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1) AS has_schema`
 
-// newSchema has the statements that create a tenant's schema, and the version that it then
-// has.
-type newSchema struct {
-	sql     string
-	version int
-}
-
 // create creates the row, the role and the schema of a tenant in one transaction, which
 // marks the tenant as ready. If there is a schema already, the tenant is not ready yet:
 // the schema may have to be migrated. Errors: Exists, Precondition while the tenant is being
 // deleted.
-func create(ctx context.Context, conn *pgxpool.Conn, r roles, wanted Tenant, schema newSchema) (row tenantRow, err error) {
+func create(ctx context.Context, conn *pgxpool.Conn, r roles, wanted Tenant, m *postgres.Migrator) (row tenantRow, err error) {
 	id := wanted.TenantID
+	made, err := r.prepare(ctx, conn, id)
+	if err != nil {
+		return row, err
+	}
 	err = withRole(ctx, conn, func(tx pgx.Tx) error {
 		var has provisioned
 		if row, has, err = insertTenant(ctx, tx, id, wanted.DisplayName, wanted.Settings); err != nil {
@@ -69,14 +67,15 @@ func create(ctx context.Context, conn *pgxpool.Conn, r roles, wanted Tenant, sch
 		default:
 			return fault.New(fault.Exists, "tenant %q exists already", id)
 		}
-		sql := r.makeRole(id, has.HasRole)
+		has.HasSchema = has.HasSchema && !made
+		sql := r.rolesSQL(id, has.HasRole)
 		if !has.HasSchema {
-			sql += schema.sql + `; SET LOCAL ROLE NONE;`
+			sql += r.schemaSQL(id, m)
 		}
 		if _, err := tx.Exec(ctx, sql+r.visibility(id)); err != nil || has.HasSchema {
 			return err
 		}
-		row, err = setReady(ctx, tx, id, schema.version)
+		row, err = setReady(ctx, tx, id, m.Newest())
 		return err
 	})
 	return row, err
@@ -117,7 +116,7 @@ func withoutConflict(ctx context.Context, do func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := do()
 		switch postgres.Code(err) {
-		case duplicateObject, undefinedObject, postgres.CodeUniqueViolation, internalError: // "tuple concurrently updated"
+		case duplicateObject, undefinedObject, postgres.CodeUniqueViolation, internalError, deadlockDetected: // "tuple concurrently updated", and Citus reports conflicts of workers as deadlocks
 		default:
 			return postgres.Fault(err)
 		}

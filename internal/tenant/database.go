@@ -342,9 +342,11 @@ func (s *Service) publish(ctx context.Context, d *Database, id ID) error {
 
 // Sizes returns how many tenants a database serves, and how many bytes it has.
 func (d *Database) Sizes(ctx context.Context) (tenants int, bytes int64, err error) {
-	err = d.store.pool.QueryRow(ctx, `
-		SELECT (SELECT count(*) FROM ragd.tenants WHERE database_name = '' AND status <> 'deleting'), pg_catalog.pg_database_size(pg_catalog.current_database())`).Scan(&tenants, &bytes)
-	return tenants, bytes, d.db.first.fault(err)
+	if err := d.store.pool.QueryRow(ctx, `SELECT count(*) FROM ragd.tenants WHERE database_name = '' AND status <> 'deleting'`).Scan(&tenants); err != nil {
+		return 0, 0, d.db.first.fault(err)
+	}
+	bytes, err = postgres.Bytes(ctx, d.store.pool)
+	return tenants, bytes, err
 }
 
 // Identity says which database this is, and to which service it belongs.

@@ -335,6 +335,9 @@ func (b *Batch) Run(ctx context.Context) error {
 // send is Run in the database of a handle, without the translation of errors.
 func (b *Batch) send(ctx context.Context, h *Handle) error {
 	return h.withConn(ctx, func(conn *pgxpool.Conn) error {
+		if h.site.distributed {
+			return b.sendDistributed(ctx, conn)
+		}
 		return conn.SendBatch(ctx, b.queued()).Close()
 	})
 }
@@ -381,6 +384,7 @@ func (h *Handle) use(conn *pgx.Conn) {
 type Tx struct {
 	handle *Handle
 	tx     pgx.Tx
+	wrote  *bool // set in a distributed database: see drain; nil in another
 }
 
 // Tx runs do in a transaction, which is committed if do returns nil and rolled
@@ -392,7 +396,7 @@ func (h *Handle) Tx(ctx context.Context, do func(tx *Tx) error) error {
 			return false, err
 		}
 		defer release()
-		return h.transact(ctx, h.site.Pool, func(tx pgx.Tx) error { return do(&Tx{handle: h, tx: tx}) })
+		return h.transact(ctx, h.site.Pool, func(tx pgx.Tx) error { return h.draining(ctx, tx, do) })
 	})
 }
 
@@ -419,8 +423,9 @@ func (h *Handle) begin(ctx context.Context, on beginner) (tx pgx.Tx, err error) 
 
 // beginWith is begin with other statements that begin the transaction.
 func (h *Handle) beginWith(ctx context.Context, on beginner, statements string) (tx pgx.Tx, err error) {
+	begin := statements + "; " + h.servedSQL() + "; " + h.takeRoleSQL()
 	for range roleAttempts {
-		tx, err = on.BeginTx(ctx, pgx.TxOptions{BeginQuery: statements + "; " + h.servedSQL() + "; SET LOCAL ROLE " + h.schema})
+		tx, err = on.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 		if !h.deniesRole(err) {
 			break
 		}
@@ -429,6 +434,7 @@ func (h *Handle) beginWith(ctx context.Context, on beginner, statements string) 
 }
 
 func (t *Tx) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
+	t.note(sql)
 	return queryRows(ctx, t.tx, t.handle.SQL(sql), args, read)
 }
 
@@ -448,12 +454,14 @@ func queryRows(ctx context.Context, on querier, sql string, args []any, read fun
 
 // Exec runs one statement and returns the number of rows it changed.
 func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	t.note(sql)
 	tag, err := t.tx.Exec(ctx, t.handle.SQL(sql), args...)
 	return tag.RowsAffected(), err
 }
 
 // Script runs statements without parameters in one round trip. They are not prepared.
 func (t *Tx) Script(ctx context.Context, statements ...string) error {
+	t.note(statements...)
 	return runScript(ctx, t.tx, t.handle, statements)
 }
 
@@ -463,14 +471,22 @@ type execer interface {
 }
 
 func runScript(ctx context.Context, on execer, h *Handle, statements []string) error {
-	_, err := on.Exec(ctx, h.SQL(strings.Join(statements, ";\n")), pgx.QueryExecModeSimpleProtocol)
-	return err
+	if !h.site.distributed {
+		statements = []string{strings.Join(statements, ";\n")}
+	}
+	// Citus sends workers the whole text that the client sent, of some statements.
+	for _, script := range statements {
+		if _, err := on.Exec(ctx, h.SQL(script), pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // OfIndex returns the same transaction for the tables of the index with this
 // number and generation.
 func (t *Tx) OfIndex(index int64, generation int) *Tx {
-	of := &Tx{handle: t.handle.OfIndex(index, generation), tx: t.tx}
+	of := &Tx{handle: t.handle.OfIndex(index, generation), tx: t.tx, wrote: t.wrote}
 	of.handle.use(t.tx.Conn())
 	return of
 }
@@ -480,6 +496,7 @@ func (t *Tx) Tenant() ID { return t.handle.id }
 
 // CopyFrom loads rows into the chunk table of the handle's index.
 func (t *Tx) CopyFrom(ctx context.Context, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	t.note("COPY")
 	return t.tx.CopyFrom(ctx, t.handle.ChunkTable(), columns, rows)
 }
 

@@ -178,7 +178,7 @@ func TestADeletionCancelsStatementsOfTheTenant(t *testing.T) {
 		_, err := h.Exec(t.Context(), `SELECT pg_sleep(600) FROM tenant.schema_migrations`)
 		ended <- err
 	}()
-	f.await(t, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(600)%' AND wait_event = 'PgSleep' AND datname = current_database())`)
+	f.await(t, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(600)%' AND state = 'active' AND query_start < clock_timestamp() - interval '200 ms' AND datname = current_database())`)
 	f.remove(t, name)
 	if err := <-ended; fault.KindOf(err) != fault.Deadline {
 		t.Errorf("the statement ended with %v", err)

@@ -113,7 +113,7 @@ func measure(ctx context.Context, conn *pgxpool.Conn, id ID) (d Deletion, err er
 	own := []string{"indexes", "index_counts", "jobs"}
 	var there int
 	err = conn.QueryRow(ctx, `
-		SELECT count(*) FILTER (WHERE c.relname = ANY($2)), coalesce(sum(pg_catalog.pg_total_relation_size(c.oid)), 0)::bigint
+		SELECT count(*) FILTER (WHERE c.relname = ANY($2)), coalesce(sum(ragd_shared.total_relation_bytes(c.oid)), 0)::bigint
 		FROM pg_catalog.pg_class AS c WHERE c.relnamespace = (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname = $1) AND c.relkind = 'r'`,
 		id.Schema(), own).Scan(&there, &d.Bytes)
 	if err != nil || there < len(own) {

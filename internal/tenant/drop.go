@@ -75,13 +75,25 @@ func (h *Handle) dropSome(ctx context.Context, on beginner, table string) (more 
 			return err
 		}
 		if more = len(indexes) > dropIndexes; more {
-			_, err = tx.Exec(ctx, `DROP INDEX IF EXISTS `+strings.Join(indexes[:dropIndexes], ", "))
-			return err
+			return h.dropIndexes(ctx, tx, indexes[:dropIndexes])
 		}
 		_, err = tx.Exec(ctx, `DROP TABLE IF EXISTS `+quoted+` CASCADE`) // foreign keys of other tables may refer to it
 		return err
 	})
 	return more, err
+}
+
+// dropIndexes drops Postgres indexes. Citus takes one in a statement.
+func (h *Handle) dropIndexes(ctx context.Context, tx pgx.Tx, indexes []string) error {
+	if !h.site.distributed {
+		indexes = []string{strings.Join(indexes, ", ")}
+	}
+	for _, list := range indexes {
+		if _, err := tx.Exec(ctx, `DROP INDEX IF EXISTS `+list); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // listTables is how many tables dropSchema lists at a time.

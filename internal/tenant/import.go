@@ -83,16 +83,21 @@ func (s *Service) beginImportIn(ctx context.Context, conn *pgxpool.Conn, d *Data
 
 // beginImport makes the tenant of an import in the database.
 func (d *Database) beginImport(ctx context.Context, conn *pgxpool.Conn, begun Import) error {
+	id, r := begun.TenantID, d.store.roles
+	made, err := r.prepare(ctx, conn, id)
+	if err != nil {
+		return err
+	}
 	return withRole(ctx, conn, func(tx pgx.Tx) error {
-		id := begun.TenantID
 		row, has, err := insertTenant(ctx, tx, id, "", map[string]any{})
 		if err != nil {
 			return err
 		}
+		has.HasSchema = has.HasSchema && !made
 		if err := importable(row, has); err != nil {
 			return err
 		}
-		sql := d.store.roles.makeRole(id, has.HasRole) + d.migrator.CreateSQL(id.Schema(), id.Schema()) + `; SET LOCAL ROLE NONE;` + d.store.roles.visibility(id)
+		sql := r.rolesSQL(id, has.HasRole) + r.schemaSQL(id, d.migrator) + r.visibility(id)
 		if _, err := tx.Exec(ctx, sql); err != nil {
 			return err
 		}

@@ -54,6 +54,9 @@ func MigrateControl(ctx context.Context, pool *pgxpool.Pool) error {
 	if err := grantShared(ctx, pool); err != nil {
 		return fmt.Errorf("grant tenants the use of the schema %s: %w", SharedSchema, postgres.Fault(err))
 	}
+	if err := prepareDistribution(ctx, pool); err != nil {
+		return fmt.Errorf("prepare the schema %s for distributed tenants: %w", SharedSchema, postgres.Fault(err))
+	}
 	return nil
 }
 

@@ -29,7 +29,7 @@ func (h *Handle) TxOvertaking(ctx context.Context, do func(tx *Tx) error) error 
 			return false, err
 		}
 		defer release()
-		return h.overtake(ctx, h.site.Pool, copyStatement, func(tx pgx.Tx) error { return do(&Tx{handle: h, tx: tx}) })
+		return h.overtake(ctx, h.site.Pool, copyStatement, func(tx pgx.Tx) error { return h.draining(ctx, tx, do) })
 	})
 }
 
@@ -68,7 +68,7 @@ func (h *Handle) cancelBlocking(ctx context.Context, pid uint32, pattern string)
 		}
 		// An error needs no handling: the transaction goes on waiting and the next tick retries.
 		_, _ = h.site.Pool.Exec(ctx, `
-			SELECT pg_cancel_backend(a.pid) FROM unnest(pg_blocking_pids($1)) AS b (pid)
+			SELECT pg_cancel_backend(a.pid) FROM unnest(`+h.site.blockingPIDs()+`) AS b (pid)
 			JOIN pg_catalog.pg_stat_activity AS a USING (pid)
 			WHERE a.query ILIKE $2 AND a.query NOT ILIKE 'drop %' AND a.application_name LIKE 'ragd%'`, int32(pid), pattern)
 	}

@@ -23,6 +23,7 @@ type Site struct {
 	Pool        *pgxpool.Pool
 	Replicas    *replica.Set // of the database; nil for none
 	connections *connections
+	distributed bool // by Citus
 }
 
 // NewSite returns a Site that uses the pool and does not close it. For perTenant see NewDB.
@@ -32,7 +33,7 @@ func NewSite(name string, pool *pgxpool.Pool, perTenant int) *Site {
 	if perTenant > 0 {
 		most = min(half, perTenant)
 	}
-	return &Site{Name: name, Pool: pool, connections: newConnections(min(half, 2*most), most)}
+	return &Site{Name: name, Pool: pool, connections: newConnections(min(half, 2*most), most), distributed: postgres.Distributed(pool)}
 }
 
 // Placement tells in which database each tenant lives. What it says may be old: a database that a

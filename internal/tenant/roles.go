@@ -27,6 +27,9 @@ type roles struct {
 	// perGrant is true from PostgreSQL 16 on, where each grant of a role says whether its
 	// rights are inherited. Before, that is an attribute of the member.
 	perGrant bool
+	// distributed is true if the tables of tenants are on the workers of Citus, which connect to
+	// each other with the role of the tenant.
+	distributed bool
 }
 
 // perGrantVersion is the first server_version_num with roles.perGrant.
@@ -47,7 +50,7 @@ func findRoles(ctx context.Context, admin, service *pgxpool.Pool) (r roles, err 
 	if err != nil {
 		return r, postgres.Fault(err)
 	}
-	r.apart, r.perGrant = r.admin != r.service, version >= perGrantVersion
+	r.apart, r.perGrant, r.distributed = r.admin != r.service, version >= perGrantVersion, postgres.Distributed(admin)
 	return r, nil
 }
 
@@ -76,10 +79,17 @@ func (r roles) membership(id ID) string {
 // makeRole returns statements that create the role of a tenant, unless it exists, and let
 // the admin role and the service role set it.
 func (r roles) makeRole(id ID, exists bool) string {
-	if exists {
+	login := `NOLOGIN`
+	if r.distributed {
+		login = `LOGIN`
+	}
+	switch {
+	case exists && r.distributed:
+		return `ALTER ROLE ` + id.quoted() + ` LOGIN;` + r.membership(id)
+	case exists:
 		return r.membership(id)
 	}
-	return `CREATE ROLE ` + id.quoted() + ` NOLOGIN NOINHERIT;` + r.membership(id)
+	return `CREATE ROLE ` + id.quoted() + ` ` + login + ` NOINHERIT;` + r.membership(id)
 }
 
 // visibility returns a statement that lets the service role use names in a tenant's

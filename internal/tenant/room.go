@@ -52,6 +52,9 @@ func (s *Service) DatabaseFor(ctx context.Context, name string, id ID) (*Databas
 // ragd and ragd_shared.
 func (d *Database) Admin() *pgxpool.Pool { return d.store.admin }
 
+// Distributed reports whether the schemas of tenants there are distributed by Citus.
+func (d *Database) Distributed() bool { return d.store.roles.distributed }
+
 // Title returns the name that callers give the database.
 func (d *Database) Title() string { return cmp.Or(d.Name, FirstDatabase) }
 

@@ -196,7 +196,7 @@ func beingDeleted(id ID) error {
 // restored without the tenant's row, is migrated.
 func (d *Database) provision(ctx context.Context, conn *pgxpool.Conn, wanted Tenant) (tenantRow, error) {
 	id := wanted.TenantID
-	row, err := create(ctx, conn, d.store.roles, wanted, newSchema{d.migrator.CreateSQL(id.Schema(), id.Schema()), d.migrator.Newest()})
+	row, err := create(ctx, conn, d.store.roles, wanted, d.migrator)
 	if err != nil {
 		return tenantRow{}, fmt.Errorf("create the tenant %s: %w", id, err)
 	}

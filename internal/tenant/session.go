@@ -15,6 +15,7 @@ import (
 type Session struct {
 	handle *Handle
 	conn   *pgxpool.Conn
+	local  map[string]string // settings that queries set again in a distributed database; nil in another
 }
 
 // Session runs do with a session. Its settings and advisory locks end with it.
@@ -31,6 +32,9 @@ func (h *Handle) session(ctx context.Context, do func(s *Session) error) (begun 
 	}
 	h.use(conn.Conn())
 	s := &Session{handle: h, conn: conn}
+	if h.site.distributed {
+		s.local = map[string]string{}
+	}
 	defer s.end(context.WithoutCancel(ctx))
 	return true, do(s)
 }
@@ -66,12 +70,15 @@ func (s *Session) end(ctx context.Context) {
 // OfIndex returns the same session for the tables of the index with this number and
 // generation.
 func (s *Session) OfIndex(index int64, generation int) *Session {
-	of := &Session{handle: s.handle.OfIndex(index, generation), conn: s.conn}
+	of := &Session{handle: s.handle.OfIndex(index, generation), conn: s.conn, local: s.local}
 	of.handle.use(s.conn.Conn())
 	return of
 }
 
 func (s *Session) query(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
+	if len(s.local) > 0 {
+		return s.queryDistributed(ctx, sql, args, read)
+	}
 	return queryRows(ctx, s.conn, s.handle.SQL(sql), args, read)
 }
 
@@ -89,6 +96,9 @@ func (s *Session) Script(ctx context.Context, statements ...string) error {
 
 // Set changes a PostgreSQL setting until the session ends.
 func (s *Session) Set(ctx context.Context, name, value string) error {
+	if s.local != nil {
+		s.local[name] = value
+	}
 	_, err := s.conn.Exec(ctx, "SELECT set_config($1, $2, false)", name, value)
 	return err
 }

@@ -43,6 +43,9 @@ func upsert(ctx context.Context, tx *tenant.Tx, t target, namespace string, rows
 	}
 	embeddings, arrayType := column(t.index, values)
 	args := filter.NewArgs(namespace, ids, embeddings, metadata, documents, sparse)
+	if tx.Distributed() {
+		args.Constants()
+	}
 	result, err := tenant.Get[written](ctx, tx, `
 		WITH written AS (
 			INSERT INTO tenant.chunk AS c (namespace, chunk_id, embedding, metadata, text, sparse)

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/fault"
@@ -53,11 +54,34 @@ func (s scope) sql(args *filter.Args) string {
 	if !s.everyone {
 		sql += ` AND (NOT e.type LIKE 'tool.%' OR e.subject = ` + args.Add(s.subject) + `) AND NOT e.type LIKE 'key.%' AND NOT e.type LIKE 'hook.%'`
 	}
-	if !s.visible.IsZero() {
-		sql += ` AND (NOT e.type LIKE 'document.%' AND NOT e.type LIKE 'job.%' OR EXISTS (
-			SELECT FROM tenant.documents AS d WHERE d.document_id = e.document_id AND ` + s.visible.SQL("d.metadata", args) + `))`
-	}
 	return sql
+}
+
+// seen returns the documents among those of the events that the watcher may see. It is a statement of its own, because
+// Citus joins no table that tenants share with one of a tenant.
+func (s scope) seen(ctx context.Context, q tenant.Queryer, page []eventRow) (map[string]bool, error) {
+	var ids []string
+	for _, row := range page {
+		if row.boundByDocument() && row.DocumentID != nil {
+			ids = append(ids, *row.DocumentID)
+		}
+	}
+	if s.visible.IsZero() || len(ids) == 0 {
+		return nil, nil
+	}
+	args := filter.NewArgs(ids)
+	found, err := tenant.Values[string](ctx, q, `
+		SELECT d.document_id::text FROM tenant.documents AS d WHERE d.document_id = ANY($1::text[]::uuid[]) AND `+s.visible.SQL("d.metadata", args), args.Values()...)
+	seen := make(map[string]bool, len(found))
+	for _, id := range found {
+		seen[id] = true
+	}
+	return seen, err
+}
+
+// allows reports whether the watcher may see an event of a page, of whose documents it may see these.
+func (s scope) allows(row eventRow, seen map[string]bool) bool {
+	return s.visible.IsZero() || !row.boundByDocument() || row.DocumentID != nil && seen[*row.DocumentID]
 }
 
 type eventRow struct {
@@ -67,6 +91,13 @@ type eventRow struct {
 	Type      string
 	CreatedAt time.Time
 	Data      map[string]any
+
+	DocumentID *string
+}
+
+// boundByDocument reports whether those may see the event who may see its document.
+func (r eventRow) boundByDocument() bool {
+	return strings.HasPrefix(r.Type, "document.") || strings.HasPrefix(r.Type, "job.")
 }
 
 func (r eventRow) event() *Event {
@@ -113,6 +144,10 @@ func (s *stream) read(ctx context.Context) (sent bool, err error) {
 			}
 		}
 		page, err := s.page(ctx)
+		if err != nil {
+			return sent, err
+		}
+		seen, err := s.scope.seen(ctx, s.handle, page)
 		if err == nil {
 			err = s.check(ctx)
 		}
@@ -123,6 +158,9 @@ func (s *stream) read(ctx context.Context) (sent bool, err error) {
 			s.at.Xid, s.at.Number = row.Xid, row.Number
 			if i == len(page)-1 && len(page) < pageSize {
 				s.at = cursor{Seen: s.at.Target, At: started, Database: s.at.Database}
+			}
+			if !s.scope.allows(row, seen) {
+				continue
 			}
 			if err := s.send(Message{row.event(), s.tokens.encode(s.at)}); err != nil {
 				return true, err
@@ -141,7 +179,7 @@ func (s *stream) read(ctx context.Context) (sent bool, err error) {
 func (s *stream) page(ctx context.Context) ([]eventRow, error) {
 	args := filter.NewArgs(s.at.Seen, s.at.Target, s.at.Xid, s.at.Number, pageSize)
 	return tenant.Select[eventRow](ctx, s.handle, `
-		SELECT e.xid::text AS xid, e.number, e.event_id::text AS event_id, e.type, e.created_at, e.data
+		SELECT e.xid::text AS xid, e.number, e.event_id::text AS event_id, e.type, e.created_at, e.data, e.document_id::text AS document_id
 		FROM ragd_shared.events AS e
 		WHERE e.xid >= pg_snapshot_xmin($1::text::pg_snapshot) AND NOT pg_visible_in_snapshot(e.xid, $1::text::pg_snapshot)
 			AND pg_visible_in_snapshot(e.xid, $2::text::pg_snapshot) AND (e.xid, e.number) > ($3::text::xid8, $4::bigint)

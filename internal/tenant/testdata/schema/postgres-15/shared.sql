@@ -433,9 +433,17 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION ragd_shared.relation_bytes(relation regclass) RETURNS bigint
+    LANGUAGE sql STABLE
+    RETURN pg_relation_size(relation);
+
 CREATE FUNCTION ragd_shared.term_dimension(term text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((hashtextextended(term, (0)::bigint) & (536870911)::bigint) + 1);
+
+CREATE FUNCTION ragd_shared.total_relation_bytes(relation regclass) RETURNS bigint
+    LANGUAGE sql STABLE
+    RETURN pg_total_relation_size(relation);
 
 CREATE FUNCTION ragd_shared.weigh_terms() RETURNS trigger
     LANGUAGE plpgsql

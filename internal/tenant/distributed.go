@@ -1,0 +1,249 @@
+package tenant
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/migrations"
+)
+
+// outboxTable is the table of a distributed tenant with what its triggers leave for the
+// coordinator, see migrations/citus.
+const outboxTable = "outbox"
+
+// Distributed reports whether the tables of the tenant's schema are distributed by Citus.
+func (h *Handle) Distributed() bool { return h.site.distributed }
+
+// Distributed reports whether the tables of the tenant's schema are distributed by Citus.
+func (t *Tx) Distributed() bool { return t.handle.site.distributed }
+
+// Distributed reports whether the tables of the tenant's schema are distributed by Citus.
+func (s *Session) Distributed() bool { return s.handle.site.distributed }
+
+// queryDistributed runs a query with the settings of the session, which reach a worker only as those of
+// a transaction.
+func (s *Session) queryDistributed(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) error {
+	return pgx.BeginFunc(ctx, s.conn, func(tx pgx.Tx) error {
+		script := propagateSQL
+		for _, name := range slices.Sorted(maps.Keys(s.local)) {
+			script += "; " + setLocalSQL(name, s.local[name])
+		}
+		if _, err := tx.Exec(ctx, script); err != nil {
+			return err
+		}
+		return queryRows(ctx, tx, s.handle.SQL(sql), args, read)
+	})
+}
+
+// propagateSQL lets the settings that a transaction sets by setLocalSQL reach the workers.
+const propagateSQL = "SET LOCAL citus.propagate_set_commands = 'local'"
+
+// setLocalSQL returns a statement that changes a setting until the transaction ends.
+func setLocalSQL(name, value string) string {
+	return "SET LOCAL " + name + " = '" + strings.ReplaceAll(value, "'", "''") + "'"
+}
+
+// takeRoleSQL returns the statement with which a transaction becomes the tenant's.
+func (h *Handle) takeRoleSQL() string {
+	if h.site.distributed {
+		// SET could reach the workers, whose connections have the tenant's role from their start or are Citus's own.
+		return `SELECT pg_catalog.set_config('role', '` + h.id.Schema() + `', true)` // an ID has no quotes
+	}
+	return `SET LOCAL ROLE ` + h.schema
+}
+
+// drainSQL returns the statement that empties the outbox of the tenant. A transaction that writes
+// runs it at its end.
+func (h *Handle) drainSQL() string { return `SELECT ragd_shared.drain('` + h.id.Schema() + `')` }
+
+// writes reports whether a statement may write to the tables of a tenant that have triggers.
+func writes(sql string) bool {
+	for _, verb := range []string{"INSERT", "UPDATE", "DELETE", "COPY", "MERGE"} {
+		if strings.Contains(sql, verb) {
+			return true
+		}
+	}
+	return false
+}
+
+// queuedDistributed is queued for a distributed database. Settings reach the worker only by SET LOCAL, and
+// only in a transaction that has begun; one that writes would else be several transactions there.
+func (b *Batch) queuedDistributed() (queued *pgx.Batch, transaction bool) {
+	writing := false
+	for _, s := range b.statements {
+		writing = writing || writes(s.sql)
+	}
+	transaction = writing || len(b.settings) > 2 || len(b.statements) > 1
+	queued = &pgx.Batch{}
+	if transaction {
+		queued.Queue("BEGIN")
+	}
+	queued.Queue(settingsSQL(1), append(slices.Clip(b.settings[:2]), b.handle.id)...) // the role
+	if len(b.settings) > 2 {
+		queued.Queue(propagateSQL)
+	}
+	for i := 2; i < len(b.settings); i += 2 {
+		queued.Queue(setLocalSQL(b.settings[i].(string), b.settings[i+1].(string)))
+	}
+	for _, s := range b.statements {
+		s.result(queued.Queue(s.sql, s.args...))
+	}
+	if writing {
+		queued.Queue(b.handle.drainSQL())
+	}
+	if transaction {
+		queued.Queue("COMMIT")
+	}
+	return queued, transaction
+}
+
+// sendDistributed sends the batch on a connection to a distributed database.
+func (b *Batch) sendDistributed(ctx context.Context, conn *pgxpool.Conn) error {
+	queued, transaction := b.queuedDistributed()
+	err := conn.SendBatch(ctx, queued).Close()
+	if err != nil && transaction && !conn.Conn().IsClosed() {
+		if _, rerr := conn.Exec(context.WithoutCancel(ctx), "ROLLBACK"); rerr != nil {
+			_ = conn.Conn().Close(context.WithoutCancel(ctx))
+		}
+	}
+	return err
+}
+
+// citusLock is the advisory lock of prepareDistribution.
+const citusLock = 0x72616764_63697475 // "ragdcitu"
+
+// prepareDistribution gives the shared schema the functions for distributed tenants, and the workers
+// all that they run. It does nothing in another database.
+func prepareDistribution(ctx context.Context, pool *pgxpool.Pool) error {
+	if !postgres.Distributed(pool) {
+		return nil
+	}
+	// Citus gives the workers the owner of the functions too, whom services on other databases of
+	// the servers may give them at the same time.
+	return withoutConflict(ctx, func() error {
+		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(citusLock)); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, migrations.Citus(), pgx.QueryExecModeSimpleProtocol)
+			return err
+		})
+	})
+}
+
+// distributeSQL returns statements that distribute a schema, which its owner runs. Its tables go to one
+// of the workers, and so do all that are made in it later.
+func distributeSQL(id ID) string {
+	return `CREATE TABLE ` + id.quoted() + `.` + outboxTable + ` (
+			entry_id   uuid PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid(),
+			created_at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+			what       text NOT NULL,
+			data       jsonb NOT NULL
+		);
+		SELECT pg_catalog.citus_schema_distribute('` + id.quoted() + `');`
+}
+
+// prepare creates the role and the empty schema of a tenant that will be distributed, unless they exist:
+// workers know them only when the transaction that creates them has ended. It reports whether the schema
+// is empty. In another database it does nothing.
+func (r roles) prepare(ctx context.Context, conn *pgxpool.Conn, id ID) (empty bool, err error) {
+	if !r.distributed {
+		return false, nil
+	}
+	if row, err := tenantByID(ctx, conn, id); fault.KindOf(err) != fault.NotFound && (err != nil || row.Status != statusCreating) {
+		return false, err // create and importable say what is wrong with it
+	}
+	vectors, err := postgres.VectorSchema(ctx, conn)
+	if err != nil {
+		return false, err
+	}
+	var has provisioned
+	err = withRole(ctx, conn, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, provisionedSQL, id.Schema())
+		if err != nil {
+			return err
+		}
+		has, err = pgx.CollectOneRow(rows, pgx.RowToStructByName[provisioned])
+		if err != nil {
+			return err
+		}
+		// The workers find the names of pgvector as the connections of the pool do.
+		sql := r.makeRole(id, has.HasRole) + `ALTER ROLE ` + id.quoted() + ` SET search_path = ` + pgx.Identifier{vectors}.Sanitize() + `;`
+		if !has.HasSchema {
+			sql += postgres.CreateSchemaSQL(id.Schema(), id.Schema())
+		}
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1)`, id.Schema()).Scan(&empty)
+	})
+	if err != nil || has.HasRole {
+		return empty, err
+	}
+	return empty, disconnect(ctx, conn, id)
+}
+
+// rolesSQL returns the statements that make the role of a tenant in the transaction that makes its
+// tables; none if prepare has made it.
+func (r roles) rolesSQL(id ID, exists bool) string {
+	if r.distributed {
+		return ``
+	}
+	return r.makeRole(id, exists)
+}
+
+// schemaSQL returns the statements that make the schema of a tenant, which prepare may have begun.
+func (r roles) schemaSQL(id ID, m *postgres.Migrator) string {
+	if r.distributed {
+		return m.FillSQL(id.Schema(), id.Schema()) + `; ` + distributeSQL(id) + ` SET LOCAL ROLE NONE;`
+	}
+	return m.CreateSQL(id.Schema(), id.Schema()) + `; SET LOCAL ROLE NONE;`
+}
+
+// disconnect ends the connections to workers that sessions of the coordinator still have for an earlier role of
+// the name of a new one: they would go on without rights.
+func disconnect(ctx context.Context, conn *pgxpool.Conn, id ID) error {
+	_, err := conn.Exec(ctx, `
+		SELECT pg_catalog.run_command_on_workers(pg_catalog.format(
+			'SELECT count(pg_catalog.pg_terminate_backend(a.pid, 5000)) FROM pg_catalog.pg_stat_activity AS a WHERE a.usesysid NOT IN (SELECT r.oid FROM pg_catalog.pg_roles AS r) OR a.usename = %L', $1::text))`, id.Schema())
+	return postgres.Fault(err)
+}
+
+// draining runs do with a transaction. If the tenant is distributed and do wrote, it empties the
+// outbox.
+func (h *Handle) draining(ctx context.Context, tx pgx.Tx, do func(*Tx) error) error {
+	t := &Tx{handle: h, tx: tx}
+	if h.site.distributed {
+		t.wrote = new(bool)
+	}
+	if err := do(t); err != nil || t.wrote == nil || !*t.wrote {
+		return err
+	}
+	_, err := tx.Exec(ctx, h.drainSQL())
+	return err
+}
+
+// note notes that statements are about to run in the transaction.
+func (t *Tx) note(statements ...string) {
+	if t.wrote != nil && !*t.wrote {
+		*t.wrote = slices.ContainsFunc(statements, writes)
+	}
+}
+
+// blockingPIDs returns an expression for the ids of the processes of this server that the process $1 waits for. In a
+// distributed database both may wait on a worker.
+func (s *Site) blockingPIDs() string {
+	if !s.distributed {
+		return `pg_catalog.pg_blocking_pids($1)`
+	}
+	return `pg_catalog.pg_blocking_pids($1) || ARRAY(
+		SELECT pg_catalog.citus_pid_for_gpid(w.blocking_gpid) FROM pg_catalog.citus_lock_waits AS w
+		WHERE w.waiting_gpid = pg_catalog.citus_calculate_gpid(pg_catalog.citus_coordinator_nodeid(), $1))`
+}

@@ -1,0 +1,2 @@
+DROP FUNCTION total_relation_bytes;
+DROP FUNCTION relation_bytes;
