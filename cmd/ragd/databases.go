@@ -30,6 +30,9 @@ func showDatabase(d *ragdv1.Database) func(io.Writer) {
 		output.Field(w, "tenants", d.GetTenants())
 		output.Field(w, "bytes", int64(d.GetBytes()))
 		output.Field(w, "connections", d.GetMaxConnections())
+		if d.GetDistribution() != "" {
+			output.Field(w, "distribution", d.GetDistribution())
+		}
 	}
 }
 
@@ -61,6 +64,7 @@ and alone. Connections to it are made by the rules for addresses of tenants.`,
 	file := cmd.Flags().String("file", "-", "file with the URL, - for standard input")
 	owner := cmd.Flags().String("owner", "", "tenant that brings the database (default: none)")
 	connections := cmd.Flags().Int32("connections", 0, "connections that each instance opens for requests (default 10)")
+	distribution := cmd.Flags().String("distribution", "", "citus: require the coordinator of a Citus cluster with workers (default: tenants are spread over workers if there are any)")
 	cmd.RunE = p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
 		url, err := p.secretValue(*file)
 		if err != nil {
@@ -68,6 +72,7 @@ and alone. Connections to it are made by the rules for addresses of tenants.`,
 		}
 		d, err := c.databases.RegisterDatabase(ctx, &ragdv1.RegisterDatabaseRequest{
 			DatabaseName: args[0], Url: url, OwnerTenantId: *owner, MaxConnections: *connections,
+			Distribution: *distribution,
 		})
 		if err != nil {
 			return err

@@ -155,6 +155,9 @@ func (s *Service) checkStart(ctx context.Context, id tenant.ID, to *tenant.Datab
 		return err
 	}
 	for _, d := range []*tenant.Database{from, to} {
+		if d.Distributed() {
+			return fault.New(fault.Precondition, "the tenants of the database %s are spread by Citus, from and to which none is moved: export the tenant, and import the archive under another name", d.Title())
+		}
 		if err := d.Admin().Ping(ctx); err != nil {
 			return postgres.Fault(err)
 		}

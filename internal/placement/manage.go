@@ -38,7 +38,12 @@ type Database struct {
 	Bytes          int64  // 0 while it does not answer
 	Version        int    // of the control schema; 0 while it does not answer
 	Newest         int    // of this ragd
+	Distribution   string // DistributionCitus, or empty
 }
+
+// DistributionCitus is the distribution of the coordinator of a Citus cluster with workers, over which the schemas of
+// tenants are spread.
+const DistributionCitus = "citus"
 
 // Registration describes a database to register.
 type Registration struct {
@@ -46,6 +51,8 @@ type Registration struct {
 	URL            string    // a secret
 	Owner          tenant.ID // the tenant that brings it; empty for the operator's
 	MaxConnections int       // 0 means DefaultConnections
+	// Distribution is what the database must have: DistributionCitus, or empty for what is found there.
+	Distribution string
 }
 
 var nameSyntax = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
@@ -63,6 +70,13 @@ func checkName(name string) error {
 func checkConnections(n int) error {
 	if n < 2 || n > MaxConnections {
 		return fault.Field("maxConnections", "must be between 2 and %d, got %d", MaxConnections, n)
+	}
+	return nil
+}
+
+func checkDistribution(distribution string) error {
+	if distribution != "" && distribution != DistributionCitus {
+		return fault.Field("distribution", "must be %s or empty, got %q", DistributionCitus, distribution)
 	}
 	return nil
 }
@@ -91,10 +105,18 @@ func (r *Registry) Register(ctx context.Context, wanted Registration) (Database,
 	if err := checkConnections(wanted.MaxConnections); err != nil {
 		return Database{}, err
 	}
+	if err := checkDistribution(wanted.Distribution); err != nil {
+		return Database{}, err
+	}
 	if err := r.checkNew(ctx, wanted); err != nil {
 		return Database{}, err
 	}
-	url, err := r.try(ctx, wanted.URL, wanted.Owner, r.claim)
+	url, err := r.try(ctx, wanted.URL, wanted.Owner, func(ctx context.Context, pool *pgxpool.Pool) (string, error) {
+		if wanted.Distribution != "" && !postgres.Distributed(pool) {
+			return "", fault.New(fault.Precondition, "%s has no workers of Citus: create the extension citus before vector, add workers with citus_add_node, then register it", postgres.Address(pool))
+		}
+		return r.claim(ctx, pool)
+	})
 	if err != nil {
 		return Database{}, err
 	}
@@ -281,8 +303,15 @@ const describeTimeout = 3 * time.Second
 func describe(ctx context.Context, pool *pgxpool.Pool, d *Database) error {
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
-	return postgres.Fault(pool.QueryRow(ctx, `
-		SELECT pg_catalog.pg_database_size(pg_catalog.current_database()), (SELECT version FROM ragd.schema_migrations)`).Scan(&d.Bytes, &d.Version))
+	if postgres.Distributed(pool) {
+		d.Distribution = DistributionCitus
+	}
+	if err := pool.QueryRow(ctx, `SELECT version FROM ragd.schema_migrations`).Scan(&d.Version); err != nil {
+		return postgres.Fault(err)
+	}
+	bytes, err := postgres.Bytes(ctx, pool)
+	d.Bytes = bytes
+	return err
 }
 
 // counts returns how many tenants live in each database, by the name that rows have.

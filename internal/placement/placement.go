@@ -362,9 +362,9 @@ func (r *Registry) smallest(ctx context.Context, id tenant.ID) (string, error) {
 	if len(members) == 0 {
 		return "", nil
 	}
-	var least int64
-	if err := r.config.First.QueryRow(ctx, `SELECT pg_catalog.pg_database_size(pg_catalog.current_database())`).Scan(&least); err != nil {
-		return "", postgres.Fault(err)
+	least, err := postgres.Bytes(ctx, r.config.First)
+	if err != nil {
+		return "", err
 	}
 	name := ""
 	for _, m := range members {

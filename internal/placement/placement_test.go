@@ -15,6 +15,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/event"
+	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -86,6 +87,13 @@ func TestWhatCannotBeRegistered(t *testing.T) {
 	wantError(t, "a registered database", register("west", address, "", 0), connect.CodeAlreadyExists, "registered already")
 	wantError(t, "no URL", register("west", "", "", 0), connect.CodeInvalidArgument, "url")
 	wantError(t, "too few connections", register("west", address, "", 1), connect.CodeInvalidArgument, "maxConnections")
+	distributed := func(as string) error {
+		return second(operator.RegisterDatabase(ctx, &ragdv1.RegisterDatabaseRequest{DatabaseName: "west", Url: pgtest.URL(t), Distribution: as}))
+	}
+	wantError(t, "an unknown distribution", distributed("shards"), connect.CodeInvalidArgument, "distribution")
+	if !postgres.Distributed(east) {
+		wantError(t, "a database without Citus", distributed("citus"), connect.CodeFailedPrecondition, "no workers of Citus")
+	}
 	wantError(t, "a malformed owner", register("west", address, "A B", 0), connect.CodeInvalidArgument, "ownerTenantId")
 	wantError(t, "the first database", register("west", s.Pool.Config().ConnString(), "", 0), connect.CodeFailedPrecondition, "main")
 	wantError(t, "another service's first database", register("west", other.Pool.Config().ConnString(), "", 0), connect.CodeFailedPrecondition, "belongs to another ragd")

@@ -12,6 +12,7 @@ import (
 func (h *Handlers) RegisterDatabase(ctx context.Context, req *ragdv1.RegisterDatabaseRequest) (*ragdv1.Database, error) {
 	d, err := h.Databases.Register(ctx, placement.Registration{
 		Name: req.GetDatabaseName(), URL: req.GetUrl(), Owner: tenant.ID(req.GetOwnerTenantId()), MaxConnections: int(req.GetMaxConnections()),
+		Distribution: req.GetDistribution(),
 	})
 	if err != nil {
 		return nil, err
@@ -55,6 +56,7 @@ func databaseMessage(d placement.Database) *ragdv1.Database {
 	message := &ragdv1.Database{
 		DatabaseName: d.Name, Address: d.Address, OwnerTenantId: string(d.Owner), MaxConnections: int32(d.MaxConnections), Tenants: int32(d.Tenants),
 		Answers: d.Answers, Problem: d.Problem, Bytes: float64(d.Bytes), SchemaVersion: int32(d.Version), NewestSchemaVersion: int32(d.Newest),
+		Distribution: d.Distribution,
 	}
 	if !d.CreatedAt.IsZero() {
 		message.CreateTime, message.UpdateTime = timestamp(d.CreatedAt), timestamp(d.UpdatedAt)

@@ -39,15 +39,18 @@ type Database struct {
 	Answers bool `protobuf:"varint,6,opt,name=answers,proto3" json:"answers,omitempty"`
 	// Why it does not answer.
 	Problem string `protobuf:"bytes,7,opt,name=problem,proto3" json:"problem,omitempty"`
-	// Size of the database; 0 while it does not answer.
+	// Size of the database, with the workers of Citus; 0 while it does not answer.
 	Bytes float64 `protobuf:"fixed64,8,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// Version of the schema of the service there, 0 while it does not answer, and the newest one.
 	SchemaVersion       int32                  `protobuf:"varint,9,opt,name=schema_version,json=schemaVersion,proto3" json:"schema_version,omitempty"`
 	NewestSchemaVersion int32                  `protobuf:"varint,10,opt,name=newest_schema_version,json=newestSchemaVersion,proto3" json:"newest_schema_version,omitempty"`
 	CreateTime          *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	UpdateTime          *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// citus if the database is the coordinator of a Citus cluster with workers, over which the
+	// tenants are spread; else empty.
+	Distribution  string `protobuf:"bytes,13,opt,name=distribution,proto3" json:"distribution,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Database) Reset() {
@@ -164,6 +167,13 @@ func (x *Database) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Database) GetDistribution() string {
+	if x != nil {
+		return x.Distribution
+	}
+	return ""
+}
+
 type RegisterDatabaseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. 1 to 40 lower-case letters, digits and hyphens, the first a letter; not main.
@@ -178,6 +188,9 @@ type RegisterDatabaseRequest struct {
 	// Connections are made by the rules for addresses of tenants. Default: the database is the
 	// operator's.
 	OwnerTenantId string `protobuf:"bytes,4,opt,name=owner_tenant_id,json=ownerTenantId,proto3" json:"owner_tenant_id,omitempty"`
+	// citus: the database must be the coordinator of a Citus cluster with workers. Default: tenants
+	// are spread over workers if there are any.
+	Distribution  string `protobuf:"bytes,5,opt,name=distribution,proto3" json:"distribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -236,6 +249,13 @@ func (x *RegisterDatabaseRequest) GetMaxConnections() int32 {
 func (x *RegisterDatabaseRequest) GetOwnerTenantId() string {
 	if x != nil {
 		return x.OwnerTenantId
+	}
+	return ""
+}
+
+func (x *RegisterDatabaseRequest) GetDistribution() string {
+	if x != nil {
+		return x.Distribution
 	}
 	return ""
 }
@@ -467,7 +487,7 @@ var File_ragd_v1_database_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_database_proto_rawDesc = "" +
 	"\n" +
-	"\x16ragd/v1/database.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd3\x03\n" +
+	"\x16ragd/v1/database.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf7\x03\n" +
 	"\bDatabase\x12#\n" +
 	"\rdatabase_name\x18\x01 \x01(\tR\fdatabaseName\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12&\n" +
@@ -483,12 +503,14 @@ const file_ragd_v1_database_proto_rawDesc = "" +
 	"\vcreate_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\"\xa1\x01\n" +
+	"updateTime\x12\"\n" +
+	"\fdistribution\x18\r \x01(\tR\fdistribution\"\xc5\x01\n" +
 	"\x17RegisterDatabaseRequest\x12#\n" +
 	"\rdatabase_name\x18\x01 \x01(\tR\fdatabaseName\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12'\n" +
 	"\x0fmax_connections\x18\x03 \x01(\x05R\x0emaxConnections\x12&\n" +
-	"\x0fowner_tenant_id\x18\x04 \x01(\tR\rownerTenantId\"\x16\n" +
+	"\x0fowner_tenant_id\x18\x04 \x01(\tR\rownerTenantId\x12\"\n" +
+	"\fdistribution\x18\x05 \x01(\tR\fdistribution\"\x16\n" +
 	"\x14ListDatabasesRequest\"H\n" +
 	"\x15ListDatabasesResponse\x12/\n" +
 	"\tdatabases\x18\x01 \x03(\v2\x11.ragd.v1.DatabaseR\tdatabases\"\x9d\x01\n" +

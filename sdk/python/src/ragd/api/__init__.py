@@ -1299,13 +1299,16 @@ class Database(TypedDict, total=False):
     answers: bool
     # Why it does not answer.
     problem: str
-    # Size of the database; 0 while it does not answer.
+    # Size of the database, with the workers of Citus; 0 while it does not answer.
     bytes: float
     # Version of the schema of the service there, 0 while it does not answer, and the newest one.
     schemaVersion: int
     newestSchemaVersion: int
     createTime: str
     updateTime: str
+    # citus if the database is the coordinator of a Citus cluster with workers, over which the
+    # tenants are spread; else empty.
+    distribution: str
 
 
 class RegisterDatabaseRequest(TypedDict, total=False):
@@ -1322,6 +1325,9 @@ class RegisterDatabaseRequest(TypedDict, total=False):
     # Connections are made by the rules for addresses of tenants. Default: the database is the
     # operator's.
     ownerTenantId: str
+    # citus: the database must be the coordinator of a Citus cluster with workers. Default: tenants
+    # are spread over workers if there are any.
+    distribution: str
 
 
 class ListDatabasesRequest(TypedDict, total=False):
