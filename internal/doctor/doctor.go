@@ -87,6 +87,7 @@ func Database(ctx context.Context, conn *pgx.Conn, config Config) []Finding {
 	for _, check := range []databaseCheck{
 		{"PostgreSQL version", i.serverVersion},
 		{"pgvector version", i.vectorVersion},
+		{"Citus", i.citus},
 		{"durability", i.durability},
 		{"memory settings", i.memory},
 		{"planner settings", i.planner},
