@@ -53,6 +53,10 @@ test-containers: ## run the database tests in a container of PostgreSQL 17; need
 test-postgres17: ## run the database tests against PostgreSQL 17, which is unpacked from Debian's packages, or in a container
 	hack/test-postgres17.sh
 
+.PHONY: test-citus
+test-citus: ## run tests of tenants' statements against Citus, a coordinator and two workers, which is built from source
+	hack/test-citus.sh
+
 .PHONY: test-deploy
 test-deploy: ## check the chart, compose.yaml and, with a container engine, the image in deploy
 	hack/test-deploy.sh
