@@ -39,7 +39,10 @@ test("the operator creates a tenant, sets its limits, works on it and deletes it
   const remove = page.getByRole("dialog").getByRole("button", { name: "Delete" });
   assert.equal(await remove.isDisabled(), true);
   await page.getByLabel(`Type ${name} to confirm`).fill(name);
+  const deleted = page.waitForResponse((response) => response.url().endsWith("/DeleteTenant"));
   await remove.click();
+  const answer = await deleted;
+  assert.equal(answer.status(), 200, await answer.text());
   await page.waitForURL("**/tenants");
   await assert.rejects(call(operator, "TenantService/GetTenant", { tenantId: name }), { code: "not_found" });
 });
