@@ -158,8 +158,10 @@ func LastID(ctx context.Context, tx *tenant.Tx) (int64, error) {
 
 // SetLastID lets ids of new indexes begin after this one, and after those that are there.
 func SetLastID(ctx context.Context, tx *tenant.Tx, id int64) error {
-	_, err := tx.Exec(ctx, `
-		SELECT setval(pg_get_serial_sequence('tenant.indexes', 'index_id')::regclass, m.id) FROM (
-			SELECT greatest($1::bigint, (SELECT max(i.index_id) FROM tenant.indexes AS i)) AS id) AS m WHERE m.id > 0`, id)
+	there, err := tenant.Value[int64](ctx, tx, `SELECT coalesce(max(i.index_id), 0) FROM tenant.indexes AS i`)
+	if last := max(id, there); err == nil && last > 0 {
+		// A statement of its own: Citus would set the sequence where the table is, and not where new rows are numbered.
+		_, err = tx.Exec(ctx, `SELECT setval(pg_get_serial_sequence('tenant.indexes', 'index_id')::regclass, $1)`, last)
+	}
 	return err
 }

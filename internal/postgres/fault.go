@@ -88,7 +88,7 @@ func Fault(err error) error {
 				return fault.Wrap(t.kind, err, "%s", t.message)
 			}
 		}
-		return err
+		return citusFault(err)
 	}
 	if disconnected(err) {
 		return fault.Wrap(fault.Unavailable, err, "the database is not answering; retry")

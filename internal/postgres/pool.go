@@ -101,6 +101,7 @@ func Open(ctx context.Context, cfg Config) (*pgxpool.Pool, error) {
 	pc.MaxConnLifetimeJitter = cfg.ConnLifetime / 10
 	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		conn.PgConn().CustomData()[startKey] = settingsOf(conn)
+		noteWorkers(conn)
 		return registerTypes(ctx, conn)
 	}
 	pc.PrepareConn = fresh(cfg.MaxIndexes)

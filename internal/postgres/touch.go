@@ -51,6 +51,6 @@ func fresh(most int) func(context.Context, *pgx.Conn) (bool, error) {
 		data := conn.PgConn().CustomData()
 		used, _ := data[usedKey].(map[tables]struct{})
 		start, known := data[startKey].([8]string)
-		return len(used) < most && (!known || start == settingsOf(conn)), nil
+		return len(used) < most && (!known || start == settingsOf(conn)) && knowsWorkers(conn), nil
 	}
 }

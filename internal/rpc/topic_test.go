@@ -106,7 +106,7 @@ func TestDeletedDocumentsVanishFromTopics(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	exec(`UPDATE tenant_acme.indexes SET topics_job_id = gen_random_uuid()`)
+	exec(`UPDATE tenant_acme.indexes SET topics_job_id = '6f1f3c9e-6f6d-4b0e-9a57-2f8f7c0d9a11'`)
 	_, err := c.DeleteDocuments(t.Context(), &ragdv1.DeleteDocumentsRequest{IndexName: "main", Filter: servicetest.Object(t, map[string]any{"kind": "pump"})})
 	if err != nil {
 		t.Fatal(err)

@@ -208,11 +208,17 @@ func (r roles) schemaSQL(id ID, m *postgres.Migrator) string {
 }
 
 // disconnect ends the connections to workers that sessions of the coordinator still have for an earlier role of
-// the name of a new one: they would go on without rights.
+// the name of a new one: they would go on without rights. Sessions of other processes fail once for it, with
+// the kind Unavailable.
 func disconnect(ctx context.Context, conn *pgxpool.Conn, id ID) error {
-	_, err := conn.Exec(ctx, `
-		SELECT pg_catalog.run_command_on_workers(pg_catalog.format(
-			'SELECT count(pg_catalog.pg_terminate_backend(a.pid, 5000)) FROM pg_catalog.pg_stat_activity AS a WHERE a.usesysid NOT IN (SELECT r.oid FROM pg_catalog.pg_roles AS r) OR a.usename = %L', $1::text))`, id.Schema())
+	var ended int
+	err := conn.QueryRow(ctx, `
+		SELECT coalesce(sum(n.result::int) FILTER (WHERE n.success), 0) FROM pg_catalog.run_command_on_workers(pg_catalog.format(
+			'SELECT count(pg_catalog.pg_terminate_backend(a.pid, 5000)) FROM pg_catalog.pg_stat_activity AS a WHERE a.usesysid NOT IN (SELECT r.oid FROM pg_catalog.pg_roles AS r) OR a.usename = %L',
+			$1::text)) AS n`, id.Schema()).Scan(&ended)
+	if ended > 0 {
+		postgres.ForgetWorkers()
+	}
 	return postgres.Fault(err)
 }
 

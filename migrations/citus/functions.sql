@@ -95,6 +95,61 @@ BEGIN
 END
 $$;
 
+-- What events tell is read from the worker first: an INSERT of rows of a worker would take the defaults of the
+-- columns there, also the id of the transaction.
+CREATE OR REPLACE FUNCTION ragd_shared.record_documents(schema name, documents uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	found jsonb;
+BEGIN
+	IF NOT ragd_shared.event_wanted('document') THEN
+		RETURN;
+	END IF;
+	EXECUTE format('
+		SELECT jsonb_agg(jsonb_build_object(''document'', to_jsonb(d), ''index'', i.index_name))
+		FROM %1$I.documents AS d JOIN %1$I.indexes AS i USING (index_id) WHERE d.document_id = ANY($1)', schema) INTO found USING documents;
+	INSERT INTO ragd_shared.events (type, index_name, document_id, job_id, data)
+	SELECT CASE f.document ->> 'status' WHEN 'needs_ocr' THEN 'document.failed' ELSE 'document.' || (f.document ->> 'status') END, f.index,
+		(f.document ->> 'document_id')::uuid, (f.document ->> 'job_id')::uuid, ragd_shared.document_data(f.document, f.index)
+	FROM jsonb_to_recordset(found) AS f (document jsonb, index text);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION ragd_shared.record_deleted(schema name, index_id bigint, documents jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	most CONSTANT int := 1000;
+	index_name    text;
+BEGIN
+	EXECUTE format('SELECT i.index_name FROM %I.indexes AS i WHERE i.index_id = $1', schema) INTO index_name USING index_id;
+	IF index_name IS NULL THEN
+		RETURN;
+	END IF;
+	IF jsonb_array_length(documents) > most THEN
+		INSERT INTO ragd_shared.events (type, index_name, data)
+		VALUES ('document.deleted', index_name, jsonb_build_object('indexName', index_name, 'count', jsonb_array_length(documents)));
+	ELSE
+		INSERT INTO ragd_shared.events (type, index_name, document_id, job_id, data)
+		SELECT 'document.deleted', index_name, (d ->> 'document_id')::uuid, (d ->> 'job_id')::uuid, ragd_shared.document_data(d, index_name)
+		FROM jsonb_array_elements(documents) AS d;
+	END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION ragd_shared.record_jobs(schema name, jobs uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	found jsonb;
+BEGIN
+	IF cardinality(jobs) = 0 THEN
+		RETURN;
+	END IF;
+	EXECUTE format('SELECT jsonb_agg(to_jsonb(j)) FROM %I.jobs AS j WHERE j.job_id = ANY($1)', schema) INTO found USING jobs;
+	INSERT INTO ragd_shared.events (type, index_name, document_id, job_id, data)
+	SELECT CASE j ->> 'status' WHEN 'running' THEN 'job.started' ELSE 'job.' || (j ->> 'status') END, j ->> 'index_name', (j ->> 'document_id')::uuid, (j ->> 'job_id')::uuid,
+		jsonb_build_object('jobId', j -> 'job_id', 'kind', j -> 'kind', 'status', j -> 'status', 'indexName', j -> 'index_name', 'documentId', j -> 'document_id',
+			'done', j -> 'done', 'total', j -> 'total', 'unit', j -> 'unit', 'attempts', j -> 'attempts', 'error', j -> 'error')
+	FROM jsonb_array_elements(found) AS j;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION ragd_shared.count_documents(schema name, index_id bigint, chunks bigint, written bigint, ready bigint, pending bigint, failed bigint, documents bigint, bytes bigint, announced uuid[])
 	RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
