@@ -48,7 +48,7 @@ func TestManySessionsAndStreams(t *testing.T) {
 	withStreams := settled()
 	t.Logf("%d open streams: %s", streams, withStreams.since(withSessions, streams))
 	time.Sleep(idle) // with 20 comments on each stream
-	later := measure()
+	later := settled()
 	t.Logf("%s later: %s", idle, later.since(withStreams, 1))
 	if grown := later.goroutines - withStreams.goroutines; grown > 20 {
 		t.Errorf("%d goroutines more while nothing happened", grown)
