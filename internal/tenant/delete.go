@@ -117,6 +117,11 @@ func (d *Database) completeDeletion(ctx context.Context, conn *pgxpool.Conn, id 
 	if err := endDeletion(ctx, conn, id, onDelete); err != nil {
 		return err
 	}
+	if d.Distributed() {
+		if err := disconnect(ctx, conn, id); err != nil {
+			return err
+		}
+	}
 	return withoutConflict(ctx, func() error {
 		_, err := conn.Exec(ctx, `DROP ROLE IF EXISTS `+id.quoted())
 		if postgres.Code(err) == dependentObjects { // another database of the server uses the role
