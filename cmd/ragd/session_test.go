@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/internal/testing/logtest"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
@@ -160,26 +160,6 @@ type step struct {
 
 const anything = "..."
 
-// stream is a standard error: notes of the command and lines of the log may be written at once.
-type stream struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write implements io.Writer.
-func (s *stream) Write(text []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(text)
-}
-
-// String returns what was written.
-func (s *stream) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // run runs a command line.
 func (s *session) run(args ...string) (code int, stdout, stderr string) {
 	return s.runIn(context.Background(), args...)
@@ -188,7 +168,7 @@ func (s *session) run(args ...string) (code int, stdout, stderr string) {
 // runIn runs a command line until ctx ends.
 func (s *session) runIn(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out bytes.Buffer
-	var errs stream
+	var errs logtest.Buffer // the log is written at the same time as notes
 	p := &program{
 		stdin: strings.NewReader(s.stdin), out: output.Printer{Stdout: &out, Stderr: &errs}, interactive: s.interactive,
 		getenv: func(key string) string { return s.env[key] }, environ: variables(s.env), install: s.install,

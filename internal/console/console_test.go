@@ -13,6 +13,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/notices"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/logtest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -85,7 +86,7 @@ func signIn(t testing.TB, s *servicetest.Service, key string) *browser {
 
 func TestSignInAndOut(t *testing.T) {
 	t.Parallel()
-	log := &lockedBuffer{}
+	log := &logtest.Buffer{}
 	s := servicetest.New(t, service.Config{NoWorkers: true, Logger: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	s.Tenant(t, "harbour")
 	key := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "harbour", Scopes: []string{"read"}})

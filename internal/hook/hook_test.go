@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/logtest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 	"github.com/ragdhq/ragd/internal/webhook"
 )
@@ -583,21 +583,9 @@ func TestHugeAnswersAreCut(t *testing.T) {
 	}
 }
 
-// log collects what the service logs.
-type log struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
 func TestSecretsOfHooksAreNeverShown(t *testing.T) {
 	t.Parallel()
-	logged := &log{}
+	logged := &logtest.Buffer{}
 	config := local
 	config.Logger = slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s := servicetest.New(t, config)
@@ -633,10 +621,8 @@ func TestSecretsOfHooksAreNeverShown(t *testing.T) {
 	if err := s.Pool.QueryRow(t.Context(), `SELECT to_jsonb(h)::text || encode(h.secret, 'escape') FROM ragd_shared.hooks AS h`).Scan(&stored); err != nil {
 		t.Fatal(err)
 	}
-	logged.mu.Lock()
-	defer logged.mu.Unlock()
 	bare := strings.TrimPrefix(made.Secret, webhook.Prefix)
-	for what, text := range map[string]string{"the list": list.String(), "deliveries": deliveries.String() + broken.String(), "the log": logged.text.String(), "the table": stored} {
+	for what, text := range map[string]string{"the list": list.String(), "deliveries": deliveries.String() + broken.String(), "the log": logged.String(), "the table": stored} {
 		if strings.Contains(text, bare) || strings.Contains(text, value) {
 			t.Errorf("%s shows a secret", what)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/faultproxy"
+	"github.com/ragdhq/ragd/internal/testing/logtest"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -116,24 +117,6 @@ func TestWhatCannotBeRegistered(t *testing.T) {
 	wantError(t, "without master keys", err, connect.CodeFailedPrecondition, "RAGD_MASTER_KEY")
 }
 
-// recorder keeps what is logged.
-type recorder struct {
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (r *recorder) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.out.Write(p)
-}
-
-func (r *recorder) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.out.String()
-}
-
 const password = "pass-word-that-nobody-may-see"
 
 // withPassword returns the URL of a pool for a role of its own with the password.
@@ -153,7 +136,7 @@ func withPassword(t *testing.T, proxy *faultproxy.Proxy, pool *pgxpool.Pool, rol
 
 func TestTheURLOfADatabaseIsNeverShown(t *testing.T) {
 	t.Parallel()
-	log := &recorder{}
+	log := &logtest.Buffer{}
 	there := pgtest.Pool(t)
 	proxy := faultproxy.New(t, there)
 	address := withPassword(t, proxy, there, "placement_secret")

@@ -1,11 +1,9 @@
 package rpc_test
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -14,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/seal"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/logtest"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -34,24 +33,6 @@ func masterKeys(t *testing.T, digits ...string) *seal.Keys {
 	return parsed
 }
 
-// lockedBuffer is a log that may be read while it is written.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	log bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.log.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.log.String()
-}
-
 func wantCode(t *testing.T, what string, err error, code connect.Code, parts ...string) {
 	t.Helper()
 	if connect.CodeOf(err) != code {
@@ -70,7 +51,7 @@ func wantCode(t *testing.T, what string, err error, code connect.Code, parts ...
 func TestATenantUsesItsOwnEndpoints(t *testing.T) {
 	t.Parallel()
 	ai := modelserver.New(t)
-	log := &lockedBuffer{}
+	log := &logtest.Buffer{}
 	s := servicetest.New(t, service.Config{
 		AllowedPrivateNetworks: thisMachine, MasterKeys: masterKeys(t, "1"),
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),

@@ -23,6 +23,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/identity"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/logtest"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 	"github.com/ragdhq/ragd/internal/webhook"
@@ -75,7 +76,7 @@ func authorization(c servicetest.Client) map[string]string {
 func TestAnHTTPToolIsCalledOverMCP(t *testing.T) {
 	t.Parallel()
 	e := newToolEndpoint(t)
-	log := &lockedBuffer{}
+	log := &logtest.Buffer{}
 	s := servicetest.New(t, service.Config{
 		NoWorkers: true, MasterKeys: masterKeys(t, "1"), AllowedPrivateNetworks: thisMachine,
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),

@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/testing/logtest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 	"github.com/ragdhq/ragd/internal/webhook"
 )
@@ -21,7 +22,7 @@ import (
 // Two tenants have a secret of the same name. No answer, log line or row shows a value.
 func TestSecretsAreStoredForTheirTenantAndNeverShown(t *testing.T) {
 	t.Parallel()
-	log := &lockedBuffer{}
+	log := &logtest.Buffer{}
 	s := servicetest.New(t, service.Config{
 		NoWorkers: true, MasterKeys: masterKeys(t, "1"), Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})

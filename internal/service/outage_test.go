@@ -1,13 +1,11 @@
 package service_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,26 +13,9 @@ import (
 	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/logtest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
-
-// buffer is a bytes.Buffer for concurrent use.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
 
 // While PostgreSQL is down, each loop of the service says so once in ten seconds.
 func TestADeadDatabaseIsReportedOnce(t *testing.T) {
@@ -47,7 +28,7 @@ func TestADeadDatabaseIsReportedOnce(t *testing.T) {
 	server, err := embedded.Start(t.Context(), quiet)
 	must(t, err)
 	t.Cleanup(func() { _ = server.Stop(context.Background()) })
-	var log buffer
+	var log logtest.Buffer
 	s := runService(t, service.Config{
 		DatabaseURL: server.URL(), DatabaseAdminURL: server.AdminURL(), Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
