@@ -168,7 +168,7 @@ func TestReembeddingUnderLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if ended := f.await(t, job); ended.Status != "succeeded" || ended.Kind != "reembed" || ended.Progress.Done < documents { // or with the new one
+	if ended := f.await(t, job); ended.Status != "succeeded" || ended.Kind != "reembed" || ended.Progress.Done != documents {
 		t.Errorf("the job = %v", ended)
 	}
 	time.Sleep(50 * time.Millisecond)

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 )
@@ -178,7 +179,11 @@ func TestADeletionCancelsStatementsOfTheTenant(t *testing.T) {
 		_, err := h.Exec(t.Context(), `SELECT pg_sleep(600) FROM tenant.schema_migrations`)
 		ended <- err
 	}()
-	f.await(t, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(600)%' AND state = 'active' AND query_start < clock_timestamp() - interval '200 ms' AND datname = current_database())`)
+	sleeps := `wait_event = 'PgSleep'`
+	if postgres.Distributed(f.pool) { // on a worker
+		sleeps = `state = 'active' AND query_start < clock_timestamp() - interval '200 ms'`
+	}
+	f.await(t, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(600)%' AND `+sleeps+` AND datname = current_database())`)
 	f.remove(t, name)
 	if err := <-ended; fault.KindOf(err) != fault.Deadline {
 		t.Errorf("the statement ended with %v", err)
