@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
@@ -40,17 +41,9 @@ func TestTenantsOfARegisteredClusterAreSpread(t *testing.T) {
 	rows, err := pgtest.OpenPool(t, cluster).Query(t.Context(), `
 		SELECT l.groupid::int FROM pg_dist_partition AS p JOIN pg_dist_shard AS s USING (logicalrelid) JOIN pg_dist_placement AS l USING (shardid)
 		WHERE p.logicalrelid::text LIKE '%chunk_1'`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var workers []int
-	for rows.Next() {
-		var worker int
-		if err := rows.Scan(&worker); err != nil {
-			t.Fatal(err)
-		}
-		workers = append(workers, worker)
-	}
+	must(t, err)
+	workers, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	must(t, err)
 	slices.Sort(workers)
 	if len(workers) != len(ids) || len(slices.Compact(workers)) != 2 {
 		t.Errorf("the tables of chunks are on the workers %v", workers)

@@ -48,7 +48,7 @@ func (s *server) join(ctx context.Context, name string) error {
 	})
 }
 
-// joinAttempts is how often a database is joined while tests change roles on the workers.
+// joinAttempts limits how often joinPatiently tries again while tests change roles on the workers.
 const joinAttempts = 20
 
 // joinPatiently is joinLocked, again while it conflicts with changes of roles.

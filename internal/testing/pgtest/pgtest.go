@@ -95,17 +95,11 @@ func (s *server) newURL(t testing.TB) string {
 	return s.databaseURL(name)
 }
 
-// OpenPool returns a pool on the database at an address, as Pool does.
-func OpenPool(t testing.TB, url string) *pgxpool.Pool {
-	t.Helper()
-	return open(t, url)
-}
-
 // Pool returns a pool on a new database. It is closed when the test ends. The test fails if
 // it has not released a connection or closed its rows by then.
 func Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	return open(t, URL(t))
+	return OpenPool(t, URL(t))
 }
 
 // ServicePool returns a pool on the database of another pool, for a role without rights of
@@ -126,10 +120,11 @@ func PoolOf(t testing.TB, admin *pgxpool.Pool, role, password string) *pgxpool.P
 	query := u.Query()
 	query.Del("user")
 	u.RawQuery = query.Encode()
-	return open(t, u.String())
+	return OpenPool(t, u.String())
 }
 
-func open(t testing.TB, url string) *pgxpool.Pool {
+// OpenPool returns a pool on the database at an address, as Pool does.
+func OpenPool(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()
 	pool, err := postgres.Open(t.Context(), postgres.Config{URL: url, MaxConns: 10, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -99,7 +99,7 @@ func (s *Server) ServiceURL() string { return s.running.URL() }
 // Pool returns a pool of the superuser, which is closed when the test ends.
 func (s *Server) Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	return open(t, s.AdminURL())
+	return OpenPool(t, s.AdminURL())
 }
 
 // Exec runs statements as the superuser.
