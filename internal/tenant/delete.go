@@ -122,13 +122,7 @@ func (d *Database) completeDeletion(ctx context.Context, conn *pgxpool.Conn, id 
 			return err
 		}
 	}
-	return withoutConflict(ctx, func() error {
-		_, err := conn.Exec(ctx, `DROP ROLE IF EXISTS `+id.quoted())
-		if postgres.Code(err) == dependentObjects { // another database of the server uses the role
-			return nil
-		}
-		return err
-	})
+	return DropRole(ctx, conn, id)
 }
 
 // beginDeletion sets the status deleting and removes the tenant's waiting work. It returns

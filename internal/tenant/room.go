@@ -91,7 +91,7 @@ func (d *Database) MakeRoom(ctx context.Context, conn *pgxpool.Conn, id ID, else
 	return nil
 }
 
-// DropRole drops the role of a tenant that has left a database, unless another database of the server uses it.
+// DropRole drops the role of a tenant that was deleted or has left a database, unless another database of the server uses it.
 func DropRole(ctx context.Context, conn *pgxpool.Conn, id ID) error {
 	return withoutConflict(ctx, func() error {
 		_, err := conn.Exec(ctx, `DROP ROLE IF EXISTS `+id.quoted())
