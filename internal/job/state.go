@@ -81,6 +81,7 @@ func Begin(ctx context.Context, on execer, jobID string) error {
 // up by key, even with wrong statistics of the table; for a join it might choose a plan
 // that compares each row with each id.
 func BeginAll(b *tenant.Batch, jobIDs []string, attempts []int) {
+	// coalesce with one argument changes nothing: Citus 13.2 crashes on an assignment of a bare array element.
 	b.Exec(`
 		UPDATE tenant.jobs AS j SET status = 'running', attempts = coalesce(($2::int[])[array_position($1::uuid[], j.job_id)]), updated_at = now()
 		WHERE j.job_id = ANY($1::uuid[]) AND j.status IN ('queued', 'running')`, jobIDs, attempts)
@@ -111,6 +112,7 @@ func Succeed(ctx context.Context, on execer, jobID string) error {
 // SucceedAll marks jobs succeeded; the progress and total of job i become totals[i], its
 // number of attempts attempts[i]. Jobs that have ended stay as they are.
 func SucceedAll(ctx context.Context, on execer, jobIDs []string, totals, attempts []int) error {
+	// coalesce as in BeginAll.
 	_, err := on.Exec(ctx, `
 		UPDATE tenant.jobs AS j SET status = 'succeeded', error = '', updated_at = now(), attempts = coalesce(($3::int[])[array_position($1::uuid[], j.job_id)]),
 			done = coalesce(($2::int[])[array_position($1::uuid[], j.job_id)]), total = coalesce(($2::int[])[array_position($1::uuid[], j.job_id)])

@@ -51,7 +51,7 @@ type Registration struct {
 	URL            string    // a secret
 	Owner          tenant.ID // the tenant that brings it; empty for the operator's
 	MaxConnections int       // 0 means DefaultConnections
-	// Distribution is what the database must have: DistributionCitus, or empty for what is found there.
+	// Distribution is DistributionCitus for a database that is refused unless it has workers, else empty.
 	Distribution string
 }
 

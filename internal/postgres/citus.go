@@ -37,7 +37,7 @@ func Bytes(ctx context.Context, pool *pgxpool.Pool) (bytes int64, err error) {
 	return bytes, Fault(err)
 }
 
-// forgotten is how often ForgetWorkers was called.
+// forgotten counts the calls of ForgetWorkers.
 var forgotten atomic.Int64
 
 // ForgetWorkers closes the connections of this process to distributed databases before their next use. Sessions of the
@@ -74,9 +74,9 @@ func citusFault(err error) error {
 	return err
 }
 
-// HasWorkers reports whether the database has the extension Citus and workers for the data of
+// hasWorkers reports whether the database has the extension Citus and workers for the data of
 // tenants.
-func HasWorkers(ctx context.Context, q Querier) (has bool, err error) {
+func hasWorkers(ctx context.Context, q Querier) (has bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')`).Scan(&has)
 	if err != nil || !has {
 		return false, Fault(err)

@@ -147,7 +147,7 @@ func Connect(ctx context.Context, cfg Config) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// server is what prepareServer finds in a database.
+// server describes the server of a database, as prepareServer finds it.
 type server struct {
 	vectorSchema string
 	distributed  bool // by Citus
@@ -167,7 +167,7 @@ func prepareServer(ctx context.Context, cc *pgx.ConnConfig, cfg Config) (found s
 	if found.vectorSchema, err = ensureVector(ctx, conn, cfg.Logger); err != nil {
 		return found, err
 	}
-	found.distributed, err = HasWorkers(ctx, conn)
+	found.distributed, err = hasWorkers(ctx, conn)
 	return found, err
 }
 

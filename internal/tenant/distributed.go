@@ -14,13 +14,6 @@ import (
 	"github.com/ragdhq/ragd/migrations"
 )
 
-// outboxTable is the table of a distributed tenant with what its triggers leave for the
-// coordinator, see migrations/citus.
-const outboxTable = "outbox"
-
-// Distributed reports whether the tables of the tenant's schema are distributed by Citus.
-func (h *Handle) Distributed() bool { return h.site.distributed }
-
 // Distributed reports whether the tables of the tenant's schema are distributed by Citus.
 func (t *Tx) Distributed() bool { return t.handle.site.distributed }
 
@@ -139,9 +132,10 @@ func prepareDistribution(ctx context.Context, pool *pgxpool.Pool) error {
 }
 
 // distributeSQL returns statements that distribute a schema, which its owner runs. Its tables go to one
-// of the workers, and so do all that are made in it later.
+// of the workers, and so do all that are made in it later. The outbox has what triggers leave for the
+// coordinator, see migrations/citus.
 func distributeSQL(id ID) string {
-	return `CREATE TABLE ` + id.quoted() + `.` + outboxTable + ` (
+	return `CREATE TABLE ` + id.quoted() + `.outbox (
 			entry_id   uuid PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid(),
 			created_at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
 			what       text NOT NULL,

@@ -60,13 +60,16 @@ func (s scope) sql(args *filter.Args) string {
 // seen returns the documents among those of the events that the watcher may see. It is a statement of its own, because
 // Citus joins no table that tenants share with one of a tenant.
 func (s scope) seen(ctx context.Context, q tenant.Queryer, page []eventRow) (map[string]bool, error) {
+	if s.visible.IsZero() {
+		return nil, nil
+	}
 	var ids []string
 	for _, row := range page {
 		if row.boundByDocument() && row.DocumentID != nil {
 			ids = append(ids, *row.DocumentID)
 		}
 	}
-	if s.visible.IsZero() || len(ids) == 0 {
+	if len(ids) == 0 {
 		return nil, nil
 	}
 	args := filter.NewArgs(ids)
