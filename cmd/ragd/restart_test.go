@@ -23,6 +23,7 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/testing/forward"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -38,7 +39,7 @@ const probeInterval = 50 * time.Millisecond
 func newBalancer(t *testing.T, instances ...*home) *balancer {
 	t.Helper()
 	b := &balancer{ready: make([]atomic.Bool, len(instances))}
-	var proxies []*httputil.ReverseProxy
+	var proxies []http.Handler
 	for i, instance := range instances {
 		address, err := url.Parse("http://" + instance.listen)
 		if err != nil {
@@ -48,7 +49,7 @@ func newBalancer(t *testing.T, instances ...*home) *balancer {
 		proxy.Transport = &http.Transport{MaxIdleConnsPerHost: 20}
 		proxy.FlushInterval = -1
 		proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
-		proxies = append(proxies, proxy)
+		proxies = append(proxies, forward.Handler(proxy))
 		go b.probe(t.Context(), i, address.JoinPath("readyz").String())
 	}
 	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

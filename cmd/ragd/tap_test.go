@@ -13,13 +13,15 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/ragdhq/ragd/internal/testing/forward"
 )
 
 // tap is a proxy between the commands and the service, if there is one. It records the
 // requests.
 type tap struct {
 	url     string
-	service *httputil.ReverseProxy // nil: every request is answered by 503
+	service http.Handler // nil: every request is answered by 503
 
 	mu       sync.Mutex
 	requests []request
@@ -42,11 +44,11 @@ func newTap(t *testing.T, service string) *tap {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tap.service = &httputil.ReverseProxy{
+		tap.service = forward.Handler(&httputil.ReverseProxy{
 			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
 			FlushInterval: -1,                              // forward streamed answers at once
 			ErrorLog:      log.New(t.Output(), "tap: ", 0), // interrupted commands cause errors
-		}
+		})
 	}
 	server := httptest.NewServer(tap)
 	t.Cleanup(server.Close)
@@ -57,7 +59,7 @@ func newTap(t *testing.T, service string) *tap {
 // ServeHTTP implements http.Handler.
 func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked := request{procedure: r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:], header: r.Header.Clone()}
-	if r.Header.Get("Content-Type") == "application/proto" { // streams are passed on unread
+	if r.Header.Get("Content-Type") == "application/proto" { // of streams only the call is recorded
 		var err error
 		if asked.body, err = io.ReadAll(r.Body); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/forward"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -161,7 +162,7 @@ func withCredential(t *testing.T, address, key string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
+	proxy := httptest.NewServer(forward.Handler(&httputil.ReverseProxy{
 		FlushInterval: -1,
 		Transport:     &http.Transport{DisableKeepAlives: true}, // one connection for each request
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -171,7 +172,7 @@ func withCredential(t *testing.T, address, key string) string {
 			}
 			r.Out.Header.Set("Authorization", "Bearer "+key)
 		},
-	})
+	}))
 	t.Cleanup(proxy.Close)
 	return proxy.URL
 }

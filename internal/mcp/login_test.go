@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant/oauth"
+	"github.com/ragdhq/ragd/internal/testing/forward"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -38,7 +39,7 @@ func TestThirdPartyLogins(t *testing.T) {
 			environment := append(os.Environ(), "RAGD_SCOPE_PREFIX="+prefix)
 			issuer := issuerOf(t, folder, node, environment)
 			var to *httputil.ReverseProxy // to the service, which must know the address before it starts
-			public := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { to.ServeHTTP(w, r) }))
+			public := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { forward.Handler(to).ServeHTTP(w, r) }))
 			t.Cleanup(public.Close)
 			tokens, err := oauth.NewIssuers(oauth.IssuersConfig{
 				Operator: []oauth.Config{{Issuer: issuer, PublicURL: public.URL, ScopePrefix: prefix}}, PublicURL: public.URL,

@@ -19,6 +19,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/forward"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -26,7 +27,7 @@ import (
 // inTurn returns the address of a proxy that sends each request to the next of some services.
 func inTurn(t *testing.T, services ...*servicetest.Service) string {
 	t.Helper()
-	var proxies []*httputil.ReverseProxy
+	var proxies []http.Handler
 	for _, s := range services {
 		address, err := url.Parse(s.URL)
 		if err != nil {
@@ -34,7 +35,7 @@ func inTurn(t *testing.T, services ...*servicetest.Service) string {
 		}
 		proxy := httputil.NewSingleHostReverseProxy(address)
 		proxy.FlushInterval = -1
-		proxies = append(proxies, proxy)
+		proxies = append(proxies, forward.Handler(proxy))
 	}
 	var turn atomic.Uint64
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -24,6 +24,7 @@ import (
 	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/mcp/stdio"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/testing/forward"
 	"github.com/ragdhq/ragd/internal/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -219,8 +220,8 @@ func newProxy(t *testing.T, to string) *proxy {
 		t.Fatal(err)
 	}
 	p := &proxy{}
-	forward := httputil.NewSingleHostReverseProxy(target)
-	forward.FlushInterval = -1
+	onward := httputil.NewSingleHostReverseProxy(target)
+	onward.FlushInterval = -1
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if lost := p.lost.Load(); lost != nil && r.Header.Get("Mcp-Session-Id") == *lost {
 			w.WriteHeader(http.StatusNotFound)
@@ -229,7 +230,7 @@ func newProxy(t *testing.T, to string) *proxy {
 		if r.Method == http.MethodGet {
 			p.gets.Add(1)
 		}
-		forward.ServeHTTP(w, r)
+		forward.Handler(onward).ServeHTTP(w, r)
 	}))
 	t.Cleanup(p.Close)
 	return p
