@@ -46,27 +46,29 @@ type Options struct {
 
 // Client calls the services of one ragd with one credential.
 type Client struct {
-	Agents    ragdv1connect.AgentServiceClient
-	Chunks    ragdv1connect.ChunkServiceClient
-	Contexts  ragdv1connect.ContextServiceClient
-	Databases ragdv1connect.DatabaseServiceClient
-	Documents ragdv1connect.DocumentServiceClient
-	Endpoints ragdv1connect.EndpointServiceClient
-	Evaluate  ragdv1connect.EvaluateServiceClient
-	Events    ragdv1connect.EventServiceClient
-	Hooks     ragdv1connect.HookServiceClient
-	Indexes   ragdv1connect.IndexServiceClient
-	Issuers   ragdv1connect.IssuerServiceClient
-	Prompts   ragdv1connect.PromptServiceClient
-	Queries   ragdv1connect.QueryServiceClient
-	Secrets   ragdv1connect.SecretServiceClient
-	Servers   ragdv1connect.ServerServiceClient
-	Tenants   ragdv1connect.TenantServiceClient
-	Tools     ragdv1connect.ToolServiceClient
-	Usage     ragdv1connect.UsageServiceClient
-	Audit     ragdv1connect.AuditServiceClient
-	Vectors   ragdv1connect.VectorServiceClient
-	Workflows ragdv1connect.WorkflowServiceClient
+	Agents     ragdv1connect.AgentServiceClient
+	Archives   ragdv1connect.ArchiveServiceClient
+	Audit      ragdv1connect.AuditServiceClient
+	Chunks     ragdv1connect.ChunkServiceClient
+	Connectors ragdv1connect.ConnectorServiceClient
+	Contexts   ragdv1connect.ContextServiceClient
+	Databases  ragdv1connect.DatabaseServiceClient
+	Documents  ragdv1connect.DocumentServiceClient
+	Endpoints  ragdv1connect.EndpointServiceClient
+	Evaluate   ragdv1connect.EvaluateServiceClient
+	Events     ragdv1connect.EventServiceClient
+	Hooks      ragdv1connect.HookServiceClient
+	Indexes    ragdv1connect.IndexServiceClient
+	Issuers    ragdv1connect.IssuerServiceClient
+	Prompts    ragdv1connect.PromptServiceClient
+	Queries    ragdv1connect.QueryServiceClient
+	Secrets    ragdv1connect.SecretServiceClient
+	Servers    ragdv1connect.ServerServiceClient
+	Tenants    ragdv1connect.TenantServiceClient
+	Tools      ragdv1connect.ToolServiceClient
+	Usage      ragdv1connect.UsageServiceClient
+	Vectors    ragdv1connect.VectorServiceClient
+	Workflows  ragdv1connect.WorkflowServiceClient
 
 	retry Retry
 }
@@ -86,28 +88,30 @@ func New(o Options) (*Client, error) {
 	}
 	base, with := strings.TrimRight(address.String(), "/"), connect.WithInterceptors(&interceptor{options: o})
 	return &Client{
-		Agents:    ragdv1connect.NewAgentServiceClient(caller, base, with),
-		Chunks:    ragdv1connect.NewChunkServiceClient(caller, base, with),
-		Contexts:  ragdv1connect.NewContextServiceClient(caller, base, with),
-		Databases: ragdv1connect.NewDatabaseServiceClient(caller, base, with),
-		Documents: ragdv1connect.NewDocumentServiceClient(caller, base, with),
-		Endpoints: ragdv1connect.NewEndpointServiceClient(caller, base, with),
-		Evaluate:  ragdv1connect.NewEvaluateServiceClient(caller, base, with),
-		Events:    ragdv1connect.NewEventServiceClient(caller, base, with),
-		Hooks:     ragdv1connect.NewHookServiceClient(caller, base, with),
-		Indexes:   ragdv1connect.NewIndexServiceClient(caller, base, with),
-		Issuers:   ragdv1connect.NewIssuerServiceClient(caller, base, with),
-		Prompts:   ragdv1connect.NewPromptServiceClient(caller, base, with),
-		Queries:   ragdv1connect.NewQueryServiceClient(caller, base, with),
-		Secrets:   ragdv1connect.NewSecretServiceClient(caller, base, with),
-		Servers:   ragdv1connect.NewServerServiceClient(caller, base, with),
-		Tenants:   ragdv1connect.NewTenantServiceClient(caller, base, with),
-		Tools:     ragdv1connect.NewToolServiceClient(caller, base, with),
-		Usage:     ragdv1connect.NewUsageServiceClient(caller, base, with),
-		Audit:     ragdv1connect.NewAuditServiceClient(caller, base, with),
-		Vectors:   ragdv1connect.NewVectorServiceClient(caller, base, with),
-		Workflows: ragdv1connect.NewWorkflowServiceClient(caller, base, with),
-		retry:     o.Retry,
+		Agents:     ragdv1connect.NewAgentServiceClient(caller, base, with),
+		Archives:   ragdv1connect.NewArchiveServiceClient(caller, base, with),
+		Audit:      ragdv1connect.NewAuditServiceClient(caller, base, with),
+		Chunks:     ragdv1connect.NewChunkServiceClient(caller, base, with),
+		Connectors: ragdv1connect.NewConnectorServiceClient(caller, base, with),
+		Contexts:   ragdv1connect.NewContextServiceClient(caller, base, with),
+		Databases:  ragdv1connect.NewDatabaseServiceClient(caller, base, with),
+		Documents:  ragdv1connect.NewDocumentServiceClient(caller, base, with),
+		Endpoints:  ragdv1connect.NewEndpointServiceClient(caller, base, with),
+		Evaluate:   ragdv1connect.NewEvaluateServiceClient(caller, base, with),
+		Events:     ragdv1connect.NewEventServiceClient(caller, base, with),
+		Hooks:      ragdv1connect.NewHookServiceClient(caller, base, with),
+		Indexes:    ragdv1connect.NewIndexServiceClient(caller, base, with),
+		Issuers:    ragdv1connect.NewIssuerServiceClient(caller, base, with),
+		Prompts:    ragdv1connect.NewPromptServiceClient(caller, base, with),
+		Queries:    ragdv1connect.NewQueryServiceClient(caller, base, with),
+		Secrets:    ragdv1connect.NewSecretServiceClient(caller, base, with),
+		Servers:    ragdv1connect.NewServerServiceClient(caller, base, with),
+		Tenants:    ragdv1connect.NewTenantServiceClient(caller, base, with),
+		Tools:      ragdv1connect.NewToolServiceClient(caller, base, with),
+		Usage:      ragdv1connect.NewUsageServiceClient(caller, base, with),
+		Vectors:    ragdv1connect.NewVectorServiceClient(caller, base, with),
+		Workflows:  ragdv1connect.NewWorkflowServiceClient(caller, base, with),
+		retry:      o.Retry,
 	}, nil
 }
 

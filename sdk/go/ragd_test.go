@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -43,6 +46,26 @@ func connectTo(t *testing.T, o ragd.Options) *ragd.Client {
 		t.Fatal(err)
 	}
 	return client
+}
+
+// A client has a field for each service of the API.
+func TestAClientCallsEveryService(t *testing.T) {
+	t.Parallel()
+	client := reflect.ValueOf(connectTo(t, ragd.Options{URL: "http://127.0.0.1:8484"})).Elem()
+	has := map[string]bool{}
+	for field, value := range client.Fields() {
+		if field.IsExported() && !value.IsNil() {
+			has[field.Type.Name()] = true
+		}
+	}
+	protoregistry.GlobalFiles.RangeFilesByPackage("ragd.v1", func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			if name := file.Services().Get(i).Name(); !has[string(name)+"Client"] {
+				t.Errorf("no field of a client calls the %s", name)
+			}
+		}
+		return true
+	})
 }
 
 func TestFirstFiveMinutes(t *testing.T) {
