@@ -228,13 +228,15 @@ With --as the tenant gets another name, beside the one that it had. Then API key
 are left out, hooks are disabled and connectors are paused. The command
 says which secrets must be given again, because this service has another master key.`,
 		Example: `  ragd import acme.ragd
-  ragd import acme.ragd --as acme-restored`,
+  ragd import acme.ragd --as acme-restored
+  ragd import acme.ragd --database east`,
 		Args: arguments("FILE"),
 	}
 	as := cmd.Flags().String("as", "", "name of the tenant, in place of that in the archive")
+	database := cmd.Flags().String("database", "", "database in which the tenant lives, see \"ragd databases\" (default: its own, else the smallest)")
 	withoutKeys := cmd.Flags().Bool("without-keys", false, "leave out API keys and issuers")
 	cmd.RunE = p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
-		options := &ragdv1.ImportOptions{TenantId: *as, WithoutKeys: *withoutKeys}
+		options := &ragdv1.ImportOptions{TenantId: *as, Database: *database, WithoutKeys: *withoutKeys}
 		var res *ragdv1.ImportTenantResponse
 		var err error
 		if args[0] == "-" {

@@ -16,7 +16,8 @@ func TestDatabases(t *testing.T) {
 	t.Parallel()
 	address := pgtest.URL(t)
 	s := newSession(t, "RAGD_MASTER_KEY="+strings.Repeat("7", 64))
-	file := filepath.Join(t.TempDir(), "east.url")
+	dir := t.TempDir()
+	file, archive := filepath.Join(dir, "east.url"), filepath.Join(dir, "beta.ragd")
 	if err := os.WriteFile(file, []byte(address+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -25,6 +26,10 @@ func TestDatabases(t *testing.T) {
 		{args: args("databases add east --file " + file), code: 1, stderr: "ragd: database \"east\" exists already: update it to change its URL\n"},
 		{args: args("tenant create beta --database east"), stdout: "...database  east\n"},
 		{args: args("tenant create beta --database west"), code: 1, stderr: "ragd: database \"west\" not found\n"},
+		{args: args("export beta --output " + archive), stdout: anything, stderr: anything},
+		{args: args("tenant delete beta --yes"), stdout: anything},
+		{args: args("import " + archive + " --database west"), code: 1, stderr: "ragd: database \"west\" not found\n"},
+		{args: args("import " + archive + " --database east"), stdout: "...database  east\n"},
 		{args: args("databases update east --file " + file + " --connections 5"), stdout: "...connections  5\n"},
 		{args: args("databases remove east"), code: 1, stderr: "ragd: the database \"east\" has tenants, 1 of them: move or delete them first\n"},
 	} {

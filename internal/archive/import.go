@@ -24,6 +24,8 @@ import (
 type Import struct {
 	// Tenant is the name of the imported tenant. Empty for that in the archive.
 	Tenant string
+	// Database is the database in which the tenant lives from then on. Empty for the one that a new tenant gets, and to resume.
+	Database string
 	// WithoutKeys leaves out API keys and issuers, also under the name in the archive.
 	WithoutKeys bool
 	// Resume goes on with the import of Tenant, which is required then. The archive that is given begins
@@ -95,13 +97,17 @@ func read(at tenant.Import) (p progress, err error) {
 
 // Import makes a tenant from an archive. What is stored when it fails stays, and Resume goes on with it; deleting
 // the tenant gives it up. Errors: Denied unless the caller is the operator; Invalid for what is no
-// archive, is damaged, or was made by a newer ragd; Exists; Conflict when another call goes on with the
+// archive, is damaged, or was made by a newer ragd; NotFound for the database; Exists; Conflict when another call goes on with the
 // same import; Exhausted when MaxAtOnce imports are under way, and without space.
 func (s *Service) Import(ctx context.Context, i Import, archive io.Reader) (Result, error) {
 	if i.Resume { // also checks the caller before anything is read
 		at, err := s.config.Tenants.Importing(ctx, i.Tenant)
 		if err != nil {
 			return Result{}, err
+		}
+		if i.Database != "" && i.Database != at.Database {
+			return Result{}, fault.New(fault.Precondition,
+				"tenant %q is being imported into the database %q: go on there, or delete the tenant to begin anew", at.TenantID, at.Database)
 		}
 		return s.limited(func() (Result, error) { return s.resume(ctx, at, archive) })
 	}
@@ -141,7 +147,7 @@ func (s *Service) begin(ctx context.Context, i Import, archive io.Reader) (Resul
 	if err != nil {
 		return Result{}, err
 	}
-	if begun, err = s.config.Tenants.BeginImport(ctx, name, begun); err != nil {
+	if begun, err = s.config.Tenants.BeginImport(ctx, i.Database, name, begun); err != nil {
 		return Result{}, err
 	}
 	return s.load(ctx, begun, p, frames)

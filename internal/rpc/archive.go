@@ -61,7 +61,7 @@ func (h *Handlers) ImportTenant(ctx context.Context, stream *connect.ClientStrea
 	if options.GetResume() && options.GetTenantId() == "" {
 		return nil, fault.Field("options.tenantId", "is required to resume an import")
 	}
-	wanted := archive.Import{Tenant: options.GetTenantId(), WithoutKeys: options.GetWithoutKeys(), Resume: options.GetResume()}
+	wanted := archive.Import{Tenant: options.GetTenantId(), Database: options.GetDatabase(), WithoutKeys: options.GetWithoutKeys(), Resume: options.GetResume()}
 	action := actionOf(ragdv1connect.ArchiveServiceImportTenantProcedure, options.GetTenantId())
 	err = h.Audit.Do(ctx, action, func(ctx context.Context) (map[string]string, error) {
 		done, err := h.Archives.Import(ctx, wanted, &archiveReader{ctx: ctx, stream: stream})

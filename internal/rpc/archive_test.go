@@ -24,6 +24,7 @@ import (
 	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
@@ -434,6 +435,56 @@ func TestAnImportGoesOnAfterEveryFrame(t *testing.T) {
 	servicetest.WantCode(t, "an import that was given up", err, connect.CodeNotFound)
 	_, err = importTenant(t, operator, given, data)
 	noError(t, err)
+}
+
+// An import goes to the database that it names, and goes on there alone.
+func TestAnImportIsPlaced(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{MasterKeys: servicetest.Keys(t)})
+	s.Register(t, "east", pgtest.URL(t))
+	operator := s.Operator()
+	c := s.TenantIn(t, "main", "acme")
+	c.Index(t, "docs")
+	c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "harbour", Source: servicetest.Text("The harbour has trees.")})
+	data, _ := exportTenant(t, operator, &ragdv1.ExportTenantRequest{TenantId: "acme"})
+
+	options := &ragdv1.ImportOptions{TenantId: "acme-restored", Database: "west"}
+	_, err := importTenant(t, operator, options, data)
+	servicetest.WantCode(t, "a database that is not registered", err, connect.CodeNotFound)
+	options.Database = "east"
+	_, err = importTenant(t, operator, options, data[:len(data)/2])
+	servicetest.WantCode(t, "half an archive", err, connect.CodeInvalidArgument)
+	frames := framesOf(t, data)
+	at, err := operator.GetImport(t.Context(), &ragdv1.GetImportRequest{TenantId: options.TenantId})
+	noError(t, err)
+	var rest []byte
+	for _, f := range frames[int(at.Frames):] {
+		rest = append(rest, f.Raw...)
+	}
+	options.Resume, options.Database = true, "main"
+	_, err = importTenant(t, operator, options, rest)
+	servicetest.WantCode(t, "another database", err, connect.CodeFailedPrecondition)
+	if err == nil || !strings.Contains(err.Error(), `"east"`) {
+		t.Errorf("the error does not say where the import is: %v", err)
+	}
+	options.Database = "east"
+	done, err := importTenant(t, operator, options, rest)
+	noError(t, err)
+	if done.Tenant.Database != "east" {
+		t.Errorf("imported %v", done.Tenant)
+	}
+	restored := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: options.TenantId}))
+	found, err := restored.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "trees"})
+	noError(t, err)
+	if len(found.Sources) != 1 {
+		t.Errorf("found %v", found)
+	}
+	options = &ragdv1.ImportOptions{TenantId: "acme-main", Database: "main"}
+	done, err = importTenant(t, operator, options, data)
+	noError(t, err)
+	if done.Tenant.Database != "main" {
+		t.Errorf("imported %v", done.Tenant)
+	}
 }
 
 // A second export says which frames the caller has, and gets the heads of these.

@@ -22,6 +22,7 @@ import (
 // a deletion uses the tenant.
 type Import struct {
 	TenantID  ID
+	Database  string `db:"-"` // in which it is stored: FirstDatabase or a registered one
 	Frames    int64  // of the archive that are stored
 	Chain     []byte // checksum of these
 	State     json.RawMessage
@@ -31,10 +32,10 @@ type Import struct {
 
 const importColumns = `i.tenant_id, i.frames, i.chain, i.state, i.created_at, i.updated_at`
 
-// BeginImport makes a tenant that is being imported, with a role and an empty schema at the newest version.
-// Errors: Exists, also while the tenant is being imported; Precondition while it is being
+// BeginImport makes a tenant that is being imported, with a role and an empty schema at the newest version, in the
+// database, which may be empty as for CreateIn. Errors: NotFound for the database; Exists, also while the tenant is being imported; Precondition while it is being
 // deleted, or if its schema is there without it; Exhausted without space on the disk.
-func (s *Service) BeginImport(ctx context.Context, name string, begun Import) (Import, error) {
+func (s *Service) BeginImport(ctx context.Context, database, name string, begun Import) (Import, error) {
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return Import{}, err
 	}
@@ -45,11 +46,11 @@ func (s *Service) BeginImport(ctx context.Context, name string, begun Import) (I
 	if err := s.storage.Disk(); err != nil {
 		return Import{}, err
 	}
-	d, err := s.choose(ctx, "", id)
+	d, err := s.choose(ctx, database, id)
 	if err != nil {
 		return Import{}, err
 	}
-	begun.TenantID = id
+	begun.TenantID, begun.Database = id, cmp.Or(d.Name, FirstDatabase)
 	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
 		if d.Name == "" {
 			return d.beginImport(ctx, conn, begun)
@@ -147,6 +148,7 @@ func (s *Service) Importing(ctx context.Context, name string) (Import, error) {
 		}
 		return Import{}, fault.New(fault.NotFound, "no import of a tenant %q is under way", id)
 	}
+	found.Database = cmp.Or(d.Name, FirstDatabase)
 	return found, d.db.first.fault(err)
 }
 

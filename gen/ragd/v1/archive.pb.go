@@ -264,7 +264,10 @@ type ImportOptions struct {
 	WithoutKeys bool `protobuf:"varint,2,opt,name=without_keys,json=withoutKeys,proto3" json:"without_keys,omitempty"`
 	// Go on with the import of tenant_id, with the options that it was begun with. The data begin with the
 	// frame after those that GetImport counts.
-	Resume        bool `protobuf:"varint,3,opt,name=resume,proto3" json:"resume,omitempty"`
+	Resume bool `protobuf:"varint,3,opt,name=resume,proto3" json:"resume,omitempty"`
+	// The database in which the tenant lives from then on: main or a registered one. Default: as in CreateTenantRequest. To resume, that
+	// of the beginning or none.
+	Database      string `protobuf:"bytes,4,opt,name=database,proto3" json:"database,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -318,6 +321,13 @@ func (x *ImportOptions) GetResume() bool {
 		return x.Resume
 	}
 	return false
+}
+
+func (x *ImportOptions) GetDatabase() string {
+	if x != nil {
+		return x.Database
+	}
+	return ""
 }
 
 type ImportTenantResponse struct {
@@ -550,11 +560,12 @@ const file_ragd_v1_archive_proto_rawDesc = "" +
 	"\x13ImportTenantRequest\x122\n" +
 	"\aoptions\x18\x01 \x01(\v2\x16.ragd.v1.ImportOptionsH\x00R\aoptions\x12\x14\n" +
 	"\x04data\x18\x02 \x01(\fH\x00R\x04dataB\x06\n" +
-	"\x04part\"g\n" +
+	"\x04part\"\x83\x01\n" +
 	"\rImportOptions\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12!\n" +
 	"\fwithout_keys\x18\x02 \x01(\bR\vwithoutKeys\x12\x16\n" +
-	"\x06resume\x18\x03 \x01(\bR\x06resume\"\xe9\x01\n" +
+	"\x06resume\x18\x03 \x01(\bR\x06resume\x12\x1a\n" +
+	"\bdatabase\x18\x04 \x01(\tR\bdatabase\"\xe9\x01\n" +
 	"\x14ImportTenantResponse\x12'\n" +
 	"\x06tenant\x18\x01 \x01(\v2\x0f.ragd.v1.TenantR\x06tenant\x12,\n" +
 	"\x12archived_tenant_id\x18\x02 \x01(\tR\x10archivedTenantId\x12'\n" +

@@ -536,6 +536,9 @@ class ImportOptions(TypedDict, total=False):
     # Go on with the import of tenant_id, with the options that it was begun with. The data begin with the
     # frame after those that GetImport counts.
     resume: bool
+    # The database in which the tenant lives from then on: main or a registered one. Default: as in CreateTenantRequest. To resume, that
+    # of the beginning or none.
+    database: str
 
 
 class ImportTenantResponse(TypedDict, total=False):
