@@ -11,6 +11,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
@@ -55,8 +56,20 @@ func TestTenantsOfARegisteredClusterAreSpread(t *testing.T) {
 		_, err := s.Operator().MoveTenant(t.Context(), &ragdv1.MoveTenantRequest{TenantId: from, DatabaseName: to})
 		wantError(t, "a move to "+to, err, connect.CodeFailedPrecondition, "spread by Citus")
 	}
+
+	// A deletion ends connections for the role of the tenant, but not those of other databases of a worker.
+	elsewhere, err := pgx.ParseConfig(single)
+	must(t, err)
+	elsewhere.User = tenant.ID("acme").Schema()
+	beside, err := pgx.ConnectConfig(t.Context(), elsewhere)
+	must(t, err)
+	defer beside.Close(t.Context())
 	if _, err := s.Operator().DeleteTenant(t.Context(), &ragdv1.DeleteTenantRequest{TenantId: "acme"}); err != nil {
 		t.Error(err)
+	}
+	s.TenantIn(t, "wide", "acme") // which ends those for roles that are gone
+	if err := beside.Ping(t.Context()); err != nil {
+		t.Errorf("a connection to another database: %v", err)
 	}
 }
 

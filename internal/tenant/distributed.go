@@ -201,7 +201,7 @@ func (r roles) schemaSQL(id ID, m *postgres.Migrator) string {
 	return m.CreateSQL(id.Schema(), id.Schema()) + `; SET LOCAL ROLE NONE;`
 }
 
-// disconnect ends the connections to workers that sessions of the coordinator have for the role of a tenant, before it is
+// disconnect ends the connections to workers that sessions of the database's coordinator have for the role of a tenant, before it is
 // dropped, and those for roles that are gone, if it may: they would go on without rights under a new role of that name. Sessions of
 // other processes fail once for it, with the kind Unavailable.
 func disconnect(ctx context.Context, conn *pgxpool.Conn, id ID) error {
@@ -210,7 +210,8 @@ func disconnect(ctx context.Context, conn *pgxpool.Conn, id ID) error {
 		SELECT coalesce(sum(n.result::int) FILTER (WHERE n.success), 0)
 		FROM (VALUES ('a.usename = %L'), ('a.usesysid NOT IN (SELECT r.oid FROM pg_catalog.pg_roles AS r)')) AS c (condition)
 		CROSS JOIN LATERAL pg_catalog.run_command_on_workers(pg_catalog.format(
-			'SELECT count(pg_catalog.pg_terminate_backend(a.pid, 5000)) FROM pg_catalog.pg_stat_activity AS a WHERE ' || c.condition, $1::text)) AS n`, id.Schema()).Scan(&ended)
+			'SELECT count(pg_catalog.pg_terminate_backend(a.pid, 5000)) FROM pg_catalog.pg_stat_activity AS a
+			WHERE a.datname = pg_catalog.current_database() AND ' || c.condition, $1::text)) AS n`, id.Schema()).Scan(&ended)
 	if ended > 0 {
 		postgres.ForgetWorkers()
 	}
