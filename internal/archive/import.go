@@ -97,8 +97,9 @@ func read(at tenant.Import) (p progress, err error) {
 
 // Import makes a tenant from an archive. What is stored when it fails stays, and Resume goes on with it; deleting
 // the tenant gives it up. Errors: Denied unless the caller is the operator; Invalid for what is no
-// archive, is damaged, or was made by a newer ragd; NotFound for the database; Exists; Conflict when another call goes on with the
-// same import; Exhausted when MaxAtOnce imports are under way, and without space.
+// archive, is damaged, or was made by a newer ragd; NotFound for the database; Precondition when the import
+// began in another one; Exists; Conflict when another call goes on with the same import; Exhausted when
+// MaxAtOnce imports are under way, and without space.
 func (s *Service) Import(ctx context.Context, i Import, archive io.Reader) (Result, error) {
 	if i.Resume { // also checks the caller before anything is read
 		at, err := s.config.Tenants.Importing(ctx, i.Tenant)

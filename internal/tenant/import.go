@@ -32,9 +32,10 @@ type Import struct {
 
 const importColumns = `i.tenant_id, i.frames, i.chain, i.state, i.created_at, i.updated_at`
 
-// BeginImport makes a tenant that is being imported, with a role and an empty schema at the newest version, in the
-// database, which may be empty as for CreateIn. Errors: NotFound for the database; Exists, also while the tenant is being imported; Precondition while it is being
-// deleted, or if its schema is there without it; Exhausted without space on the disk.
+// BeginImport makes a tenant that is being imported, with a role and an empty schema at the newest version, in
+// the database, which may be empty as for CreateIn. Errors: NotFound for the database; Exists, also while the
+// tenant is being imported; Precondition while it is being deleted, or if its schema is there without it;
+// Exhausted without space on the disk.
 func (s *Service) BeginImport(ctx context.Context, database, name string, begun Import) (Import, error) {
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return Import{}, err
@@ -50,7 +51,7 @@ func (s *Service) BeginImport(ctx context.Context, database, name string, begun 
 	if err != nil {
 		return Import{}, err
 	}
-	begun.TenantID, begun.Database = id, cmp.Or(d.Name, FirstDatabase)
+	begun.TenantID, begun.Database = id, d.Title()
 	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
 		if d.Name == "" {
 			return d.beginImport(ctx, conn, begun)
@@ -148,7 +149,7 @@ func (s *Service) Importing(ctx context.Context, name string) (Import, error) {
 		}
 		return Import{}, fault.New(fault.NotFound, "no import of a tenant %q is under way", id)
 	}
-	found.Database = cmp.Or(d.Name, FirstDatabase)
+	found.Database = d.Title()
 	return found, d.db.first.fault(err)
 }
 
