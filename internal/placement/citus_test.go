@@ -1,7 +1,6 @@
 package placement_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -161,22 +160,10 @@ func TestArchivesTakeTenantsToAClusterAndBack(t *testing.T) {
 	c.Index(t, "docs")
 	c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "a", Source: servicetest.Text("The harbour of elms.")})
 	for _, database := range []string{"wide", "main"} {
-		export, err := operator.ExportTenant(t.Context(), &ragdv1.ExportTenantRequest{TenantId: "elms"})
+		archive := exportTenant(t, operator, "elms")
+		_, err := operator.DeleteTenant(t.Context(), &ragdv1.DeleteTenantRequest{TenantId: "elms"})
 		must(t, err)
-		var archive []byte
-		for export.Receive() {
-			archive = append(archive, export.Msg().GetData()...)
-		}
-		must(t, errors.Join(export.Err(), export.Close()))
-		_, err = operator.DeleteTenant(t.Context(), &ragdv1.DeleteTenantRequest{TenantId: "elms"})
-		must(t, err)
-		stream, err := operator.ImportTenant(t.Context())
-		must(t, err)
-		options := &ragdv1.ImportOptions{Database: database}
-		_ = stream.Send(&ragdv1.ImportTenantRequest{Part: &ragdv1.ImportTenantRequest_Options{Options: options}}) // CloseAndReceive tells
-		_ = stream.Send(&ragdv1.ImportTenantRequest{Part: &ragdv1.ImportTenantRequest_Data{Data: archive}})
-		imported, err := stream.CloseAndReceive()
-		must(t, err)
+		imported := importTenant(t, operator, &ragdv1.ImportOptions{Database: database}, archive)
 		found, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "harbour"})
 		if err != nil || imported.Tenant.Database != database || len(found.Sources) != 1 {
 			t.Errorf("in %s of %s: %v, %v", imported.Tenant.Database, database, found, err)

@@ -2,6 +2,7 @@ package placement_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -424,6 +425,29 @@ func plant(t *testing.T, in *pgxpool.Pool, documentID string) {
 	}
 }
 
+// exportTenant returns an archive of a tenant.
+func exportTenant(t *testing.T, operator servicetest.Client, name string) (archive []byte) {
+	t.Helper()
+	stream, err := operator.ExportTenant(t.Context(), &ragdv1.ExportTenantRequest{TenantId: name})
+	must(t, err)
+	for stream.Receive() {
+		archive = append(archive, stream.Msg().GetData()...)
+	}
+	must(t, errors.Join(stream.Err(), stream.Close()))
+	return archive
+}
+
+func importTenant(t *testing.T, operator servicetest.Client, options *ragdv1.ImportOptions, archive []byte) *ragdv1.ImportTenantResponse {
+	t.Helper()
+	stream, err := operator.ImportTenant(t.Context())
+	must(t, err)
+	must(t, stream.Send(&ragdv1.ImportTenantRequest{Part: &ragdv1.ImportTenantRequest_Options{Options: options}}))
+	must(t, stream.Send(&ragdv1.ImportTenantRequest{Part: &ragdv1.ImportTenantRequest_Data{Data: archive}}))
+	done, err := stream.CloseAndReceive()
+	must(t, err)
+	return done
+}
+
 // A tenant in another database is exported and imported, there too, with its keys, which the first database has.
 func TestATenantInAnotherDatabaseIsExportedAndImported(t *testing.T) {
 	t.Parallel()
@@ -437,24 +461,13 @@ func TestATenantInAnotherDatabaseIsExportedAndImported(t *testing.T) {
 	acme := s.TenantIn(t, "own", "acme")
 	acme.Index(t, "notes")
 	d := acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "notes", Source: servicetest.Text("A note.")})
-	out, err := operator.ExportTenant(ctx, &ragdv1.ExportTenantRequest{TenantId: "acme"})
-	must(t, err)
-	var data []byte
-	for out.Receive() {
-		data = append(data, out.Msg().GetData()...)
-	}
-	must(t, out.Err())
+	data := exportTenant(t, operator, "acme")
 	_, err = operator.DeleteTenant(ctx, &ragdv1.DeleteTenantRequest{TenantId: "acme"})
 	must(t, err)
 	if _, err := acme.ListIndexes(ctx, &ragdv1.ListIndexesRequest{}); connect.CodeOf(err) != connect.CodeUnauthenticated {
 		t.Errorf("the key of a deleted tenant: %v", err)
 	}
-	in, err := operator.ImportTenant(ctx)
-	must(t, err)
-	must(t, in.Send(&ragdv1.ImportTenantRequest{Part: &ragdv1.ImportTenantRequest_Options{Options: &ragdv1.ImportOptions{}}}))
-	must(t, in.Send(&ragdv1.ImportTenantRequest{Part: &ragdv1.ImportTenantRequest_Data{Data: data}}))
-	done, err := in.CloseAndReceive()
-	must(t, err)
+	done := importTenant(t, operator, &ragdv1.ImportOptions{}, data)
 	if len(done.GetLeftOut()) > 0 || done.GetTenant().GetDatabase() != "own" {
 		t.Errorf("imported %v", done)
 	}
