@@ -38,8 +38,8 @@ func TestThirdPartyLogins(t *testing.T) {
 			t.Parallel()
 			environment := append(os.Environ(), "RAGD_SCOPE_PREFIX="+prefix)
 			issuer := issuerOf(t, folder, node, environment)
-			var to *httputil.ReverseProxy // to the service, which must know the address before it starts
-			public := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { forward.Handler(to).ServeHTTP(w, r) }))
+			var to http.Handler // to the service, which must know the address before it starts
+			public := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { to.ServeHTTP(w, r) }))
 			t.Cleanup(public.Close)
 			tokens, err := oauth.NewIssuers(oauth.IssuersConfig{
 				Operator: []oauth.Config{{Issuer: issuer, PublicURL: public.URL, ScopePrefix: prefix}}, PublicURL: public.URL,
@@ -52,8 +52,9 @@ func TestThirdPartyLogins(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			to = httputil.NewSingleHostReverseProxy(at)
-			to.FlushInterval = -1
+			proxy := httputil.NewSingleHostReverseProxy(at)
+			proxy.FlushInterval = -1
+			to = forward.Handler(proxy)
 			makeServer(t, s.Tenant(t, "acme"), &ragdv1.CreateServerRequest{ServerName: "handbook", Tools: allowed("search")})
 			for program, with := range map[string]string{"login.mjs": node, "login.py": filepath.Join(folder, "venv", "bin", "python")} {
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -220,8 +220,9 @@ func newProxy(t *testing.T, to string) *proxy {
 		t.Fatal(err)
 	}
 	p := &proxy{}
-	onward := httputil.NewSingleHostReverseProxy(target)
-	onward.FlushInterval = -1
+	upstream := httputil.NewSingleHostReverseProxy(target)
+	upstream.FlushInterval = -1
+	onward := forward.Handler(upstream)
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if lost := p.lost.Load(); lost != nil && r.Header.Get("Mcp-Session-Id") == *lost {
 			w.WriteHeader(http.StatusNotFound)
@@ -230,7 +231,7 @@ func newProxy(t *testing.T, to string) *proxy {
 		if r.Method == http.MethodGet {
 			p.gets.Add(1)
 		}
-		forward.Handler(onward).ServeHTTP(w, r)
+		onward.ServeHTTP(w, r)
 	}))
 	t.Cleanup(p.Close)
 	return p
