@@ -25,7 +25,7 @@ export default defineConfig({
   plugins: [react(), themeStyles(), signedIn(), notices("../hack/notices/console.json")],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   build: {
-    outDir: "../internal/console/dist",
+    outDir: "../internal/api/console/dist",
     emptyOutDir: true,
     target: "es2023",
     assetsInlineLimit: 0, // data: scripts and styles are forbidden by the page's policy

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the console, the service's web page, into internal/console/dist, which the binary
+# Builds the console, the service's web page, into internal/api/console/dist, which the binary
 # embeds. Installs Node.js, if there is none that is new enough, and the libraries that
 # console/package-lock.json names.
 set -euo pipefail

@@ -59,7 +59,7 @@ if [ "$(cat "$dir/installed" 2>/dev/null)" != "$wanted" ]; then
 	} >&2 || not_run PyPI
 	echo "$wanted" >"$dir/installed"
 fi
-cp internal/mcp/testdata/clients/*.{mjs,py} internal/mcp/testdata/conversions/convert.* "$dir/"
+cp internal/api/mcp/testdata/clients/*.{mjs,py} internal/api/mcp/testdata/conversions/convert.* "$dir/"
 # go test succeeds when no test has the name.
-RAGD_TEST_MCP_CLIENTS=$dir go test -tags mcpclients -count=1 -v -run '^(TestThirdPartyClients|TestThirdPartyLogins|TestConversionsOfToolSchemas)$' ./internal/mcp |
+RAGD_TEST_MCP_CLIENTS=$dir go test -tags mcpclients -count=1 -v -run '^(TestThirdPartyClients|TestThirdPartyLogins|TestConversionsOfToolSchemas)$' ./internal/api/mcp |
 	awk '{ print } /^--- PASS: Test(ThirdPartyClients|ThirdPartyLogins|ConversionsOfToolSchemas) / { passed++ } END { exit passed != 3 }'

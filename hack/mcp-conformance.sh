@@ -23,7 +23,7 @@ export PATH="$dir/node_modules/node/bin:$PATH"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 failed=0
-RAGD_MCP_CONFORMANCE=$dir go test -tags mcpconformance -count=1 -timeout 20m -v -run 'Conformance|TestScenarios' ./internal/mcp >"$log" 2>&1 || failed=1
+RAGD_MCP_CONFORMANCE=$dir go test -tags mcpconformance -count=1 -timeout 20m -v -run 'Conformance|TestScenarios' ./internal/api/mcp >"$log" 2>&1 || failed=1
 # go test succeeds when no test has the name.
 grep -q '^--- PASS: TestConformanceOfTheService ' "$log" || failed=1
 [ "$failed" = 0 ] || cat "$log"

@@ -29,5 +29,5 @@ if [ "$(cat "$dir/installed" 2>/dev/null)" != "$wanted" ]; then
 	echo "$wanted" >"$dir/installed"
 fi
 # go test succeeds when no test has the name.
-RAGD_TEST_MCP_SERVERS=$dir go test -tags mcpservers -count=1 -v -run '^(TestTheServerEverything|TestTheServerOfFastMCPWithOAuth)$' ./internal/connector |
+RAGD_TEST_MCP_SERVERS=$dir go test -tags mcpservers -count=1 -v -run '^(TestTheServerEverything|TestTheServerOfFastMCPWithOAuth)$' ./internal/automation/connector |
 	awk '{ print } /^--- PASS: TestTheServer(Everything|OfFastMCPWithOAuth) / { passed++ } END { exit passed != 2 }'

@@ -45,9 +45,9 @@ if [ "$#" -gt 0 ]; then
 	test "$@"
 	exit
 fi
-test ./internal/{tenant,index,ingest,query,graph,vector,event,doctor}
-test -run 'Cluster' ./internal/placement
-test -run 'Tenants|Admins|Scopes|Mandatory|RequestContextPrecedence|AnotherTenant|Poisoned' ./internal/rpc
+test ./internal/{tenant,index,ingest,query,graph,index/vector,automation/event,operate/doctor}
+test -run 'Cluster' ./internal/tenant/place/placement
+test -run 'Tenants|Admins|Scopes|Mandatory|RequestContextPrecedence|AnotherTenant|Poisoned' ./internal/api/rpc
 # Those of archives create and drop roles of the same names in several databases, which share the cluster's.
-test -parallel 1 -run 'Watchers|Events|Import|Export|Archive|Restored' ./internal/rpc
+test -parallel 1 -run 'Watchers|Events|Import|Export|Archive|Restored' ./internal/api/rpc
 test -run 'RandomCallsOfTwoTenants|Cluster' ./internal/service

@@ -18,7 +18,7 @@ not_run() {
 	exit 77
 }
 
-[ "$#" -gt 0 ] || set -- ./internal/{backlog,event,graph,identity,index,ingest,job,openai,postgres,query,storage,tenant,usage,vector} ./migrations
+[ "$#" -gt 0 ] || set -- ./internal/{ingest/backlog,automation/event,graph,secure/identity,index,ingest,tenant/job,api/openai,operate/postgres,query,index/storage,tenant,tenant/quota/usage,index/vector} ./migrations
 if [ -x /usr/lib/postgresql/$major/bin/postgres ]; then
 	echo "test-postgres$major: PostgreSQL $major is installed: \`make test\` uses it"
 	exit

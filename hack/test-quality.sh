@@ -10,4 +10,4 @@ if [ -z "${RAGD_TEST_DATASETS:-}" ]; then
 	[ -z "${CI:-}" ] || [ -n "${RAGD_TEST_WITHOUT_DATASETS:-}" ] || exit 1
 	exit 77
 fi
-go test -count=1 -timeout 30m -run '^Test(Lexical|Builtin)?Quality(OnLabelledSets|OnAManual)?$' ./internal/{embed,graph,query,rerank}
+go test -count=1 -timeout 30m -run '^Test(Lexical|Builtin)?Quality(OnLabelledSets|OnAManual)?$' ./internal/{model/embed,graph,query,rerank}

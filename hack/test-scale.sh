@@ -15,12 +15,12 @@ cd "$(dirname "$0")/.."
 	export RAGD_TEST_HUGE=1 RAGD_TEST_DATABASE_URL="${urls[*]}"
 	unset RAGD_TEST_POSTGRES
 	echo "test-scale: tests create their databases on three servers in turn"
-	go test -count=1 -v -timeout 60m ./internal/placement ./internal/move
+	go test -count=1 -v -timeout 60m ./internal/tenant/place/placement ./internal/tenant/place/move
 	go test -count=1 -v -timeout 60m -run 'Databases|Placed' ./internal/service
-	go test -count=1 -v -timeout 60m -run 'IsMoved|Moves' ./internal/rpc
+	go test -count=1 -v -timeout 60m -run 'IsMoved|Moves' ./internal/api/rpc
 	go test -count=1 -v -timeout 60m -run 'KilledWhileATenantIsMoved' ./cmd/ragd
 )
-go test -count=1 -v -timeout 60m ./internal/replica
+go test -count=1 -v -timeout 60m ./internal/tenant/place/replica
 go test -count=1 -v -timeout 60m -run Replica ./internal/service # its tests start a primary and replicas
 go test -count=1 -v -timeout 60m -run 'RestartsUnderLoad' ./cmd/ragd
 

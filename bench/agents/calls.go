@@ -15,7 +15,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
-	"github.com/ragdhq/ragd/internal/testing/daemon"
+	"github.com/ragdhq/ragd/internal/service/testing/daemon"
 )
 
 // calls are clients of a tenant with an agent and a workflow that asks it.

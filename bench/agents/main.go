@@ -24,8 +24,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ragdhq/ragd/internal/testing/daemon"
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/daemon"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
 // tenants is how many tenants share the callers.

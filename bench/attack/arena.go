@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/testing/daemon"
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/daemon"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
 // arena is a service under attack, with two tenants.

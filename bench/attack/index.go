@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/testing/daemon"
+	"github.com/ragdhq/ragd/internal/service/testing/daemon"
 )
 
 // Indexes, which are tables in PostgreSQL, and the deletion of a tenant that has many.

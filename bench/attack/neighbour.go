@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/testing/daemon"
+	"github.com/ragdhq/ragd/internal/service/testing/daemon"
 )
 
 // A tenant that does everything at once, through two instances of the service on one

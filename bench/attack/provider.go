@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
 // Calls of model providers, which are slow, limited in number and paid by the operator.

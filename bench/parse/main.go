@@ -18,8 +18,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/parse"
-	"github.com/ragdhq/ragd/internal/parse/libreoffice"
+	"github.com/ragdhq/ragd/internal/ingest/parse"
+	"github.com/ragdhq/ragd/internal/ingest/parse/libreoffice"
 )
 
 func main() {

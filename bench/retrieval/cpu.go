@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/testing/daemon"
+	"github.com/ragdhq/ragd/internal/service/testing/daemon"
 )
 
 // cpu is processor time, by who used it. It depends less than wall-clock time on what

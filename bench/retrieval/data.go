@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
+	"github.com/ragdhq/ragd/internal/service/testing/dataset/synthetic"
 )
 
 const topK = 10

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
+	"github.com/ragdhq/ragd/internal/service/testing/dataset/synthetic"
 )
 
 // filterCase is a filter with the questions that are asked with it.

@@ -20,8 +20,8 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/testing/daemon"
-	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
+	"github.com/ragdhq/ragd/internal/service/testing/daemon"
+	"github.com/ragdhq/ragd/internal/service/testing/dataset/synthetic"
 )
 
 // options are the flags of a run.

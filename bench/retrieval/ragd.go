@@ -15,8 +15,8 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
-	"github.com/ragdhq/ragd/internal/testing/daemon"
-	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
+	"github.com/ragdhq/ragd/internal/service/testing/daemon"
+	"github.com/ragdhq/ragd/internal/service/testing/dataset/synthetic"
 )
 
 const (

@@ -18,7 +18,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/testing/daemon"
+	"github.com/ragdhq/ragd/internal/service/testing/daemon"
 )
 
 // options are the flags of a run.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
 // An agent is made from a file, asked in a conversation and deleted.

@@ -16,8 +16,8 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/archivefile"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/archive"
-	"github.com/ragdhq/ragd/internal/archive/frame"
+	"github.com/ragdhq/ragd/internal/tenant/archive"
+	"github.com/ragdhq/ragd/internal/tenant/archive/frame"
 )
 
 const (

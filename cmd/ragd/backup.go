@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
-	"github.com/ragdhq/ragd/internal/postgres/embedded"
-	"github.com/ragdhq/ragd/internal/seal"
+	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/service"
 )
 

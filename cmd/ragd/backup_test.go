@@ -20,8 +20,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ragdhq/ragd/internal/doctor"
-	"github.com/ragdhq/ragd/internal/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/operate/doctor"
+	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/service"
 )
 

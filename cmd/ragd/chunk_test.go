@@ -29,7 +29,7 @@ func TestChunkPreviewsWhatIngestStores(t *testing.T) {
 	s := newSession(t)
 	folder := t.TempDir()
 	for _, name := range []string{"handbook.pdf", "tides.html", "plan.docx", "berths.xlsx"} {
-		content, err := os.ReadFile(filepath.Join("../../internal/parse/testdata/files", name))
+		content, err := os.ReadFile(filepath.Join("../../internal/ingest/parse/testdata/files", name))
 		if err != nil {
 			t.Fatal(err)
 		}

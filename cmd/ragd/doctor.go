@@ -14,9 +14,9 @@ import (
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/doctor"
-	"github.com/ragdhq/ragd/internal/postgres"
-	"github.com/ragdhq/ragd/internal/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/operate/doctor"
+	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 )
 
 // check is one of doctor's checks. run returns what it found, or an error that says what

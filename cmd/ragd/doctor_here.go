@@ -17,14 +17,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
-	"github.com/ragdhq/ragd/internal/doctor"
-	"github.com/ragdhq/ragd/internal/outbound"
-	"github.com/ragdhq/ragd/internal/postgres"
-	"github.com/ragdhq/ragd/internal/postgres/embedded"
-	"github.com/ragdhq/ragd/internal/replica"
-	"github.com/ragdhq/ragd/internal/seal"
+	"github.com/ragdhq/ragd/internal/operate/doctor"
+	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/secure/outbound"
+	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 )
 
 // doctorSettings are the settings of the service that doctor reads, besides the addresses of

@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
-	"github.com/ragdhq/ragd/internal/doctor"
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
-	"github.com/ragdhq/ragd/internal/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/operate/doctor"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 )
 
 func TestDoctor(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 )
 
 // asRagd is the environment variable that makes the test binary run as ragd itself, so
@@ -174,7 +174,7 @@ func TestFromNothingToAnAnswer(t *testing.T) {
 func TestFilesOfAllFormats(t *testing.T) {
 	t.Parallel()
 	needsDatabase(t)
-	const samples = "../../internal/parse/testdata"
+	const samples = "../../internal/ingest/parse/testdata"
 	h := newHome(t)
 	h.serve()
 	h.ragd("ingest", "--index", "files", "--base", samples+"/files", samples+"/files")

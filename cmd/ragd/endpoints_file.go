@@ -8,9 +8,9 @@ import (
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/endpoint"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/jsonmessage"
+	"github.com/ragdhq/ragd/internal/api/jsonmessage"
+	"github.com/ragdhq/ragd/internal/model/endpoint"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // endpoints returns the endpoints in the file of the setting endpoints-file. Errors do not

@@ -22,8 +22,8 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/progress"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/evaluate"
-	"github.com/ragdhq/ragd/internal/evaluate/measure"
+	"github.com/ragdhq/ragd/internal/automation/evaluate"
+	"github.com/ragdhq/ragd/internal/automation/evaluate/measure"
 )
 
 func (p *program) evalCommand() *cobra.Command {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
 // An agent is asked the questions of a set, and two of its versions are compared.

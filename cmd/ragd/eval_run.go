@@ -17,7 +17,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/progress"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/jsonmessage"
+	"github.com/ragdhq/ragd/internal/api/jsonmessage"
 )
 
 func noWaitFlag(cmd *cobra.Command) *bool {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/jsonmessage"
+	"github.com/ragdhq/ragd/internal/api/jsonmessage"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // messageFlag is a flag whose value is a message in JSON.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
 func TestIndexCommands(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
 // folder returns a folder with documents in subfolders, and files that are hidden, binary

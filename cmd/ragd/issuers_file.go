@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/ragdhq/ragd/internal/outbound"
+	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/oauth"
 )

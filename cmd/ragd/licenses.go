@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ragdhq/ragd/internal/notices"
+	"github.com/ragdhq/ragd/internal/operate/notices"
 )
 
 func (p *program) licensesCommand() *cobra.Command {

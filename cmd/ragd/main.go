@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
-	"github.com/ragdhq/ragd/internal/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 )
 
 func main() {

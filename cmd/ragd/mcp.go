@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/mcp/stdio"
+	"github.com/ragdhq/ragd/internal/api/mcp/stdio"
 )
 
 func (p *program) mcpCommand() *cobra.Command {

@@ -15,7 +15,7 @@ func TestMetadataFieldsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const samples = "../../internal/parse/testdata/files"
+	const samples = "../../internal/ingest/parse/testdata/files"
 	h := newHome(t)
 	h.serve()
 	h.ragd("ingest", "--index", "files", "--base", samples, samples)

@@ -15,8 +15,8 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/progress"
-	"github.com/ragdhq/ragd/internal/localmodel"
-	"github.com/ragdhq/ragd/internal/localmodel/hub"
+	"github.com/ragdhq/ragd/internal/model/localmodel"
+	"github.com/ragdhq/ragd/internal/model/localmodel/hub"
 )
 
 func (p *program) modelCommands() *cobra.Command {

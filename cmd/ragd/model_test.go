@@ -10,7 +10,7 @@ import (
 
 func TestModelCommandsDescribeAFolderOfModels(t *testing.T) {
 	t.Parallel()
-	const models = "../../internal/localmodel/testdata/models"
+	const models = "../../internal/model/localmodel/testdata/models"
 	run := func(code int, args ...string) string {
 		var out, errs bytes.Buffer
 		p := &program{

@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/move"
+	"github.com/ragdhq/ragd/internal/tenant/place/move"
 )
 
 func showMove(m *ragdv1.TenantMove) func(io.Writer) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ragdhq/ragd/internal/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 )
 
 // moveKills returns how often the service is killed.

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ragdhq/ragd/internal/parse"
-	"github.com/ragdhq/ragd/internal/parse/subprocess"
+	"github.com/ragdhq/ragd/internal/ingest/parse"
+	"github.com/ragdhq/ragd/internal/ingest/parse/subprocess"
 )
 
 // parseWorker is the name of the command that the service runs as child processes to

@@ -23,8 +23,8 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/testing/forward"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/forward"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // balancer is a proxy that passes requests on, in turn, to the instances that are ready.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
-	"github.com/ragdhq/ragd/internal/nearest"
+	"github.com/ragdhq/ragd/internal/operate/nearest"
 )
 
 func (p *program) root() *cobra.Command {

@@ -26,7 +26,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
 // secretValues are the secrets of one run by name, and what the run has shown.

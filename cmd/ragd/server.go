@@ -19,7 +19,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/server"
+	"github.com/ragdhq/ragd/internal/tool/server"
 )
 
 // packageFlag is a flag whose value is a package of a registry.

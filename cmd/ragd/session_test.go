@@ -19,9 +19,9 @@ import (
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
-	"github.com/ragdhq/ragd/internal/testing/logtest"
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
-	"github.com/ragdhq/ragd/internal/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/logtest"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 )
 
 const operatorSecret = "operator-secret"

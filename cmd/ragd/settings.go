@@ -13,19 +13,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
-	"github.com/ragdhq/ragd/internal/console"
-	"github.com/ragdhq/ragd/internal/event/journal"
-	"github.com/ragdhq/ragd/internal/httpserver"
+	"github.com/ragdhq/ragd/internal/api/console"
+	"github.com/ragdhq/ragd/internal/api/httpserver"
+	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/automation/event/journal"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
-	"github.com/ragdhq/ragd/internal/move"
-	"github.com/ragdhq/ragd/internal/parse/libreoffice"
-	"github.com/ragdhq/ragd/internal/parse/ocr"
-	"github.com/ragdhq/ragd/internal/replica"
-	"github.com/ragdhq/ragd/internal/seal"
+	"github.com/ragdhq/ragd/internal/ingest/parse/libreoffice"
+	"github.com/ragdhq/ragd/internal/ingest/parse/ocr"
+	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/oauth"
+	"github.com/ragdhq/ragd/internal/tenant/place/move"
+	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 )
 
 // settings holds the settings of all commands. Each is a flag whose name is also its

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
 // A docModel is the chat model of the documentation. It speaks real HTTP and says what comments of

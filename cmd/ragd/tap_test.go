@@ -14,7 +14,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ragdhq/ragd/internal/testing/forward"
+	"github.com/ragdhq/ragd/internal/service/testing/forward"
 )
 
 // tap is a proxy between the commands and the service, if there is one. It records the

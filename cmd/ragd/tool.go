@@ -15,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/api/rpc"
 )
 
 func (p *program) toolCommands() *cobra.Command {

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
 // mistake is something that users do wrong, and what they are told.
@@ -419,7 +419,7 @@ func troubleFolder(t *testing.T) string {
 		}
 	}
 	for name, from := range map[string]string{"encrypted.pdf": "hostile/encrypted.pdf", "scanned.pdf": "hostile/no-text.pdf"} {
-		content, err := os.ReadFile(filepath.Join("../../internal/parse/testdata", from))
+		content, err := os.ReadFile(filepath.Join("../../internal/ingest/parse/testdata", from))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 package main
 
-import "github.com/ragdhq/ragd/internal/endpoint"
+import "github.com/ragdhq/ragd/internal/model/endpoint"
 
 // unused is a setting of the service that was given but has no effect.
 type unused struct{ setting, reason string }

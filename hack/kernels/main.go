@@ -1,4 +1,4 @@
-// Command kernels writes the assembly of internal/localmodel/kernel for amd64.
+// Command kernels writes the assembly of internal/model/localmodel/kernel for amd64.
 //
 //	make kernels
 package main

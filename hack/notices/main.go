@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	out := flag.String("o", "internal/notices/THIRD_PARTY_NOTICES", "the `file` to write")
+	out := flag.String("o", "internal/operate/notices/THIRD_PARTY_NOTICES", "the `file` to write")
 	flag.Parse()
 	text, err := notices(".")
 	if err == nil {

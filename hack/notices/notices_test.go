@@ -35,12 +35,12 @@ func TestTheNoticesAreUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile("../../internal/notices/THIRD_PARTY_NOTICES")
+	got, err := os.ReadFile("../../internal/operate/notices/THIRD_PARTY_NOTICES")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Error("internal/notices/THIRD_PARTY_NOTICES is not up to date: go run ./hack/notices")
+		t.Error("internal/operate/notices/THIRD_PARTY_NOTICES is not up to date: go run ./hack/notices")
 	}
 }
 

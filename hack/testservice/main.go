@@ -33,8 +33,8 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
-	"github.com/ragdhq/ragd/internal/testing/daemon"
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/daemon"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
 const (

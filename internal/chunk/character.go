@@ -1,6 +1,6 @@
 package chunk
 
-import "github.com/ragdhq/ragd/internal/limit"
+import "github.com/ragdhq/ragd/internal/operate/limit"
 
 // splitCharacter cuts a text at every separator. It does not join or trim the pieces.
 // A piece that is too long is cut into overlapping windows. The windows are cut at code

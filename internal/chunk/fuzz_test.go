@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // fuzzStrategy checks the properties of a strategy with texts, sizes and option sets

@@ -2,8 +2,8 @@ package chunk
 
 import (
 	"github.com/ragdhq/ragd/internal/chunk/htmlsplit"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // DefaultHTMLHeaders are the headings at which an HTML document is split if the

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // TestHugeTextsTakeLinearTimeAndMemory splits texts that have no borders or only

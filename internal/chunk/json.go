@@ -2,7 +2,7 @@ package chunk
 
 import (
 	"github.com/ragdhq/ragd/internal/chunk/jsonsplit"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // splitJSON cuts a JSON text into JSON texts; see jsonsplit.Split.

@@ -3,7 +3,7 @@ package chunk
 import (
 	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // splitMarkdownHeaders makes a chunk of the text under each heading and stores the

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/chunk/htmlsplit"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/pattern"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/pattern"
 )
 
 // Defaults of options.

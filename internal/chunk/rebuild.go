@@ -4,7 +4,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/assembly"
 	"github.com/ragdhq/ragd/internal/chunk/outline"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // rebuilder collects chunks whose texts are not slices of the source. With

@@ -2,7 +2,7 @@ package chunk
 
 import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // splitRecursive cuts a text at the coarsest separator that occurs in it, joins

@@ -6,7 +6,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // splitSemantic cuts a Markdown text at its headings and joins small sections to

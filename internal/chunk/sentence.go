@@ -6,7 +6,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk/sentence"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // splitSentence fills chunks with whole sentences. The white space between two

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // texts splits a text and returns the texts of the chunks.

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // MaxChunks is the largest number of chunks that Split makes of one text.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // splitToken cuts a text into windows of tokens. The text is encoded once. A window

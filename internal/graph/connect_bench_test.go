@@ -10,7 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/graph"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/testing/dataset"
+	"github.com/ragdhq/ragd/internal/service/testing/dataset"
 )
 
 // BenchmarkConnect connects the passages of a labelled set, in batches, in an

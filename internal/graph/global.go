@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/lexical"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/query/lexical"
 )
 
 const (

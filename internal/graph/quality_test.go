@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/chunk"
-	"github.com/ragdhq/ragd/internal/embed"
 	"github.com/ragdhq/ragd/internal/graph/names"
 	"github.com/ragdhq/ragd/internal/graph/walk"
-	"github.com/ragdhq/ragd/internal/testing/dataset"
+	"github.com/ragdhq/ragd/internal/model/embed"
+	"github.com/ragdhq/ragd/internal/service/testing/dataset"
 )
 
 // design is a variant of building and walking a graph.

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/graph/names"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/graph/keyterm"
 	"github.com/ragdhq/ragd/internal/graph/walk"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

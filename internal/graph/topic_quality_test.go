@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service/testing/dataset"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/testing/dataset"
 )
 
 // TestTopicQuality reports how often the documents that answer one question together are in

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/endpoint"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/model/endpoint"
+	"github.com/ragdhq/ragd/internal/model/llm"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 const (

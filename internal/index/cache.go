@@ -3,7 +3,7 @@ package index
 import (
 	"time"
 
-	"github.com/ragdhq/ragd/internal/cache"
+	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

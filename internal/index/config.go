@@ -1,6 +1,6 @@
 package index
 
-import "github.com/ragdhq/ragd/internal/fault"
+import "github.com/ragdhq/ragd/internal/operate/fault"
 
 // Type is the kind of Postgres index over the embeddings.
 type Type string

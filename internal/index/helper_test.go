@@ -6,8 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
 )
 
 func must(t *testing.T, err error) {

@@ -1,6 +1,6 @@
 // Package index creates, changes and deletes indexes: their settings, their chunk tables
 // and the Postgres indexes on them. internal/query searches them, internal/ingest
-// and internal/vector fill them.
+// and internal/index/vector fill them.
 package index
 
 import (
@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/chunk"
-	"github.com/ragdhq/ragd/internal/embed"
-	"github.com/ragdhq/ragd/internal/extract"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/ingest/extract"
+	"github.com/ragdhq/ragd/internal/model/embed"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // Limits of an index.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/cache"
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/cache"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

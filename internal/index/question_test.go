@@ -9,8 +9,8 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/dataset/synthetic"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // measuredIndex returns a client of a new tenant with an index of vectors that is built, and

@@ -9,7 +9,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

@@ -5,12 +5,12 @@ import (
 	"context"
 
 	"github.com/ragdhq/ragd/internal/chunk"
-	"github.com/ragdhq/ragd/internal/extract"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/job"
-	"github.com/ragdhq/ragd/internal/limit"
-	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/ingest/extract"
+	"github.com/ragdhq/ragd/internal/ingest/parse"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // MaxChunkTextBytes is the largest text that ChunkText accepts.

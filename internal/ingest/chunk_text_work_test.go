@@ -3,8 +3,8 @@ package ingest
 import (
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 func TestChunkTextHasABoundOfWork(t *testing.T) {

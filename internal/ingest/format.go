@@ -4,8 +4,8 @@ import (
 	"mime"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/ingest/parse"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // textual lists the text content types that have no format of their own.

@@ -3,7 +3,7 @@ package ingest
 import (
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 func TestContentType(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/parse"
-	"github.com/ragdhq/ragd/internal/parse/subprocess"
+	"github.com/ragdhq/ragd/internal/ingest/parse"
+	"github.com/ragdhq/ragd/internal/ingest/parse/subprocess"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // The commands with which the test binary reads files as a child of the service. A mortal one may
@@ -99,7 +99,7 @@ func (w fatalWriter) Write(p []byte) (int, error) {
 
 func content(t *testing.T, path string) *ragdv1.UploadDocumentRequest_Content {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("../parse/testdata", path))
+	data, err := os.ReadFile(filepath.Join("parse/testdata", path))
 	if err != nil {
 		t.Fatal(err)
 	}

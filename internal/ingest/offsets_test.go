@@ -8,7 +8,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // In every format, what ReadDocument returns for the offsets of a chunk is the chunk. Rows
@@ -17,7 +17,7 @@ func TestOffsetsPointIntoTheStoredText(t *testing.T) {
 	t.Parallel()
 	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	acme.Index(t, "docs")
-	found, err := filepath.Glob("../parse/testdata/files/*")
+	found, err := filepath.Glob("parse/testdata/files/*")
 	if err != nil || len(found) == 0 {
 		t.Fatalf("no files: %v", err)
 	}

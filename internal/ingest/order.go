@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/textlimit"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
 // order says what a list of documents is sorted by. Documents with equal values are in the order of

@@ -10,7 +10,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // load locks the row of the only document and copies chunks without end, as a worker does

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/ragdhq/ragd/internal/chunk"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/limit"
-	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/ingest/parse"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

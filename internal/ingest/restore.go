@@ -3,7 +3,7 @@ package ingest
 import (
 	"context"
 
-	"github.com/ragdhq/ragd/internal/backlog"
+	"github.com/ragdhq/ragd/internal/ingest/backlog"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

@@ -8,13 +8,13 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 func TestScannedDocumentsAreListed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	content, err := os.ReadFile("../parse/testdata/scans/scanned.pdf")
+	content, err := os.ReadFile("parse/testdata/scans/scanned.pdf")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ragdhq/ragd/internal/backlog"
 	"github.com/ragdhq/ragd/internal/chunk"
-	"github.com/ragdhq/ragd/internal/extract"
-	"github.com/ragdhq/ragd/internal/fault"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/job"
-	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/ingest/backlog"
+	"github.com/ragdhq/ragd/internal/ingest/extract"
+	"github.com/ragdhq/ragd/internal/ingest/parse"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/usage"
+	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
 
 // taskDocument is what a worker needs of a stored document.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ragdhq/ragd/internal/backlog"
-	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/job"
+	"github.com/ragdhq/ragd/internal/ingest/backlog"
+	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 const documentColumns = `d.document_id::text, d.namespace, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.content_sha256, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.text_bytes, d.text_type, d.job_id::text, d.fingerprint, d.created_at, d.updated_at`

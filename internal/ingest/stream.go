@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/job"
-	"github.com/ragdhq/ragd/internal/parse"
+	"github.com/ragdhq/ragd/internal/ingest/parse"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // Limits of a stream of uploads. Sizes are bytes.

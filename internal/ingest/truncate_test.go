@@ -10,8 +10,8 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/pgtest"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // wantWhole waits until no document is pending, and fails unless each document of the index has

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 func upload(uri, body string) *ragdv1.UploadDocumentRequest {

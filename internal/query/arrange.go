@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

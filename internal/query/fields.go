@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/filter"
-	"github.com/ragdhq/ragd/internal/nearest"
+	"github.com/ragdhq/ragd/internal/operate/nearest"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 const (

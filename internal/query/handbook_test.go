@@ -13,7 +13,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // asked is a question of examples/questions.jsonl with the documents that answer it.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk/sentence"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/lexical"
+	"github.com/ragdhq/ragd/internal/query/lexical"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

@@ -8,11 +8,11 @@ import (
 
 	"github.com/pgvector/pgvector-go"
 
-	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/lexical"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/query/filter"
+	"github.com/ragdhq/ragd/internal/query/lexical"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 const (

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/evaluate"
-	"github.com/ragdhq/ragd/internal/evaluate/measure"
+	"github.com/ragdhq/ragd/internal/automation/evaluate"
+	"github.com/ragdhq/ragd/internal/automation/evaluate/measure"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // How well each mode retrieves, through the API, with the builtin model. Run it

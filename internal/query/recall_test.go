@@ -13,8 +13,8 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/dataset/synthetic"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/dataset/synthetic"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // TestFilteredRecall prints the table of docs/explanation/retrieval.md: recall against an

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/textlimit"
 )
 
 // MaxNeighbours bounds the chunks added before and after each source.

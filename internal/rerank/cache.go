@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
-	"github.com/ragdhq/ragd/internal/cache"
+	"github.com/ragdhq/ragd/internal/operate/cache"
 )
 
 // scoreCache caches scores by tenant, scorer, query and text. The tenant is part of

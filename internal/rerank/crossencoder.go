@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ragdhq/ragd/internal/endpoint"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/model/endpoint"
+	"github.com/ragdhq/ragd/internal/model/llm"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // shape describes the requests of a rerank API. All APIs answer with a list of index

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/rerank"
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
 // hostile are texts that try to manipulate the model into ranking them first.

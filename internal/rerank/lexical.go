@@ -7,9 +7,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/ragdhq/ragd/internal/lexical"
-	"github.com/ragdhq/ragd/internal/limit"
-	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/model/llm"
+	"github.com/ragdhq/ragd/internal/operate/limit"
+	"github.com/ragdhq/ragd/internal/query/lexical"
 )
 
 // lexicalScorer scores by the query's terms: how many of them a text has, how often,

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/rerank"
 )
 

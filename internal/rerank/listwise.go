@@ -3,8 +3,8 @@ package rerank
 import (
 	"context"
 
-	"github.com/ragdhq/ragd/internal/endpoint"
-	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/model/endpoint"
+	"github.com/ragdhq/ragd/internal/model/llm"
 )
 
 // The sizes of the window that slides over the candidates, as in RankGPT (Sun et al.

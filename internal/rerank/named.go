@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/lexical"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/limit"
+	"github.com/ragdhq/ragd/internal/query/lexical"
 )
 
 // maxNameWords bounds the words of a title. Longer titles are not looked for.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/ragdhq/ragd/internal/endpoint"
-	"github.com/ragdhq/ragd/internal/llm"
-	"github.com/ragdhq/ragd/internal/textlimit"
+	"github.com/ragdhq/ragd/internal/model/endpoint"
+	"github.com/ragdhq/ragd/internal/model/llm"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
 // maxBatch is how many passages a model rates in one call: ten ratings in one answer

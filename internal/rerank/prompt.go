@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/endpoint"
-	"github.com/ragdhq/ragd/internal/textlimit"
+	"github.com/ragdhq/ragd/internal/model/endpoint"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
 // How passages are shown to a language model. They come from documents of unknown

@@ -3,9 +3,9 @@ package rerank_test
 import (
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/embed"
+	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/rerank"
-	"github.com/ragdhq/ragd/internal/testing/dataset"
+	"github.com/ragdhq/ragd/internal/service/testing/dataset"
 )
 
 // This test measures how much the lexical scorer improves a first stage of BM25 and

@@ -5,8 +5,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/llm"
+	"github.com/ragdhq/ragd/internal/model/llm"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // Kind is a way of scoring.

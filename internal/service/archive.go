@@ -3,16 +3,16 @@ package service
 import (
 	"context"
 
-	"github.com/ragdhq/ragd/internal/archive"
-	"github.com/ragdhq/ragd/internal/connector"
-	"github.com/ragdhq/ragd/internal/evaluate"
-	"github.com/ragdhq/ragd/internal/hook"
+	"github.com/ragdhq/ragd/internal/automation/connector"
+	"github.com/ragdhq/ragd/internal/automation/evaluate"
+	"github.com/ragdhq/ragd/internal/automation/hook"
+	"github.com/ragdhq/ragd/internal/automation/workflow"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
-	"github.com/ragdhq/ragd/internal/job"
-	"github.com/ragdhq/ragd/internal/seal/reseal"
+	"github.com/ragdhq/ragd/internal/operate/reseal"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/workflow"
+	"github.com/ragdhq/ragd/internal/tenant/archive"
+	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // newArchives returns the service that exports and imports tenants.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 )
 
 // BackupConfig says where the embedded database is backed up, and how often.

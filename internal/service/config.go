@@ -2,7 +2,7 @@ package service
 
 import (
 	"cmp"
-	"github.com/ragdhq/ragd/internal/audit"
+	"github.com/ragdhq/ragd/internal/operate/audit"
 	"log/slog"
 	"path/filepath"
 	"runtime"
@@ -12,17 +12,17 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/ragdhq/ragd/internal/console"
-	"github.com/ragdhq/ragd/internal/endpoint"
-	"github.com/ragdhq/ragd/internal/event/journal"
-	"github.com/ragdhq/ragd/internal/httpserver"
-	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
-	"github.com/ragdhq/ragd/internal/parse/libreoffice"
-	"github.com/ragdhq/ragd/internal/parse/ocr"
-	"github.com/ragdhq/ragd/internal/seal"
-	"github.com/ragdhq/ragd/internal/server"
+	"github.com/ragdhq/ragd/internal/api/console"
+	"github.com/ragdhq/ragd/internal/api/httpserver"
+	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/automation/event/journal"
+	"github.com/ragdhq/ragd/internal/ingest/parse/libreoffice"
+	"github.com/ragdhq/ragd/internal/ingest/parse/ocr"
+	"github.com/ragdhq/ragd/internal/model/endpoint"
+	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/usage"
+	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
+	"github.com/ragdhq/ragd/internal/tool/server"
 )
 
 // Config configures a Service. The zero Config runs on this machine alone: with an

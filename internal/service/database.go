@@ -12,15 +12,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/job"
-	"github.com/ragdhq/ragd/internal/outbound"
-	"github.com/ragdhq/ragd/internal/placement"
-	"github.com/ragdhq/ragd/internal/postgres"
-	"github.com/ragdhq/ragd/internal/postgres/embedded"
-	"github.com/ragdhq/ragd/internal/replica"
-	"github.com/ragdhq/ragd/internal/storage"
+	"github.com/ragdhq/ragd/internal/index/storage"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/place/placement"
+	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 )
 
 // queueConns is the number of connections that the job queue needs besides those of the

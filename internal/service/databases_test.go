@@ -11,9 +11,9 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/faultproxy"
-	"github.com/ragdhq/ragd/internal/testing/pgtest"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/faultproxy"
+	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // inThree starts a service with three databases, and a tenant in each.

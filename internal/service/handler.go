@@ -6,14 +6,14 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/connector"
-	"github.com/ragdhq/ragd/internal/console"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/httpserver"
-	"github.com/ragdhq/ragd/internal/identity"
-	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
-	"github.com/ragdhq/ragd/internal/openai"
-	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/api/console"
+	"github.com/ragdhq/ragd/internal/api/httpserver"
+	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/api/openai"
+	"github.com/ragdhq/ragd/internal/api/rpc"
+	"github.com/ragdhq/ragd/internal/automation/connector"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/secure/identity"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net"
 	"syscall"
 
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // listenFault returns the error for an address that the service cannot listen on: what is

@@ -12,14 +12,14 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"github.com/ragdhq/ragd/internal/audit"
-	"github.com/ragdhq/ragd/internal/cache"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/httpserver"
-	"github.com/ragdhq/ragd/internal/mcp/mcphttp"
-	"github.com/ragdhq/ragd/internal/openai"
-	"github.com/ragdhq/ragd/internal/replica"
-	"github.com/ragdhq/ragd/internal/telemetry"
+	"github.com/ragdhq/ragd/internal/api/httpserver"
+	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/api/openai"
+	"github.com/ragdhq/ragd/internal/operate/audit"
+	"github.com/ragdhq/ragd/internal/operate/cache"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/telemetry"
+	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 )
 
 // MetricsConfig configures what is shown to the operator's monitoring.

@@ -3,9 +3,9 @@ package service
 import (
 	"context"
 
-	"github.com/ragdhq/ragd/internal/event/journal"
+	"github.com/ragdhq/ragd/internal/automation/event/journal"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/toolset"
+	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
 
 // observer records calls of tools as events of the caller's tenant. It implements

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/openai"
-	"github.com/ragdhq/ragd/internal/rpc"
+	"github.com/ragdhq/ragd/internal/api/openai"
+	"github.com/ragdhq/ragd/internal/api/rpc"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

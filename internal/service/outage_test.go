@@ -10,11 +10,11 @@ import (
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/job"
-	"github.com/ragdhq/ragd/internal/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/logtest"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/logtest"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // While PostgreSQL is down, each loop of the service says so once in ten seconds.

@@ -7,7 +7,7 @@ import (
 	"net/http/pprof"
 	"net/netip"
 
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // private is an address besides the public one, for the operator.

@@ -10,11 +10,11 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/faultproxy"
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/faultproxy"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // While the provider of the embedding model and of the language model is down, uploads are accepted and

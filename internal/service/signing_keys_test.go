@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/ragdhq/ragd/internal/identity"
+	"github.com/ragdhq/ragd/internal/secure/identity"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // Endpoints of tools fetch the keys without a credential.

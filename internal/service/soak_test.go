@@ -11,7 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // footprint is what a process holds.

@@ -12,9 +12,9 @@ import (
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/job"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // disk is a disk of 100 GiB for service.Config.DiskFree.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/textlimit"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
 // Limits of the bounds of a credential.

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // connectionWait is how long a statement waits while its tenant uses as many connections

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // A tenant alone has all its connections. While another is active too, it has fewer, and

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/query/filter"
 )
 
 // filled returns a request with declared keys, as the edge makes it.

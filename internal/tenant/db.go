@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/postgres"
-	"github.com/ragdhq/ragd/internal/replica"
-	"github.com/ragdhq/ragd/internal/storage"
+	"github.com/ragdhq/ragd/internal/index/storage"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 )
 
 // DB returns handles on the data of tenants. Safe for concurrent use.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
-	"github.com/ragdhq/ragd/internal/schema"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/query/filter"
+	"github.com/ragdhq/ragd/internal/tool/schema"
 )
 
 // Delegation is what work that outlives a request keeps of it, to act with the rights of its

@@ -9,11 +9,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/nearest"
-	"github.com/ragdhq/ragd/internal/pagination"
-	"github.com/ragdhq/ragd/internal/postgres"
-	"github.com/ragdhq/ragd/internal/textlimit"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/nearest"
+	"github.com/ragdhq/ragd/internal/operate/pagination"
+	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
 // OwnIssuer is an authorization server whose access tokens a tenant accepts for itself. Its

@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
-	"github.com/ragdhq/ragd/internal/metadata"
-	"github.com/ragdhq/ragd/internal/pagination"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/metadata"
+	"github.com/ragdhq/ragd/internal/operate/pagination"
+	"github.com/ragdhq/ragd/internal/query/filter"
 )
 
 // NewKey describes an API key to create.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

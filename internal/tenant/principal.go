@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/query/filter"
 )
 
 // Scope is a right that a credential carries. Each includes those before it:

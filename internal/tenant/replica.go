@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/ragdhq/ragd/internal/replica"
+	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 )
 
 // Freshness is what a caller demands of the data that its request reads. The zero value is that of

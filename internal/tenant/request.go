@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
-	"github.com/ragdhq/ragd/internal/pagination"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/pagination"
+	"github.com/ragdhq/ragd/internal/query/filter"
 )
 
 // Request is the request context: the data of a request outside its body. It is filled by

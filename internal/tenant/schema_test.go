@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/testing/pgtest"
 	"github.com/ragdhq/ragd/migrations"
 )
 

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // maxStores is how many names of its own a tenant may have for its vector store.

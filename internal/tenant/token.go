@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/netip"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/query/filter"
 )
 
 // Tokens verifies the access tokens of authorization servers, the issuers.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/postgres"
+	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

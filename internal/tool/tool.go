@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/filter"
-	"github.com/ragdhq/ragd/internal/schema"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/textlimit"
+	"github.com/ragdhq/ragd/internal/tool/schema"
 )
 
 // Kind is the builtin tool that a tenant's tool is based on.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk/blocks"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // ParagraphJoin separates the paragraphs of a section, and two sections that are

@@ -4,7 +4,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/assembly"
 	"github.com/ragdhq/ragd/internal/chunk/outline"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
-	"github.com/ragdhq/ragd/internal/textlimit"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
 // heading is a header or container that encloses a position.

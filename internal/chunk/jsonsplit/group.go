@@ -1,6 +1,6 @@
 package jsonsplit
 
-import "github.com/ragdhq/ragd/internal/fault"
+import "github.com/ragdhq/ragd/internal/operate/fault"
 
 // group collects members of one container for a chunk. depth is the container's depth
 // in the path; the root has depth 0.

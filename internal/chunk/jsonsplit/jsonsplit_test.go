@@ -16,7 +16,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // maxDepth limits the nesting of arrays and objects.

@@ -10,7 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/assembly"
 	"github.com/ragdhq/ragd/internal/chunk/outline"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // Header maps a marker ("##") to the metadata key under which titles are stored.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // Joined is one or more neighbouring sections of the source, each a heading with its

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/graph/community"
 	"gonum.org/v1/gonum/graph/simple"
 
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // New is the earlier community of a node that had none.

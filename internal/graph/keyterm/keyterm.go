@@ -10,8 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ragdhq/ragd/internal/lexical"
-	"github.com/ragdhq/ragd/internal/limit"
+	"github.com/ragdhq/ragd/internal/operate/limit"
+	"github.com/ragdhq/ragd/internal/query/lexical"
 )
 
 const (

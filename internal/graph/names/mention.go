@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ragdhq/ragd/internal/lexical"
+	"github.com/ragdhq/ragd/internal/query/lexical"
 )
 
 // Phrase is a sequence of words in a text that may be a name.

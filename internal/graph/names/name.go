@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/ragdhq/ragd/internal/lexical"
+	"github.com/ragdhq/ragd/internal/query/lexical"
 )
 
 // Key identifies a sequence of words without case, accents, punctuation and light

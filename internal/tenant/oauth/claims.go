@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"github.com/ragdhq/ragd/internal/filter"
+	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/ragdhq/ragd/internal/cache"
+	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/cache"
-	"github.com/ragdhq/ragd/internal/fault"
-	"github.com/ragdhq/ragd/internal/limit"
-	"github.com/ragdhq/ragd/internal/outbound"
+	"github.com/ragdhq/ragd/internal/operate/cache"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/limit"
+	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

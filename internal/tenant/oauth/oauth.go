@@ -24,7 +24,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/fault"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 

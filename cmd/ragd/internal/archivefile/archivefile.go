@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/ragdhq/ragd/internal/archive/frame"
+	"github.com/ragdhq/ragd/internal/tenant/archive/frame"
 )
 
 // PartSuffix is what the name of the file with the frames that have arrived ends in.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ragdhq/ragd/internal/archive/frame"
+	"github.com/ragdhq/ragd/internal/tenant/archive/frame"
 )
 
 // frames returns the frames of an archive with these contents, the first the header and the last the end.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ragdhq/ragd/internal/nearest"
+	"github.com/ragdhq/ragd/internal/operate/nearest"
 )
 
 // Annotations of the flags that are settings. A secret is a hidden flag that cannot be

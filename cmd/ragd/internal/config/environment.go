@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ragdhq/ragd/internal/nearest"
+	"github.com/ragdhq/ragd/internal/operate/nearest"
 )
 
 // testPrefix begins the names of variables for ragd's own tests.

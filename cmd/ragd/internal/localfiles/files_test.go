@@ -150,7 +150,7 @@ func TestFilesRefusesAFileOverTheLimitUnread(t *testing.T) {
 
 func TestFilesTakesWhatTheServiceCanRead(t *testing.T) {
 	t.Parallel()
-	const samples = "../../../../internal/parse/testdata/files"
+	const samples = "../../../../internal/ingest/parse/testdata/files"
 	var formats, members []string
 	for doc, err := range (Options{Base: samples}).Files(samples) {
 		var skip *Skip

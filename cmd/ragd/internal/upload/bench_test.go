@@ -15,10 +15,10 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/upload"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/endpoint"
+	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/testing/modelserver"
-	"github.com/ragdhq/ragd/internal/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
 // stepTimes is a log handler that sums the durations of the workers' steps.

@@ -1,0 +1,219 @@
+package structure
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/ragdhq/ragd/"
+
+// mayImport says which of our packages each of our packages may import. The
+// arrows point one way: fronts, services, leaves.
+var mayImport = map[string][]string{
+	"bench/agents":                          {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "internal/service/testing/modelserver"},
+	"bench/attack":                          {"gen/ragd/v1", "internal/service/testing/daemon", "internal/service/testing/modelserver", "internal/service/testing/randomcalls"},
+	"bench/chunkspans":                      {"internal/chunk"},
+	"bench/ingest":                          {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon"},
+	"bench/keyword":                         {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon"},
+	"bench/parse":                           {"internal/ingest/parse", "internal/ingest/parse/libreoffice"},
+	"bench/retrieval":                       {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "internal/service/testing/dataset/synthetic"},
+	"bench/tenants":                         {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/operate/postgres", "internal/tenant", "internal/service/testing/daemon", "internal/service/testing/dataset/synthetic", "migrations"},
+	"cmd/ragd/internal/archivefile":         {"internal/tenant/archive/frame"},
+	"cmd/ragd/internal/config":              {"internal/operate/nearest"},
+	"cmd/ragd/internal/graphdraw":           {},
+	"cmd/ragd/internal/localfiles":          {"internal/operate/fault", "internal/ingest/parse"},
+	"cmd/ragd/internal/output":              {},
+	"cmd/ragd/internal/paging":              {},
+	"cmd/ragd/internal/progress":            {"cmd/ragd/internal/output", "cmd/ragd/internal/upload"},
+	"cmd/ragd/internal/upload":              {"cmd/ragd/internal/localfiles", "gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "sdk/go"},
+	"hack/apidoc":                           {},
+	"hack/notices":                          {},
+	"hack/pythonapi":                        {},
+	"hack/structure":                        {},
+	"hack/testservice":                      {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "internal/service/testing/modelserver"},
+	"internal/tenant/quota/admission":       {"internal/operate/cache", "internal/operate/fault", "internal/operate/limit", "internal/tenant"},
+	"internal/automation/agent":             {"internal/tenant/quota/admission", "internal/model/endpoint", "internal/tool/expression", "internal/operate/fault", "internal/model/llm", "internal/operate/nearest", "internal/operate/pagination", "internal/tool/remote", "internal/tool/schema", "internal/tool/template", "internal/tenant", "internal/operate/textlimit", "internal/tool/toolset"},
+	"internal/tenant/archive":               {"internal/tenant/archive/frame", "internal/operate/fault", "internal/index", "internal/operate/limit", "internal/operate/postgres", "internal/tenant", "internal/operate/textlimit", "migrations"},
+	"internal/tenant/archive/frame":         {"internal/operate/fault"},
+	"internal/operate/audit":                {"internal/operate/fault", "internal/api/httpserver", "internal/operate/pagination", "internal/operate/postgres", "internal/operate/telemetry", "internal/tenant", "internal/operate/textlimit"},
+	"internal/ingest/backlog":               {"internal/operate/fault", "internal/operate/postgres", "internal/tenant"},
+	"internal/operate/cache":                {},
+	"internal/chunk":                        {"internal/chunk/assembly", "internal/chunk/htmlsplit", "internal/chunk/jsonsplit", "internal/chunk/markdown", "internal/chunk/outline", "internal/chunk/sentence", "internal/chunk/textspan", "internal/chunk/tokenizer", "internal/operate/fault", "internal/operate/limit", "internal/operate/pattern"},
+	"internal/chunk/assembly":               {"internal/chunk/blocks", "internal/chunk/textspan", "internal/operate/fault"},
+	"internal/chunk/blocks":                 {},
+	"internal/chunk/htmlsplit":              {"internal/chunk/assembly", "internal/chunk/outline", "internal/chunk/textspan", "internal/operate/limit", "internal/operate/textlimit"},
+	"internal/chunk/jsonsplit":              {"internal/chunk/assembly", "internal/chunk/blocks", "internal/chunk/textspan", "internal/operate/fault"},
+	"internal/chunk/markdown":               {"internal/chunk/assembly", "internal/chunk/outline", "internal/chunk/textspan", "internal/operate/fault", "internal/operate/limit"},
+	"internal/chunk/outline":                {},
+	"internal/chunk/sentence":               {"internal/chunk/textspan"},
+	"internal/chunk/textspan":               {},
+	"internal/chunk/tokenizer":              {"internal/chunk/textspan"},
+	"internal/automation/connector":         {"internal/chunk", "internal/tool/expression", "internal/ingest/extract", "internal/operate/fault", "internal/query/filter", "internal/index", "internal/ingest", "internal/tenant/job", "internal/operate/limit", "internal/tool/mcpclient", "internal/tool/mcptool", "internal/operate/nearest", "internal/secure/oauthclient", "internal/secure/outbound", "internal/operate/pagination", "internal/ingest/parse", "internal/operate/pattern", "internal/operate/postgres", "internal/tool/prompt", "internal/tool/remote", "internal/secure/seal", "internal/secure/secret", "internal/tool/template", "internal/tenant", "internal/operate/textlimit", "internal/tool", "internal/tool/toolset"},
+	"internal/api/console":                  {"internal/operate/cache", "internal/operate/fault", "internal/api/httpserver", "internal/operate/notices", "internal/operate/postgres", "internal/tenant"},
+	"internal/tool/contextkey":              {"internal/operate/cache", "internal/operate/fault", "internal/operate/nearest", "internal/operate/pagination", "internal/tool/schema", "internal/tenant", "internal/operate/textlimit"},
+	"internal/operate/doctor":               {"internal/api/httpserver", "internal/operate/postgres", "internal/index/storage"},
+	"internal/model/embed":                  {"internal/operate/cache", "internal/model/endpoint", "internal/operate/fault", "internal/query/lexical", "internal/operate/limit"},
+	"internal/model/endpoint":               {"internal/operate/fault", "internal/operate/limit", "internal/secure/outbound", "internal/operate/telemetry", "internal/operate/textlimit"},
+	"internal/model/endpoint/own":           {"internal/operate/cache", "internal/model/endpoint", "internal/operate/fault", "internal/operate/nearest", "internal/secure/outbound", "internal/operate/pagination", "internal/secure/seal", "internal/tenant", "internal/operate/textlimit"},
+	"internal/automation/evaluate":          {"internal/automation/agent", "internal/chunk/sentence", "internal/model/endpoint", "internal/automation/evaluate/measure", "internal/operate/fault", "internal/query/filter", "internal/index", "internal/tenant/job", "internal/query/lexical", "internal/operate/limit", "internal/model/llm", "internal/operate/nearest", "internal/operate/pagination", "internal/tool/schema", "internal/tenant", "internal/operate/textlimit"},
+	"internal/automation/evaluate/measure":  {"internal/operate/limit"},
+	"internal/automation/event":             {"internal/tenant"},
+	"internal/automation/event/journal":     {"internal/operate/cache", "internal/automation/event", "internal/operate/fault", "internal/query/filter", "internal/operate/pagination", "internal/operate/postgres", "internal/tenant", "internal/operate/textlimit"},
+	"internal/tool/expression":              {"internal/operate/fault", "internal/tool/schema", "internal/operate/textlimit"},
+	"internal/ingest/extract":               {"internal/operate/cache", "internal/model/endpoint", "internal/operate/fault", "internal/query/lexical", "internal/model/llm", "internal/operate/metadata", "internal/operate/textlimit"},
+	"internal/operate/fault":                {},
+	"internal/query/filter":                 {"internal/operate/fault", "internal/operate/nearest", "internal/operate/textlimit"},
+	"internal/graph":                        {"internal/operate/cache", "internal/model/endpoint", "internal/operate/fault", "internal/query/filter", "internal/graph/community", "internal/graph/keyterm", "internal/graph/names", "internal/graph/walk", "internal/index", "internal/tenant/job", "internal/query/lexical", "internal/operate/limit", "internal/model/llm", "internal/operate/pagination", "internal/query", "internal/rerank", "internal/tenant", "internal/operate/textlimit", "internal/tenant/quota/usage"},
+	"internal/graph/community":              {"internal/operate/limit"},
+	"internal/graph/keyterm":                {"internal/query/lexical", "internal/operate/limit"},
+	"internal/graph/names":                  {"internal/query/lexical"},
+	"internal/graph/walk":                   {"internal/operate/fault", "internal/operate/limit"},
+	"internal/automation/hook":              {"internal/automation/event", "internal/automation/event/journal", "internal/operate/fault", "internal/tenant/job", "internal/operate/limit", "internal/operate/nearest", "internal/secure/outbound", "internal/operate/pagination", "internal/tool/remote", "internal/secure/seal", "internal/tenant", "internal/operate/textlimit", "internal/automation/webhook"},
+	"internal/api/httpserver":               {"internal/operate/fault", "internal/operate/logrepeat", "internal/operate/textlimit"},
+	"internal/tool/httptool":                {"gen/ragd/v1", "internal/operate/cache", "internal/operate/fault", "internal/secure/identity", "internal/secure/outbound", "internal/tool/remote", "internal/tool/schema", "internal/secure/secret", "internal/tool/template", "internal/tenant", "internal/operate/textlimit", "internal/tool/toolset", "internal/automation/webhook"},
+	"internal/secure/identity":              {"internal/operate/fault", "internal/operate/postgres", "internal/secure/seal"},
+	"internal/index":                        {"internal/ingest/backlog", "internal/operate/cache", "internal/chunk", "internal/model/embed", "internal/ingest/extract", "internal/operate/fault", "internal/query/filter", "internal/tenant/job", "internal/operate/nearest", "internal/operate/pagination", "internal/operate/postgres", "internal/tenant", "internal/operate/textlimit"},
+	"internal/ingest":                       {"internal/ingest/backlog", "internal/chunk", "internal/model/embed", "internal/ingest/extract", "internal/operate/fault", "internal/query/filter", "internal/graph", "internal/index", "internal/tenant/job", "internal/operate/limit", "internal/operate/metadata", "internal/operate/pagination", "internal/ingest/parse", "internal/operate/telemetry", "internal/tenant", "internal/operate/textlimit", "internal/tenant/quota/usage"},
+	"internal/tenant/job":                   {"internal/operate/fault", "internal/query/filter", "internal/operate/pagination", "internal/operate/postgres", "internal/operate/telemetry", "internal/tenant", "internal/operate/textlimit"},
+	"internal/api/jsonmessage":              {"internal/operate/fault", "internal/operate/nearest", "internal/operate/textlimit"},
+	"internal/query/lexical":                {},
+	"internal/operate/limit":                {"internal/operate/fault"},
+	"internal/model/llm":                    {"internal/model/endpoint", "internal/operate/fault"},
+	"internal/model/localmodel":             {"internal/model/endpoint", "internal/operate/fault", "internal/operate/limit", "internal/model/localmodel/kernel", "internal/model/localmodel/tokenize", "internal/model/localmodel/transformer"},
+	"internal/model/localmodel/hub":         {"internal/model/localmodel"},
+	"internal/model/localmodel/kernel":      {},
+	"internal/model/localmodel/safetensors": {},
+	"internal/model/localmodel/tokenize":    {},
+	"internal/model/localmodel/transformer": {"internal/model/localmodel/kernel", "internal/model/localmodel/safetensors"},
+	"internal/operate/logrepeat":            {},
+	"internal/api/mcp":                      {"gen/ragd/v1", "internal/automation/event", "internal/operate/fault", "internal/api/httpserver", "internal/api/jsonmessage", "internal/api/mcp/mcphttp", "internal/tool/server", "internal/tenant", "internal/operate/textlimit", "internal/tool/toolset"},
+	"internal/api/mcp/mcphttp":              {"internal/tenant/quota/admission", "internal/automation/event", "internal/operate/fault", "internal/api/httpserver", "internal/api/jsonmessage", "internal/operate/limit", "internal/tenant"},
+	"internal/api/mcp/stdio":                {},
+	"internal/tool/mcpclient":               {"internal/tenant/quota/admission", "internal/operate/fault", "internal/secure/outbound", "internal/tool/remote", "internal/secure/secret", "internal/tool/template", "internal/tenant", "internal/operate/textlimit"},
+	"internal/tool/mcptool":                 {"gen/ragd/v1", "internal/operate/fault", "internal/tool/mcpclient", "internal/secure/outbound", "internal/tool/remote", "internal/tool/schema", "internal/tool/template", "internal/tenant", "internal/operate/textlimit", "internal/tool/toolset"},
+	"internal/operate/metadata":             {"internal/operate/fault"},
+	"internal/operate/nearest":              {},
+	"internal/operate/notices":              {},
+	"internal/secure/oauthclient":           {"internal/operate/fault", "internal/secure/outbound", "internal/operate/textlimit"},
+	"internal/api/openai":                   {"gen/ragd/v1", "internal/tenant/quota/admission", "internal/chunk", "internal/chunk/tokenizer", "internal/operate/fault", "internal/query/filter", "internal/api/httpserver", "internal/index", "internal/ingest", "internal/query", "internal/rerank", "internal/tenant", "internal/operate/textlimit"},
+	"internal/secure/outbound":              {"internal/operate/fault"},
+	"internal/operate/pagination":           {"internal/operate/fault"},
+	"internal/ingest/parse":                 {"internal/operate/fault", "internal/operate/metadata", "internal/ingest/parse/pdftext", "internal/operate/textlimit"},
+	"internal/ingest/parse/libreoffice":     {"internal/operate/fault", "internal/operate/textlimit"},
+	"internal/ingest/parse/ocr":             {"internal/operate/fault", "internal/operate/textlimit"},
+	"internal/ingest/parse/pdftext":         {"internal/operate/fault", "internal/operate/textlimit"},
+	"internal/ingest/parse/subprocess":      {"internal/operate/fault", "internal/operate/limit", "internal/ingest/parse", "internal/ingest/parse/libreoffice", "internal/ingest/parse/ocr"},
+	"internal/operate/pattern":              {},
+	"internal/operate/postgres":             {"internal/operate/fault"},
+	"internal/operate/postgres/embedded":    {"internal/operate/fault", "internal/operate/postgres"},
+	"internal/tenant/place/move":            {"internal/operate/fault", "internal/tenant/job", "internal/operate/pagination", "internal/operate/postgres", "internal/tenant"},
+	"internal/tenant/place/placement":       {"internal/operate/fault", "internal/secure/outbound", "internal/operate/postgres", "internal/tenant/place/replica", "internal/secure/seal", "internal/tenant", "migrations"},
+	"internal/tool/prompt":                  {"internal/operate/fault", "internal/operate/nearest", "internal/operate/pagination", "internal/tool/remote", "internal/tool/template", "internal/tenant", "internal/operate/textlimit"},
+	"internal/query":                        {"internal/operate/cache", "internal/chunk/sentence", "internal/model/embed", "internal/operate/fault", "internal/query/filter", "internal/index", "internal/query/lexical", "internal/operate/limit", "internal/operate/nearest", "internal/rerank", "internal/operate/telemetry", "internal/tenant", "internal/operate/textlimit", "internal/tenant/quota/usage"},
+	"internal/tool/remote":                  {"internal/tenant/quota/admission", "internal/operate/fault", "internal/secure/identity", "internal/operate/limit", "internal/secure/outbound", "internal/tool/schema", "internal/tool/template", "internal/tenant"},
+	"internal/tenant/place/replica":         {"internal/operate/fault", "internal/operate/limit", "internal/operate/postgres"},
+	"internal/rerank":                       {"internal/operate/cache", "internal/model/endpoint", "internal/operate/fault", "internal/query/lexical", "internal/operate/limit", "internal/model/llm", "internal/operate/textlimit"},
+	"internal/api/rpc":                      {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/tenant/quota/admission", "internal/automation/agent", "internal/tenant/archive", "internal/tenant/archive/frame", "internal/operate/audit", "internal/chunk", "internal/automation/connector", "internal/tool/contextkey", "internal/model/endpoint", "internal/model/endpoint/own", "internal/automation/evaluate", "internal/automation/evaluate/measure", "internal/automation/event/journal", "internal/ingest/extract", "internal/operate/fault", "internal/query/filter", "internal/graph", "internal/automation/hook", "internal/api/httpserver", "internal/tool/httptool", "internal/index", "internal/ingest", "internal/tenant/job", "internal/api/jsonmessage", "internal/operate/limit", "internal/tool/mcptool", "internal/operate/metadata", "internal/operate/nearest", "internal/operate/pagination", "internal/tenant/place/move", "internal/tenant/place/placement", "internal/tool/prompt", "internal/query", "internal/rerank", "internal/tool/schema", "internal/operate/reseal", "internal/secure/secret", "internal/tool/server", "internal/tool/template", "internal/tenant", "internal/tool", "internal/tool/toolset", "internal/tenant/quota/usage", "internal/index/vector", "internal/automation/workflow"},
+	"internal/tool/schema":                  {"internal/operate/fault", "internal/operate/nearest", "internal/operate/pattern", "internal/operate/textlimit"},
+	"internal/secure/seal":                  {"internal/operate/fault"},
+	"internal/operate/reseal":               {"internal/automation/connector", "internal/model/endpoint/own", "internal/operate/fault", "internal/automation/hook", "internal/secure/identity", "internal/tenant/place/placement", "internal/operate/postgres", "internal/secure/seal", "internal/secure/secret", "internal/tenant"},
+	"internal/secure/secret":                {"internal/operate/fault", "internal/operate/nearest", "internal/operate/pagination", "internal/secure/seal", "internal/tenant", "internal/operate/textlimit", "internal/automation/webhook"},
+	"internal/tool/server":                  {"internal/operate/cache", "internal/operate/fault", "internal/query/filter", "internal/operate/nearest", "internal/operate/pagination", "internal/tool/template", "internal/tenant", "internal/operate/textlimit", "internal/tool/toolset"},
+	"internal/service":                      {"internal/tenant/quota/admission", "internal/automation/agent", "internal/tenant/archive", "internal/operate/audit", "internal/ingest/backlog", "internal/operate/cache", "internal/automation/connector", "internal/api/console", "internal/tool/contextkey", "internal/model/embed", "internal/model/endpoint", "internal/model/endpoint/own", "internal/automation/evaluate", "internal/automation/event", "internal/automation/event/journal", "internal/ingest/extract", "internal/operate/fault", "internal/graph", "internal/automation/hook", "internal/api/httpserver", "internal/tool/httptool", "internal/secure/identity", "internal/index", "internal/ingest", "internal/tenant/job", "internal/operate/limit", "internal/model/llm", "internal/model/localmodel", "internal/operate/logrepeat", "internal/api/mcp", "internal/api/mcp/mcphttp", "internal/tool/mcptool", "internal/tenant/place/move", "internal/api/openai", "internal/secure/outbound", "internal/ingest/parse", "internal/ingest/parse/libreoffice", "internal/ingest/parse/ocr", "internal/ingest/parse/subprocess", "internal/tenant/place/placement", "internal/operate/postgres", "internal/operate/postgres/embedded", "internal/tool/prompt", "internal/query", "internal/tool/remote", "internal/tenant/place/replica", "internal/rerank", "internal/api/rpc", "internal/secure/seal", "internal/operate/reseal", "internal/secure/secret", "internal/tool/server", "internal/index/storage", "internal/operate/telemetry", "internal/tenant", "internal/tool", "internal/tool/toolset", "internal/tenant/quota/usage", "internal/index/vector", "internal/automation/workflow"},
+	"internal/index/storage":                {"internal/operate/fault"},
+	"internal/operate/telemetry":            {"internal/operate/fault"},
+	"internal/tool/template":                {"internal/operate/fault", "internal/tenant"},
+	"internal/tenant":                       {"internal/operate/cache", "internal/operate/fault", "internal/query/filter", "internal/operate/limit", "internal/operate/metadata", "internal/operate/nearest", "internal/operate/pagination", "internal/operate/postgres", "internal/tenant/place/replica", "internal/tool/schema", "internal/index/storage", "internal/operate/textlimit", "migrations"},
+	"internal/tenant/oauth":                 {"internal/operate/cache", "internal/operate/fault", "internal/query/filter", "internal/operate/limit", "internal/secure/outbound", "internal/tenant"},
+	"internal/operate/textlimit":            {"internal/operate/fault"},
+	"internal/tool":                         {"internal/operate/fault", "internal/query/filter", "internal/index", "internal/operate/nearest", "internal/operate/pagination", "internal/tool/schema", "internal/tenant", "internal/operate/textlimit"},
+	"internal/tool/toolschema":              {"internal/operate/textlimit"},
+	"internal/tool/toolset":                 {"gen/ragd/v1", "internal/tenant/quota/admission", "internal/operate/cache", "internal/operate/fault", "internal/query/filter", "internal/api/jsonmessage", "internal/operate/limit", "internal/operate/nearest", "internal/query", "internal/tool/schema", "internal/operate/telemetry", "internal/tool/template", "internal/tenant", "internal/operate/textlimit", "internal/tool/toolschema"},
+	"internal/tenant/quota/usage":           {"internal/model/endpoint", "internal/operate/fault", "internal/operate/pagination", "internal/operate/postgres", "internal/operate/telemetry", "internal/tenant"},
+	"internal/index/vector":                 {"internal/operate/fault", "internal/query/filter", "internal/index", "internal/tenant/job", "internal/operate/metadata", "internal/tenant", "internal/operate/textlimit", "internal/tenant/quota/usage"},
+	"internal/automation/webhook":           {"internal/operate/fault"},
+	"internal/automation/workflow":          {"gen/ragd/v1", "internal/tenant/quota/admission", "internal/automation/agent", "internal/operate/cache", "internal/tool/expression", "internal/operate/fault", "internal/tool/httptool", "internal/tenant/job", "internal/operate/limit", "internal/operate/nearest", "internal/operate/pagination", "internal/tool/remote", "internal/tool/schema", "internal/tool/template", "internal/tenant", "internal/operate/textlimit", "internal/tool/toolset"},
+	"migrations":                            {},
+	"sdk/go":                                {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
+}
+
+// pgxpool opens the way around the tenant's handle: few may have it.
+var mayImportPool = []string{"bench/retrieval", "bench/tenants", "internal/tenant/place/move", "internal/tenant/place/placement", "internal/operate/postgres", "internal/tenant/place/replica", "internal/service", "internal/tenant", "internal/service/testing/faultproxy", "internal/service/testing/pgtest", "internal/service/testing/servicetest"}
+
+// testOnly must never reach the shipped binary.
+var testOnly = []string{"testing", "github.com/google/go-cmp", "github.com/testcontainers", module + "internal/service/testing"}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func list(t *testing.T, args ...string) []goPackage {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Imports,Deps"}, args...)...).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []goPackage
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, "../../...") {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if slices.Contains(p.Imports, "github.com/jackc/pgx/v5/pgxpool") && !slices.Contains(mayImportPool, name) {
+			t.Errorf("%s imports pgxpool; statements go through the tenant's handle", name)
+		}
+		allowed, listed := mayImport[name]
+		if !listed {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if own, ok := strings.CutPrefix(imported, module); ok && !slices.Contains(allowed, own) {
+				t.Errorf("%s imports %s, which the table does not allow", name, own)
+			}
+		}
+	}
+}
+
+func TestEveryPackageIsInTheTable(t *testing.T) {
+	t.Parallel()
+	// The command knows everything, generated code is not ours to order, and what
+	// only tests import cannot point the wrong way.
+	free := []string{"cmd/ragd", "gen/", "internal/service/testing/"}
+	for _, p := range list(t, "../../...") {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		_, listed := mayImport[name]
+		exempt := slices.ContainsFunc(free, func(f string) bool { return strings.HasPrefix(name, f) })
+		if !listed && !exempt {
+			t.Errorf("%s is not in the table of who may import whom", name)
+		}
+	}
+}
+
+func TestTheBinaryHasNoTestCode(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, "../../cmd/ragd") {
+		for _, dep := range p.Deps {
+			if slices.ContainsFunc(testOnly, func(prefix string) bool { return dep == prefix || strings.HasPrefix(dep, prefix+"/") }) {
+				t.Errorf("cmd/ragd depends on %s", dep)
+			}
+		}
+	}
+}

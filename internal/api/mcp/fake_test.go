@@ -1,0 +1,192 @@
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/client"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/api/httpserver"
+	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// fakeAPI is an API of functions; a test sets those it needs.
+type fakeAPI struct {
+	vectorQuery     func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
+	graphRag        func(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
+	listTopics      func(context.Context, *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error)
+	rerank          func(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)
+	listIndexes     func(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error)
+	describeIndex   func(context.Context, *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error)
+	uploadDocument  func(context.Context, *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error)
+	getDocument     func(context.Context, *ragdv1.GetDocumentRequest) (*ragdv1.Document, error)
+	listDocuments   func(context.Context, *ragdv1.ListDocumentsRequest) (*ragdv1.ListDocumentsResponse, error)
+	deleteDocument  func(context.Context, *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error)
+	deleteDocuments func(context.Context, *ragdv1.DeleteDocumentsRequest) (*ragdv1.DeleteDocumentsResponse, error)
+	listChunks      func(context.Context, *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error)
+	readDocument    func(context.Context, *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error)
+	getJob          func(context.Context, *ragdv1.GetJobRequest) (*ragdv1.Job, error)
+	syncSource      func(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
+	cancelJob       func(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
+	chunkText       func(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
+	tools           []*ragdv1.Tool // of every tenant
+}
+
+func (f *fakeAPI) ListTools(context.Context, *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error) {
+	return &ragdv1.ListToolsResponse{Tools: f.tools}, nil
+}
+
+func (f *fakeAPI) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
+	return f.vectorQuery(ctx, req)
+}
+
+func (f *fakeAPI) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error) {
+	return f.graphRag(ctx, req)
+}
+
+func (f *fakeAPI) ListTopics(ctx context.Context, req *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error) {
+	return f.listTopics(ctx, req)
+}
+
+func (f *fakeAPI) Rerank(ctx context.Context, req *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error) {
+	return f.rerank(ctx, req)
+}
+
+func (f *fakeAPI) ListIndexes(ctx context.Context, req *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error) {
+	return f.listIndexes(ctx, req)
+}
+
+func (f *fakeAPI) DescribeIndex(ctx context.Context, req *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error) {
+	return f.describeIndex(ctx, req)
+}
+
+func (f *fakeAPI) UploadDocument(ctx context.Context, req *ragdv1.UploadDocumentRequest) (*ragdv1.UploadDocumentResponse, error) {
+	return f.uploadDocument(ctx, req)
+}
+
+func (f *fakeAPI) GetDocument(ctx context.Context, req *ragdv1.GetDocumentRequest) (*ragdv1.Document, error) {
+	return f.getDocument(ctx, req)
+}
+
+func (f *fakeAPI) ListDocuments(ctx context.Context, req *ragdv1.ListDocumentsRequest) (*ragdv1.ListDocumentsResponse, error) {
+	return f.listDocuments(ctx, req)
+}
+
+func (f *fakeAPI) DeleteDocument(ctx context.Context, req *ragdv1.DeleteDocumentRequest) (*ragdv1.DeleteDocumentResponse, error) {
+	return f.deleteDocument(ctx, req)
+}
+
+func (f *fakeAPI) DeleteDocuments(ctx context.Context, req *ragdv1.DeleteDocumentsRequest) (*ragdv1.DeleteDocumentsResponse, error) {
+	return f.deleteDocuments(ctx, req)
+}
+
+func (f *fakeAPI) ListChunks(ctx context.Context, req *ragdv1.ListChunksRequest) (*ragdv1.ListChunksResponse, error) {
+	return f.listChunks(ctx, req)
+}
+
+func (f *fakeAPI) ReadDocument(ctx context.Context, req *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error) {
+	return f.readDocument(ctx, req)
+}
+
+func (f *fakeAPI) Download(context.Context, *ragdv1.DownloadDocumentRequest, func(*ragdv1.DownloadDocumentResponse) error) error {
+	return fault.New(fault.NotFound, "not found")
+}
+
+func (f *fakeAPI) GetPrompt(context.Context, *ragdv1.GetPromptRequest) (*ragdv1.Prompt, error) {
+	return nil, fault.New(fault.NotFound, "prompt not found")
+}
+
+func (f *fakeAPI) ListPrompts(context.Context, *ragdv1.ListPromptsRequest) (*ragdv1.ListPromptsResponse, error) {
+	return &ragdv1.ListPromptsResponse{}, nil
+}
+
+func (f *fakeAPI) GetPromptMessages(_ context.Context, req *ragdv1.GetPromptMessagesRequest) (*ragdv1.GetPromptMessagesResponse, error) {
+	return nil, fault.New(fault.NotFound, "prompt %q not found", req.GetPromptName())
+}
+
+func (f *fakeAPI) GetJob(ctx context.Context, req *ragdv1.GetJobRequest) (*ragdv1.Job, error) {
+	return f.getJob(ctx, req)
+}
+
+func (f *fakeAPI) SyncSource(ctx context.Context, req *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error) {
+	return f.syncSource(ctx, req)
+}
+
+func (f *fakeAPI) CancelJob(ctx context.Context, req *ragdv1.CancelJobRequest) (*ragdv1.Job, error) {
+	return f.cancelJob(ctx, req)
+}
+
+func (f *fakeAPI) ChunkText(ctx context.Context, req *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error) {
+	return f.chunkText(ctx, req)
+}
+
+// authenticate accepts any token of the form "tenant subject", and overrides from the
+// header.
+func authenticate(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+			owner, subject, ok := strings.Cut(token, " ")
+			if !ok {
+				refuse(w, r, fault.New(fault.Unauthenticated, "a valid API key is needed"))
+				return
+			}
+			request := &tenant.Request{
+				Tenant:    tenant.ID(owner),
+				Principal: tenant.Principal{Subject: subject, Tenant: tenant.ID(owner), Scopes: []tenant.Scope{tenant.Write}},
+			}
+			if raw := r.Header.Get("Ragd-Context"); raw != "" {
+				var err error
+				if request.Overrides, err = tenant.ParseOverrides([]byte(raw)); err != nil {
+					refuse(w, r, err)
+					return
+				}
+			}
+			next.ServeHTTP(w, r.WithContext(tenant.NewContext(r.Context(), request)))
+		})
+	}
+}
+
+// serve starts the HTTP endpoint over an API and returns its address.
+func serve(t testing.TB, api API, change func(*Config)) string {
+	t.Helper()
+	cfg := Config{API: api, Logger: slog.New(slog.DiscardHandler), HTTP: mcphttp.Config{Authenticate: authenticate}}
+	if change != nil {
+		change(&cfg)
+	}
+	handler, err := NewHandler(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(httpserver.Log(cfg.Logger, nil, nil)(handler))
+	t.Cleanup(func() {
+		if err := handler.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		server.Close()
+	})
+	return server.URL + mcphttp.Path
+}
+
+// connectClient returns a client of the endpoint with the given headers, by default
+// those of Alice of acme.
+func connectClient(t testing.TB, address string, options []client.ClientOption, headers map[string]string) *client.Client {
+	t.Helper()
+	if headers == nil {
+		headers = map[string]string{"Authorization": "Bearer acme alice"}
+	}
+	return mcptest.Connect(t, address, options, headers)
+}
+
+// noIndexes answers ListIndexes with an empty list.
+func noIndexes(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error) {
+	return &ragdv1.ListIndexesResponse{}, nil
+}

@@ -1,0 +1,709 @@
+package openai
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/query/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
+)
+
+// States of a file in a vector store, and of a batch.
+const (
+	inProgress = "in_progress"
+	completed  = "completed"
+	failed     = "failed"
+	cancelled  = "cancelled"
+)
+
+// Limits of static chunking, in tokens.
+const (
+	minChunkTokens = 100
+	maxChunkTokens = 4096
+)
+
+// maxReadBytes limits the text of a file in one answer.
+const maxReadBytes = 16 << 20
+
+// chunkingStrategy says how a file is cut into chunks. Auto, the default, is the chunking of the index.
+type chunkingStrategy struct {
+	Type   string          `json:"type"`
+	Static *staticChunking `json:"static,omitempty"`
+}
+
+type staticChunking struct {
+	MaxChunkSizeTokens int `json:"max_chunk_size_tokens"`
+	ChunkOverlapTokens int `json:"chunk_overlap_tokens"`
+}
+
+// settings returns the settings of an upload, empty for those of the index.
+func (c *chunkingStrategy) settings() (chunk.Settings, error) {
+	const field = "chunking_strategy"
+	switch {
+	case c == nil || c.Type == "auto" && c.Static == nil || c.Type == "other":
+		return chunk.Settings{}, nil
+	case c.Type != "static":
+		return chunk.Settings{}, fault.Field(field+".type", "must be auto or static, got %q", shorten(c.Type))
+	case c.Static == nil:
+		return chunk.Settings{}, fault.Field(field+".static", "is missing: set max_chunk_size_tokens and chunk_overlap_tokens")
+	case c.Static.MaxChunkSizeTokens < minChunkTokens || c.Static.MaxChunkSizeTokens > maxChunkTokens:
+		return chunk.Settings{}, fault.Field(field+".static.max_chunk_size_tokens", "must be %d to %d, got %d", minChunkTokens, maxChunkTokens, c.Static.MaxChunkSizeTokens)
+	case c.Static.ChunkOverlapTokens < 0 || c.Static.ChunkOverlapTokens > c.Static.MaxChunkSizeTokens/2:
+		return chunk.Settings{}, fault.Field(field+".static.chunk_overlap_tokens", "must be 0 to half of max_chunk_size_tokens, got %d", c.Static.ChunkOverlapTokens)
+	}
+	return chunk.Settings{Strategy: chunk.Token, MaxSize: &c.Static.MaxChunkSizeTokens, Overlap: &c.Static.ChunkOverlapTokens}, nil
+}
+
+// fileError says why a file could not be processed.
+type fileError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// errorOf returns err as the last error of a file.
+func errorOf(err error) fileError {
+	switch fault.KindOf(err) {
+	case fault.Invalid, fault.Precondition:
+		return fileError{"invalid_file", fault.Public(err)}
+	case fault.Exhausted:
+		return fileError{"rate_limit_exceeded", fault.Public(err)}
+	}
+	return fileError{"server_error", fault.Public(err)}
+}
+
+// storeFile is a file of a vector store as callers see it.
+type storeFile struct {
+	ID               string            `json:"id"`
+	Object           string            `json:"object"`
+	UsageBytes       int64             `json:"usage_bytes"`
+	CreatedAt        int64             `json:"created_at"`
+	VectorStoreID    string            `json:"vector_store_id"`
+	Status           string            `json:"status"`
+	LastError        *fileError        `json:"last_error"`
+	ChunkingStrategy *chunkingStrategy `json:"chunking_strategy"`
+	Attributes       map[string]any    `json:"attributes"`
+
+	refused bool // there is no document
+}
+
+// uriOf returns the uri of the document that is made from a file. It ends with the file's name, by
+// which its format is recognized.
+func uriOf(fileID, fileName string) string { return fileID + "/" + fileName }
+
+// fileOf returns the id of the file that a document with this uri was made from, if it is one.
+func fileOf(uri string) string {
+	id, _, _ := strings.Cut(uri, "/")
+	return id
+}
+
+// fileIDOf returns the id of a document as a file: that of the file it was made from, if it is known to
+// be one, else one made from its own. known has what is kept of such files, by id.
+func fileIDOf(uri, documentID string, known map[string]attached) string {
+	if a, ok := known[fileOf(uri)]; ok && uri == uriOf(a.FileID, a.FileName) {
+		return a.FileID
+	}
+	return filePrefix + documentID
+}
+
+// isFileID reports whether an id is that of a file, and not of a document.
+func isFileID(id string) bool {
+	rest, ok := strings.CutPrefix(id, filePrefix)
+	return ok && len(rest) == len(newID("")) && !strings.Contains(rest, "-")
+}
+
+// refOf returns the document of a file of a vector store. Errors: NotFound.
+func refOf(ctx context.Context, q tenant.Queryer, field, indexName, id string) (*ingest.Ref, error) {
+	if documentID, ok := strings.CutPrefix(id, filePrefix); ok && documentID != "" && !isFileID(id) {
+		return &ingest.Ref{DocumentID: documentID}, nil
+	}
+	known, err := attachedFiles(ctx, q, indexName, []string{id})
+	if err != nil {
+		return nil, err
+	}
+	a, ok := known[id]
+	if !ok {
+		return nil, notFound(field, "file of this vector store", id)
+	}
+	return &ingest.Ref{URI: uriOf(id, a.FileName)}, nil
+}
+
+// storeFileOf returns a document as a file of a vector store. known has what is kept of the files that
+// were put into the store, by id.
+func storeFileOf(indexName string, d ingest.Document, known map[string]attached) *storeFile {
+	f := &storeFile{
+		ID: fileIDOf(d.URI, d.DocumentID, known), Object: "vector_store.file", UsageBytes: d.ByteSize, CreatedAt: d.CreatedAt.Unix(),
+		VectorStoreID: storePrefix + indexName, Attributes: attributesOf(d.Metadata), ChunkingStrategy: &chunkingStrategy{Type: "other"},
+	}
+	if a, ok := known[f.ID]; ok {
+		f.ChunkingStrategy = &a.Chunking
+	}
+	switch d.Status {
+	case ingest.DocumentReady:
+		f.Status = completed
+	case ingest.DocumentFailed:
+		f.Status, f.LastError = failed, &fileError{"invalid_file", d.Error}
+	case ingest.DocumentNeedsOCR:
+		f.Status, f.LastError = failed, &fileError{"unsupported_file", "the file consists of scanned pages, of which no text could be read"}
+	case ingest.DocumentDeleting:
+		f.Status = cancelled
+	default:
+		f.Status = inProgress
+	}
+	return f
+}
+
+// attributesOf returns the metadata of a document that can be attributes: texts, numbers, true and
+// false.
+func attributesOf(metadata map[string]any) map[string]any {
+	attributes := map[string]any{}
+	for key, value := range metadata {
+		switch v := value.(type) {
+		case string, bool, float64, int, int64:
+			attributes[key] = v
+		case json.Number:
+			if n, err := v.Float64(); err == nil {
+				attributes[key] = n
+			}
+		}
+	}
+	return attributes
+}
+
+// checkAttributes returns the metadata for attributes. Errors: Invalid.
+func checkAttributes(attributes map[string]any) (map[string]any, error) {
+	const field = "attributes"
+	if len(attributes) > maxMetadata {
+		return nil, fault.Field(field, "has %d entries, but may have %d", len(attributes), maxMetadata)
+	}
+	for key, value := range attributes {
+		text := ""
+		switch v := value.(type) {
+		case string:
+			text = v
+		case bool:
+		case float64:
+			if math.IsInf(v, 0) {
+				return nil, fault.Field(field, "the value of %q is too large", shorten(key))
+			}
+		default:
+			return nil, fault.Field(field, "the value of %q must be a string, a number, true or false", shorten(key))
+		}
+		if err := checkEntry(field, key, text); err != nil {
+			return nil, err
+		}
+		if strings.Contains(key, ".") || strings.HasPrefix(key, "$") {
+			return nil, fault.Field(field, "the name %q has a dot or begins with $, by which filters could not name it", shorten(key))
+		}
+	}
+	return attributes, nil
+}
+
+// addition is a file to put into a vector store.
+type addition struct {
+	file
+	attributes map[string]any
+	chunking   chunkingStrategy
+	settings   chunk.Settings
+}
+
+func (h *Handler) additionOf(ctx context.Context, db *tenant.Handle, field, id string, attributes map[string]any, chunking *chunkingStrategy) (addition, error) {
+	var a addition
+	var err error
+	if a.attributes, err = checkAttributes(attributes); err != nil {
+		return a, err
+	}
+	if a.settings, err = chunking.settings(); err != nil {
+		return a, err
+	}
+	a.chunking = chunkingStrategy{Type: "other"}
+	if !a.settings.IsZero() {
+		a.chunking = *chunking
+	}
+	a.file, err = getFile(ctx, db, field, id)
+	return a, err
+}
+
+// filesToAdd returns the files with the ids. Errors: NotFound; Invalid for too many.
+func (h *Handler) filesToAdd(ctx context.Context, db *tenant.Handle, ids []string, attributes map[string]any, chunking *chunkingStrategy) ([]addition, error) {
+	if len(ids) > maxBatchFiles {
+		return nil, fault.Field("file_ids", "has %d files, but may have %d", len(ids), maxBatchFiles)
+	}
+	all := make([]addition, len(ids))
+	for i, id := range ids {
+		var err error
+		if all[i], err = h.additionOf(ctx, db, fmt.Sprintf("file_ids.%d", i), id, attributes, chunking); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// attachAll puts files into a vector store, which processes them afterwards, and returns the errors of
+// those that it does not accept, by id. These become files that have failed, as callers expect who wait
+// for them, unless the store has a document of them already, which it keeps.
+func (h *Handler) attachAll(ctx context.Context, db *tenant.Handle, indexName string, files []addition) (map[string]error, error) {
+	stream, err := h.config.Documents.Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+	for _, f := range files {
+		if err := putAttached(ctx, db, f.in(indexName)); err != nil {
+			return nil, err
+		}
+		if err := sendFile(ctx, db, stream, indexName, f); err != nil {
+			return nil, err
+		}
+	}
+	results, err := stream.End(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := keepAttached(ctx, db, indexName, files); err != nil {
+		return nil, err
+	}
+	refused, uris := map[string]error{}, []string{}
+	for _, r := range results {
+		if r.Err != nil {
+			refused[fileOf(r.URI)] = r.Err
+			uris = append(uris, r.URI)
+		}
+	}
+	if len(refused) == 0 {
+		return refused, nil
+	}
+	kept, _, _, err := h.config.Documents.Documents(ctx, ingest.Listing{IndexName: indexName, Namespace: index.DefaultNamespace, URIs: uris, PageSize: maxBatchFiles})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		why, ok := refused[f.FileID]
+		if !ok || slices.ContainsFunc(kept, func(d ingest.Document) bool { return d.URI == uriOf(f.FileID, f.FileName) }) {
+			continue
+		}
+		a := f.in(indexName)
+		a.Refused = &refusal{errorOf(why), f.attributes}
+		if err := putAttached(ctx, db, a); err != nil {
+			return nil, err
+		}
+	}
+	return refused, nil
+}
+
+// keepAttached stores again what is kept of files in an index and was deleted with earlier documents
+// of them since.
+func keepAttached(ctx context.Context, db *tenant.Handle, indexName string, files []addition) error {
+	ids := make([]string, len(files))
+	for i, f := range files {
+		ids[i] = f.FileID
+	}
+	known, err := attachedFiles(ctx, db, indexName, ids)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if _, ok := known[f.FileID]; !ok {
+			if err := putAttached(ctx, db, f.in(indexName)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// in returns what is kept of the file in an index.
+func (f addition) in(indexName string) attached {
+	return attached{IndexName: indexName, FileID: f.FileID, FileName: f.FileName, Chunking: f.chunking}
+}
+
+// sendFile sends the content of a file to a stream of uploads. Errors: NotFound if it is deleted meanwhile.
+func sendFile(ctx context.Context, db *tenant.Handle, stream *ingest.Stream, indexName string, f addition) error {
+	for segment, sent := 0, int64(0); sent < f.ByteSize; segment++ {
+		content, err := readFile(ctx, db, f.FileID, segment)
+		switch {
+		case err != nil:
+			return err
+		case content == nil:
+			return notFound("", "file", f.FileID)
+		case segment == 0:
+			err = stream.Begin(ctx, ingest.Upload{
+				IndexName: indexName, URI: uriOf(f.FileID, f.FileName), Content: content, Metadata: f.attributes, Chunking: f.settings,
+			})
+		default:
+			err = stream.Append(content)
+		}
+		if err != nil {
+			return err
+		}
+		sent += int64(len(content))
+	}
+	return nil
+}
+
+type addFileRequest struct {
+	FileID           string            `json:"file_id"`
+	Attributes       map[string]any    `json:"attributes"`
+	ChunkingStrategy *chunkingStrategy `json:"chunking_strategy"`
+}
+
+// addFile implements POST /v1/vector_stores/{store}/files.
+func (h *Handler) addFile(ctx context.Context, r *http.Request, in *addFileRequest) (*storeFile, error) {
+	db, indexName, err := h.toChange(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if in.FileID == "" {
+		return nil, fault.Field("file_id", "is missing: upload a file with POST /v1/files first")
+	}
+	f, err := h.additionOf(ctx, db, "file_id", in.FileID, in.Attributes, in.ChunkingStrategy)
+	if err != nil {
+		return nil, err
+	}
+	return h.attach(ctx, db, indexName, f)
+}
+
+// toChange returns a handle of the caller's tenant and the index of the vector store that the request
+// adds to. Errors: NotFound if there is none.
+func (h *Handler) toChange(ctx context.Context, r *http.Request) (*tenant.Handle, string, error) {
+	db, err := h.whole(ctx, tenant.Write)
+	if err != nil {
+		return nil, "", err
+	}
+	indexName, err := indexOf(r)
+	if err != nil {
+		return nil, "", err
+	}
+	_, err = h.describe(ctx, db, indexName)
+	return db, indexName, err
+}
+
+// attach puts a file into a vector store. Errors: those of the store, if it does not accept the file now,
+// but might later, or if it keeps the document that it has.
+func (h *Handler) attach(ctx context.Context, db *tenant.Handle, indexName string, f addition) (*storeFile, error) {
+	refused, err := h.attachAll(ctx, db, indexName, []addition{f})
+	if err != nil {
+		return nil, err
+	}
+	stored, err := h.storeFile(ctx, db, indexName, f.FileID)
+	why := refused[f.FileID]
+	switch {
+	case why == nil || err != nil:
+		return stored, err
+	case stored.refused && fault.Permanent(why):
+		return stored, nil
+	case stored.refused:
+		return nil, cmp.Or(deleteAttached(ctx, db, indexName, f.FileID), why)
+	}
+	return nil, why
+}
+
+// refusedFile returns a file that a vector store did not accept.
+func refusedFile(a attached) *storeFile {
+	f := &storeFile{
+		ID: a.FileID, Object: "vector_store.file", CreatedAt: a.CreatedAt.Unix(), VectorStoreID: storePrefix + a.IndexName,
+		Status: failed, LastError: &a.Refused.fileError, ChunkingStrategy: &a.Chunking, Attributes: a.Refused.Attributes, refused: true,
+	}
+	if f.Attributes == nil {
+		f.Attributes = map[string]any{}
+	}
+	return f
+}
+
+// storeFile returns a file of a vector store. Errors: NotFound.
+func (h *Handler) storeFile(ctx context.Context, db *tenant.Handle, indexName, id string) (*storeFile, error) {
+	ref, err := refOf(ctx, db, "", indexName, id)
+	if err != nil {
+		return nil, err
+	}
+	known, err := attachedFiles(ctx, db, indexName, []string{id})
+	if err != nil {
+		return nil, err
+	}
+	d, _, err := h.config.Documents.Document(ctx, indexName, *ref)
+	if err == nil {
+		return storeFileOf(indexName, d, known), nil
+	}
+	if known[id].Refused == nil || fault.KindOf(err) != fault.NotFound {
+		return nil, unknownFile(id, err)
+	}
+	visible, err := visibleTo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	refused, err := refusedFiles(ctx, db, indexName, []string{id}, visible, attached{}, false, 1)
+	if err != nil || len(refused) == 0 {
+		return nil, cmp.Or(err, notFound("", "file of this vector store", id))
+	}
+	return refusedFile(refused[0]), nil
+}
+
+// visibleTo returns the filter of what the caller sees: its credential's and that of the request context.
+func visibleTo(ctx context.Context) (filter.Filter, error) {
+	caller, err := tenant.Caller(ctx)
+	if err != nil {
+		return filter.Filter{}, err
+	}
+	asked, err := caller.Resolve(caller.Overrides.Filter)
+	return filter.And(caller.Principal.MandatoryFilter, asked), err
+}
+
+// unknownFile returns err, in terms of this interface if it says that there is no such document.
+func unknownFile(id string, err error) error {
+	if kind := fault.KindOf(err); kind == fault.NotFound || kind == fault.Invalid {
+		return notFound("", "file of this vector store", id)
+	}
+	return err
+}
+
+// getStoreFile implements GET /v1/vector_stores/{store}/files/{file}.
+func (h *Handler) getStoreFile(ctx context.Context, r *http.Request) (*storeFile, error) {
+	indexName, db, err := h.storeToRead(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return h.storeFile(ctx, db, indexName, r.PathValue("file"))
+}
+
+// listStoreFiles implements GET /v1/vector_stores/{store}/files.
+func (h *Handler) listStoreFiles(ctx context.Context, r *http.Request) (*list[*storeFile], error) {
+	indexName, db, err := h.storeToRead(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return h.storeFiles(ctx, r, db, indexName, nil, nil)
+}
+
+// documentStates are the states of documents for that of a file. The service has no documents that
+// stay cancelled.
+var documentStates = map[string][]string{
+	"":         {""},
+	completed:  {ingest.DocumentReady},
+	failed:     {ingest.DocumentFailed, ingest.DocumentNeedsOCR},
+	inProgress: {ingest.DocumentPending, ingest.DocumentProcessing},
+	cancelled:  {ingest.DocumentDeleting},
+}
+
+// storeFiles returns a page of the files of a vector store, or of those of them that have one of the
+// uris and ids, if these are not nil. Files that the store did not accept follow the others.
+func (h *Handler) storeFiles(ctx context.Context, r *http.Request, db *tenant.Handle, indexName string, uris, ids []string) (*list[*storeFile], error) {
+	p, err := pageOf(r, 20, 100, "filter")
+	if err != nil {
+		return nil, err
+	}
+	state := r.URL.Query().Get("filter")
+	if _, ok := documentStates[state]; !ok {
+		return nil, fault.Field("filter", "must be %s, %s, %s or %s, got %q", inProgress, completed, failed, cancelled, shorten(state))
+	}
+	var after *storeFile
+	if p.after != "" {
+		after, err = h.storeFile(ctx, db, indexName, p.after)
+		if fault.KindOf(err) == fault.NotFound {
+			return nil, notFound("after", "file of this vector store", p.after)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var files []*storeFile
+	if after == nil || !after.refused {
+		if files, err = h.documentsAsFiles(ctx, db, indexName, uris, state, p); err != nil {
+			return nil, unknownStore(indexName, err)
+		}
+	}
+	if room := p.limit + 1 - len(files); room > 0 && (state == "" || state == failed) {
+		refused, err := h.refusedPage(ctx, db, indexName, ids, after, p.descending, room)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, refused...)
+	}
+	return pageList(files, p.limit, func(f *storeFile) string { return f.ID }), nil
+}
+
+// documentsAsFiles returns the documents of a page of files in a state, and one more if there are more.
+func (h *Handler) documentsAsFiles(ctx context.Context, db *tenant.Handle, indexName string, uris []string, state string, p page) ([]*storeFile, error) {
+	listing := ingest.Listing{IndexName: indexName, Namespace: index.DefaultNamespace, URIs: uris, PageSize: int32(p.limit + 1), OrderBy: "createTime"}
+	if p.descending {
+		listing.OrderBy = "createTime desc"
+	}
+	var err error
+	if p.after != "" {
+		if listing.After, err = refOf(ctx, db, "after", indexName, p.after); err != nil {
+			return nil, err
+		}
+	}
+	var found []ingest.Document
+	for _, status := range documentStates[state] {
+		listing.Status = status
+		some, _, _, err := h.config.Documents.Documents(ctx, listing)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	slices.SortStableFunc(found, func(a, b ingest.Document) int {
+		order := cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.DocumentID, b.DocumentID))
+		if p.descending {
+			return -order
+		}
+		return order
+	})
+	found = found[:min(len(found), p.limit+1)]
+	made := make([]string, len(found))
+	for i, d := range found {
+		made[i] = fileOf(d.URI)
+	}
+	known, err := attachedFiles(ctx, db, indexName, made)
+	files := make([]*storeFile, len(found))
+	for i, d := range found {
+		files[i] = storeFileOf(indexName, d, known)
+	}
+	return files, err
+}
+
+// refusedPage returns at most most files that a vector store did not accept, after a file if that is one
+// of them.
+func (h *Handler) refusedPage(ctx context.Context, db *tenant.Handle, indexName string, ids []string, after *storeFile, descending bool, most int) ([]*storeFile, error) {
+	visible, err := visibleTo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var last attached
+	if after != nil && after.refused {
+		known, err := attachedFiles(ctx, db, indexName, []string{after.ID})
+		if err != nil {
+			return nil, err
+		}
+		last = known[after.ID]
+	}
+	refused, err := refusedFiles(ctx, db, indexName, ids, visible, last, descending, most)
+	files := make([]*storeFile, len(refused))
+	for i, a := range refused {
+		files[i] = refusedFile(a)
+	}
+	return files, err
+}
+
+type updateFileRequest struct {
+	Attributes map[string]any `json:"attributes"`
+}
+
+// updateStoreFile implements POST /v1/vector_stores/{store}/files/{file}. The file is processed again,
+// as its chunks carry the attributes; until that is done they have the earlier ones.
+func (h *Handler) updateStoreFile(ctx context.Context, r *http.Request, in *updateFileRequest) (*storeFile, error) {
+	db, indexName, err := h.toChange(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	id := r.PathValue("file")
+	if !isFileID(id) {
+		return nil, fault.New(fault.Precondition, "the document %q was not made from a file: upload it again with other metadata", shorten(id))
+	}
+	if in.Attributes == nil {
+		return nil, fault.Field("attributes", "is missing")
+	}
+	old, err := h.storeFile(ctx, db, indexName, id)
+	if err != nil {
+		return nil, err
+	}
+	f, err := h.additionOf(ctx, db, "", id, in.Attributes, old.ChunkingStrategy)
+	if err != nil {
+		return nil, err
+	}
+	return h.attach(ctx, db, indexName, f)
+}
+
+// removeFile implements DELETE /v1/vector_stores/{store}/files/{file}. The file itself stays.
+func (h *Handler) removeFile(ctx context.Context, r *http.Request) (*deleted, error) {
+	db, err := h.whole(ctx, tenant.Write)
+	if err != nil {
+		return nil, err
+	}
+	indexName, err := indexOf(r)
+	if err != nil {
+		return nil, err
+	}
+	id := r.PathValue("file")
+	return &deleted{ID: id, Object: "vector_store.file.deleted", Deleted: true}, h.detach(ctx, db, indexName, id)
+}
+
+// detach removes a file from a vector store. Errors: NotFound.
+func (h *Handler) detach(ctx context.Context, db *tenant.Handle, indexName, id string) error {
+	ref, err := refOf(ctx, db, "", indexName, id)
+	if err != nil {
+		return err
+	}
+	known, err := attachedFiles(ctx, db, indexName, []string{id})
+	if err != nil {
+		return err
+	}
+	err = h.config.Documents.Delete(ctx, indexName, *ref)
+	gone := fault.KindOf(err) == fault.NotFound
+	if err != nil && !gone {
+		return unknownFile(id, err)
+	}
+	if err := deleteAttached(ctx, db, indexName, id); err != nil {
+		return err
+	}
+	if gone && known[id].Refused == nil {
+		return notFound("", "file of this vector store", id)
+	}
+	return nil
+}
+
+// filePage is the text of a file of a vector store.
+type filePage struct {
+	Object   string        `json:"object"`
+	Data     []textContent `json:"data"`
+	HasMore  bool          `json:"has_more"`
+	NextPage *string       `json:"next_page"`
+}
+
+type textContent struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// readStoreFile implements GET /v1/vector_stores/{store}/files/{file}/content. Errors: Precondition
+// for a text over the limit.
+func (h *Handler) readStoreFile(ctx context.Context, r *http.Request) (*filePage, error) {
+	indexName, db, err := h.storeToRead(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	id := r.PathValue("file")
+	ref, err := refOf(ctx, db, "", indexName, id)
+	if err != nil {
+		return nil, err
+	}
+	out := &filePage{Object: "vector_store.file_content.page", Data: []textContent{}}
+	for part := (ingest.Range{End: ingest.MaxTextRange}); ; part = (ingest.Range{Start: part.End, End: part.End + ingest.MaxTextRange}) {
+		text, err := h.config.Documents.Text(ctx, indexName, *ref, part)
+		switch {
+		case err != nil && part.Start > 0, err != nil && fault.KindOf(err) == fault.Precondition:
+			return nil, err
+		case err != nil:
+			return nil, unknownFile(id, err)
+		case text.Size > maxReadBytes:
+			return nil, fault.New(fault.Precondition, "the text has %d bytes, but this answer at most %d: read it in parts with ReadDocument", text.Size, maxReadBytes)
+		}
+		if err := admission.Grow(ctx, int64(len(text.Text))); err != nil {
+			return nil, err
+		}
+		out.Data = append(out.Data, textContent{"text", text.Text})
+		if part.End = text.Range.End; part.End >= text.Size {
+			return out, nil
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/query/filter"
+	"github.com/ragdhq/ragd/internal/rerank"
+)
+
+// VectorQuery implements QueryService.
+func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
+	f, err := filter.Parse(req.GetFilter().AsInterface())
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.Queries.Query(ctx, query.Request{
+		Question: query.Question{
+			QueryText: req.GetQueryText(), QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(),
+			VectorStoreName: req.GetVectorStoreName(), Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f,
+			Mode: query.Mode(req.GetSearchMode()), IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
+			Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
+			Highlight: req.GetHighlight(), MinScore: req.MinScore, MinSimilarity: req.MinSimilarity,
+			Freshness: freshnessOf(req),
+		},
+		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
+		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	logReranking(ctx, found.Reranking)
+	codecSlotOf(ctx).answers(found.Sources)
+	sources, err := convertLarge(ctx, h.Processor, found.Sources, new(objectReader).sourceMessage)
+	return &ragdv1.VectorQueryResponse{
+		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: explainMessage(found.Explain, found.Reranking),
+	}, err
+}
+
+// intOf converts an optional number; nil stays nil.
+func intOf(n *int32) *int {
+	if n == nil {
+		return nil
+	}
+	wide := int(*n)
+	return &wide
+}
+
+func fusionOf(h *ragdv1.Hybrid) query.Fusion {
+	if h == nil {
+		return query.Fusion{}
+	}
+	return query.Fusion{Method: query.Method(h.GetFusion()), VectorWeight: h.VectorWeight, KeywordWeight: h.KeywordWeight}
+}
+
+func databaseConfigOf(c *ragdv1.DatabaseConfig) query.DatabaseConfig {
+	var out query.DatabaseConfig
+	if p := c.GetPgvector(); p != nil {
+		out.PGVector = &query.PGVectorConfig{MinScore: p.MinScore, Ef: intOf(p.Ef), Probes: intOf(p.Probes)}
+	}
+	if p := c.GetPinecone(); p != nil {
+		out.Pinecone = &query.PineconeConfig{Namespace: p.GetNamespace(), SparseVector: sparseOf(p.GetSparseVector())}
+	}
+	if p := c.GetChroma(); p != nil {
+		out.Chroma = &query.ChromaConfig{Where: p.GetWhere().AsInterface(), WhereDocument: p.GetWhereDocument().AsInterface()}
+	}
+	return out
+}
+
+// sourceMessage converts a source, whose metadata r parses.
+func (r *objectReader) sourceMessage(s query.Source) (*ragdv1.Source, error) {
+	metadata, err := r.read(s.Metadata)
+	if err != nil {
+		return nil, fmt.Errorf("read the metadata of chunk %s: %w", s.ID, err)
+	}
+	// Clients of other vector stores expect a chunk's text in its metadata.
+	if _, taken := metadata.Fields["text"]; !taken {
+		metadata.Fields["text"] = structpb.NewStringValue(s.Text)
+	}
+	return &ragdv1.Source{
+		Id: s.ID, Metadata: metadata, Vector: s.Vector, Score: s.Score, Document: s.Text, DocumentId: s.DocumentID,
+		Uri: s.URI, Title: s.Title, Ordinal: int32(s.Ordinal), StartByte: uint32(s.StartByte), EndByte: uint32(s.EndByte),
+		Details: rerankDetails(s.Details), Highlight: highlightMessage(s.Highlight), Similarity: s.Similarity, KeywordScore: s.KeywordScore,
+	}, nil
+}
+
+func highlightMessage(h *query.Highlight) *ragdv1.Highlight {
+	if h == nil {
+		return nil
+	}
+	message := &ragdv1.Highlight{Passage: rangeMessage(h.Passage)}
+	for _, match := range h.Matches {
+		message.Matches = append(message.Matches, rangeMessage(match))
+	}
+	return message
+}
+
+func rangeMessage(s query.Span) *ragdv1.ByteRange {
+	return &ragdv1.ByteRange{StartByte: uint32(s.Start), EndByte: uint32(s.End)}
+}
+
+func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {
+	if e == nil {
+		return nil
+	}
+	message := &ragdv1.Explain{
+		SearchMode: string(e.Mode), Plan: e.Plan, Candidates: int32(e.Candidates), Complete: e.Complete, Exact: e.Exact,
+		SearchWidth: int32(e.SearchWidth), Context: contextMessages(e.Context),
+		Reranking: rerankingMessage(r),
+	}
+	for _, stage := range e.Stages {
+		message.Stages = append(message.Stages, &ragdv1.Stage{
+			Name: stage.Name, DurationMs: milliseconds(stage.Duration), Candidates: int32(stage.Candidates),
+		})
+	}
+	return message
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Embed implements QueryService.
+func (h *Handlers) Embed(ctx context.Context, req *ragdv1.EmbedRequest) (*ragdv1.EmbedResponse, error) {
+	made, err := h.Queries.Embed(ctx, req.GetModel(), int(req.GetDimension()), req.GetTexts())
+	if err != nil {
+		return nil, err
+	}
+	res := &ragdv1.EmbedResponse{Model: made.Model, Dimension: int32(made.Dimension)}
+	for _, values := range made.Values {
+		res.Embeddings = append(res.Embeddings, &ragdv1.Embedding{Values: values})
+	}
+	return res, nil
+}
+
+// DescribeFields returns the metadata fields of an index with some values, as a text for the
+// descriptions of tools; nothing for a caller with a filter.
+func (h *Handlers) DescribeFields(ctx context.Context, indexName string) (string, error) {
+	return h.Queries.DescribeFields(ctx, indexName)
+}

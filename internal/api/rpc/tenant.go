@@ -1,0 +1,200 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// CreateTenant implements TenantService.
+func (h *Handlers) CreateTenant(ctx context.Context, req *ragdv1.CreateTenantRequest) (*ragdv1.Tenant, error) {
+	t, err := h.Tenants.CreateIn(ctx, req.GetDatabase(), req.GetTenantId(), req.GetDisplayName(), req.GetSettings().AsMap())
+	if err != nil {
+		return nil, err
+	}
+	return tenantMessage(t)
+}
+
+// GetTenant implements TenantService.
+func (h *Handlers) GetTenant(ctx context.Context, req *ragdv1.GetTenantRequest) (*ragdv1.Tenant, error) {
+	t, err := h.Tenants.Get(ctx, req.GetTenantId())
+	if err != nil {
+		return nil, err
+	}
+	return tenantMessage(t)
+}
+
+// ListTenants implements TenantService.
+func (h *Handlers) ListTenants(ctx context.Context, req *ragdv1.ListTenantsRequest) (*ragdv1.ListTenantsResponse, error) {
+	found, next, err := h.Tenants.List(ctx, req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	tenants, err := convertAll(ctx, found, tenantMessage)
+	return &ragdv1.ListTenantsResponse{Tenants: tenants, NextPageToken: next}, err
+}
+
+// UpdateTenant implements TenantService.
+func (h *Handlers) UpdateTenant(ctx context.Context, req *ragdv1.UpdateTenantRequest) (*ragdv1.Tenant, error) {
+	var settings map[string]any
+	if req.Settings != nil {
+		settings = req.Settings.AsMap()
+	}
+	t, err := h.Tenants.Update(ctx, req.GetTenantId(), req.DisplayName, settings)
+	if err != nil {
+		return nil, err
+	}
+	return tenantMessage(t)
+}
+
+// DeleteTenant implements TenantService.
+func (h *Handlers) DeleteTenant(ctx context.Context, req *ragdv1.DeleteTenantRequest) (*ragdv1.DeleteTenantResponse, error) {
+	done, err := h.Tenants.Delete(ctx, req.GetTenantId())
+	if err != nil {
+		return nil, err
+	}
+	res := &ragdv1.DeleteTenantResponse{DeletedBytes: float64(done.Bytes)}
+	for _, r := range done.Deleted {
+		res.Deleted = append(res.Deleted, &ragdv1.TenantRows{Kind: r.Kind, Count: float64(r.Count)})
+	}
+	for _, k := range done.Kept {
+		res.Kept = append(res.Kept, &ragdv1.TenantRows{Kind: k.Kind, Count: float64(k.Count), Reason: k.Reason})
+	}
+	return res, nil
+}
+
+// ReencryptSecrets implements TenantService.
+func (h *Handlers) ReencryptSecrets(ctx context.Context, _ *ragdv1.ReencryptSecretsRequest) (*ragdv1.ReencryptSecretsResponse, error) {
+	done, err := h.Reseal.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &ragdv1.ReencryptSecretsResponse{Reencrypted: int32(done.Count), Lost: done.Lost}, nil
+}
+
+// CreateApiKey implements TenantService.
+func (h *Handlers) CreateApiKey(ctx context.Context, req *ragdv1.CreateApiKeyRequest) (*ragdv1.CreateApiKeyResponse, error) {
+	mandatory, err := filterOf(req.GetMandatoryFilter())
+	if err != nil {
+		return nil, fault.Rename("filter", "mandatoryFilter", err)
+	}
+	if req.MandatoryFilter != nil && mandatory.IsZero() {
+		return nil, fault.Field("mandatoryFilter", "restricts nothing: leave it out, or give a condition")
+	}
+	wanted := tenant.NewKey{
+		TenantID: req.GetTenantId(), DisplayName: req.GetDisplayName(), Scopes: req.GetScopes(), MandatoryFilter: mandatory,
+		Bounds: tenant.Bounds{
+			Servers: allowedNames(req.GetServers()), Indexes: allowedNames(req.GetIndexes()),
+			Tools: allowedNames(req.GetTools()), Prompts: allowedNames(req.GetPrompts()),
+		},
+	}
+	if req.Attributes != nil {
+		wanted.Attributes = req.Attributes.AsMap()
+	}
+	if req.ExpireTime != nil {
+		if err := req.ExpireTime.CheckValid(); err != nil {
+			return nil, fault.Field("expireTime", "is not a valid time")
+		}
+		expires := req.ExpireTime.AsTime().Truncate(time.Microsecond)
+		wanted.ExpiresAt = &expires
+	}
+	key, secret, err := h.Tenants.CreateKey(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	message, err := apiKeyMessage(key)
+	return &ragdv1.CreateApiKeyResponse{ApiKey: message, Secret: secret}, err
+}
+
+// ListApiKeys implements TenantService.
+func (h *Handlers) ListApiKeys(ctx context.Context, req *ragdv1.ListApiKeysRequest) (*ragdv1.ListApiKeysResponse, error) {
+	found, next, err := h.Tenants.ListKeys(ctx, req.GetTenantId(), req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	keys, err := convertAll(ctx, found, apiKeyMessage)
+	return &ragdv1.ListApiKeysResponse{ApiKeys: keys, NextPageToken: next}, err
+}
+
+// RevokeApiKey implements TenantService.
+func (h *Handlers) RevokeApiKey(ctx context.Context, req *ragdv1.RevokeApiKeyRequest) (*ragdv1.RevokeApiKeyResponse, error) {
+	return &ragdv1.RevokeApiKeyResponse{}, h.Tenants.RevokeKey(ctx, req.GetApiKeyId())
+}
+
+// SetVectorStoreNames implements TenantService.
+func (h *Handlers) SetVectorStoreNames(ctx context.Context, req *ragdv1.SetVectorStoreNamesRequest) (*ragdv1.SetVectorStoreNamesResponse, error) {
+	if err := h.Tenants.SetStores(ctx, req.GetVectorStoreNames()); err != nil {
+		return nil, err
+	}
+	return &ragdv1.SetVectorStoreNamesResponse{VectorStoreNames: req.GetVectorStoreNames()}, nil
+}
+
+// GetVectorStoreNames implements TenantService.
+func (h *Handlers) GetVectorStoreNames(ctx context.Context, _ *ragdv1.GetVectorStoreNamesRequest) (*ragdv1.GetVectorStoreNamesResponse, error) {
+	names, err := h.Tenants.Stores(ctx)
+	return &ragdv1.GetVectorStoreNamesResponse{VectorStoreNames: names}, err
+}
+
+// WhoAmI implements TenantService.
+func (h *Handlers) WhoAmI(ctx context.Context, _ *ragdv1.WhoAmIRequest) (*ragdv1.WhoAmIResponse, error) {
+	r, err := tenant.Caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &ragdv1.WhoAmIResponse{
+		Subject: r.Principal.Subject, TenantId: string(r.Tenant), Scopes: scopeNames(r.Principal.AllScopes()),
+		AccessToken: r.Principal.ByToken, Filtered: !r.Principal.MandatoryFilter.IsZero(),
+		Servers: allowedNamesMessage(r.Bounds.Servers), Indexes: allowedNamesMessage(r.Bounds.Indexes),
+		Tools: allowedNamesMessage(r.Bounds.Tools), Prompts: allowedNamesMessage(r.Bounds.Prompts),
+	}, nil
+}
+
+func scopeNames(scopes []tenant.Scope) []string {
+	names := make([]string, len(scopes))
+	for i, scope := range scopes {
+		names[i] = string(scope)
+	}
+	return names
+}
+
+func tenantMessage(t tenant.Tenant) (*ragdv1.Tenant, error) {
+	settings, err := structOf(t.Settings)
+	return &ragdv1.Tenant{
+		TenantId: string(t.TenantID), DisplayName: t.DisplayName, Settings: settings,
+		CreateTime: timestamp(t.CreatedAt), UpdateTime: timestamp(t.UpdatedAt), Database: t.Database,
+	}, err
+}
+
+func apiKeyMessage(k tenant.APIKey) (*ragdv1.ApiKey, error) {
+	attributes, err := structOf(k.Attributes)
+	if err != nil {
+		return nil, err
+	}
+	mandatory, err := filterMessage(k.MandatoryFilter)
+	return &ragdv1.ApiKey{
+		ApiKeyId: k.APIKeyID, TenantId: string(k.TenantID), DisplayName: k.DisplayName, Prefix: k.Prefix(),
+		Scopes: scopeNames(k.Scopes), MandatoryFilter: mandatory, CreateTime: timestamp(k.CreatedAt),
+		ExpireTime: optionalTimestamp(k.ExpiresAt), RevokeTime: optionalTimestamp(k.RevokedAt),
+		FirstUseTime: optionalTimestamp(k.FirstUsedAt), LastUseTime: optionalTimestamp(k.LastUsedAt),
+		Servers: allowedNamesMessage(k.Bounds.Servers), Indexes: allowedNamesMessage(k.Bounds.Indexes),
+		Tools: allowedNamesMessage(k.Bounds.Tools), Prompts: allowedNamesMessage(k.Bounds.Prompts), Attributes: attributes,
+	}, err
+}
+
+// allowedNames returns the names of a list; nil if the list is missing, which allows all names.
+func allowedNames(list *ragdv1.AllowedNames) []string {
+	if list == nil {
+		return nil
+	}
+	return append([]string{}, list.GetNames()...)
+}
+
+func allowedNamesMessage(names []string) *ragdv1.AllowedNames {
+	if names == nil {
+		return nil
+	}
+	return &ragdv1.AllowedNames{Names: names}
+}

@@ -1,0 +1,109 @@
+package connector
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/secure/outbound"
+)
+
+// kind is a source of a kind, with its settings.
+type kind interface {
+	// complete sets the defaults of empty settings and checks them.
+	complete(guard *outbound.Guard) error
+	// walk calls visit with each item that the source has, each once, until visit fails. An error
+	// means that not all items were visited; it is public.
+	walk(ctx context.Context, w walking, visit func(Item) error) (listing, error)
+}
+
+// keyed is a kind that sends a secret to an address.
+type keyed interface {
+	// key returns the name of the secret, empty for none, and the address.
+	key() (name string, to *url.URL)
+}
+
+// listing is what a walk found out about the source as a whole.
+type listing struct {
+	// keepOthers is set if there may be items that were not visited: no documents are deleted.
+	keepOthers bool
+	// state is known in the next walk, once the run has done everything else.
+	state State
+}
+
+// walking is what a walk of a source uses.
+type walking struct {
+	fetch *fetcher
+	// dial opens a session with an MCP server.
+	dial func(ctx context.Context, m *MCP) (*mcpSession, error)
+	// offer stores what an MCP server offers besides; nil in a test.
+	offer    func(ctx context.Context, has offers) error
+	maxItems int
+	guard    *outbound.Guard
+	// connector is the name of the connector.
+	connector string
+	// secret returns a secret of the tenant that is to be sent to an address.
+	secret func(ctx context.Context, name string, to *url.URL) (string, error)
+	// address returns the address in a secret of the tenant.
+	address func(ctx context.Context, name string) (*url.URL, error)
+	// open opens a folder that the operator allows.
+	open func(ctx context.Context, f *Folder) (*os.Root, error)
+	// watch starts another run when a folder below the opened one changes; nil in a test.
+	watch func(folder string)
+	// source is the state of the last walk's listing.
+	source State
+	// known returns what the last walk left as the state of an item; empty for a new one.
+	known func(ctx context.Context, id string) (State, error)
+}
+
+// Item is an item of a source. It has content, or is unchanged, skipped or failed.
+type Item struct {
+	ID          string // the uri of its document
+	Title       string // if the source knows it
+	ContentType string
+	Content     []byte
+	Modified    time.Time // zero if the source does not know it
+	Attributes  map[string]any
+	State       State // to be known in the next walk
+
+	Unchanged bool   // the source says so
+	Skipped   string // why it shall have no document
+	Failed    string // why it cannot be read now; the document of an earlier walk stays
+}
+
+// State is what is known of an item. It is stored as JSON.
+type State struct {
+	Known        bool   `json:"known,omitempty"` // an earlier walk had it
+	ETag         string `json:"etag,omitempty"`
+	LastModified string `json:"lastModified,omitempty"`
+	Fingerprint  string `json:"fingerprint,omitempty"` // of the content as it was stored
+	Skipped      string `json:"skipped,omitempty"`
+	// Failed is why the content with FailedETag cannot be stored.
+	Failed     string   `json:"failed,omitempty"`
+	FailedETag string   `json:"failedEtag,omitempty"`
+	Links      []string `json:"links,omitempty"`
+	Follow     bool     `json:"follow,omitempty"` // the source as a whole announces changes
+}
+
+// unchanged returns what is known of an item whose content still has an ETag; ok is false for
+// content that is new.
+func (s State) unchanged(id, etag string) (item Item, ok bool) {
+	switch {
+	case etag == "":
+		return Item{}, false
+	case s.ETag == etag:
+		return Item{ID: id, Unchanged: s.Skipped == "", Skipped: s.Skipped, State: s}, true
+	case s.FailedETag == etag:
+		return Item{ID: id, Failed: s.Failed, State: s}, true
+	}
+	return Item{}, false
+}
+
+// tooLarge returns an item that is not read because of its size.
+func (i Item) tooLarge() Item {
+	i.Failed = fmt.Sprintf("has more than %d bytes", maxItemBytes)
+	i.State = State{Known: true, Failed: i.Failed, FailedETag: i.State.ETag}
+	return i
+}

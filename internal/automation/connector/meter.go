@@ -1,0 +1,123 @@
+package connector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/operate/fault"
+)
+
+// meter is the transport of libraries that make the requests of a walk themselves, one after the
+// other. It counts these with those of the fetcher, bounds them, and cancels a request from which
+// nothing arrives for requestTimeout.
+type meter struct {
+	fetch *fetcher
+	most  int64 // bytes of an answer
+	// last is why the last request failed, nil if it did not. Not every library passes errors on.
+	last atomic.Pointer[error]
+}
+
+// err returns why the last request failed, nil if it did not.
+func (m *meter) err() error {
+	if err := m.last.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// fail keeps and returns why the last request failed.
+func (m *meter) fail(err error) error {
+	m.last.Store(&err)
+	return err
+}
+
+// errSilent ends a request from which nothing arrives.
+var errSilent = &fetchError{fmt.Sprintf("nothing arrived within %v", requestTimeout)}
+
+// RoundTrip implements http.RoundTripper.
+func (m *meter) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := m.fail(m.fetch.countRequest()); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(req.Context())
+	b := &meteredBody{meter: m, ctx: req.Context(), cancel: cancel, most: m.most, left: m.most, timer: time.AfterFunc(requestTimeout, func() { cancel(errSilent) })}
+	out := req.Clone(ctx)
+	out.Header.Set("User-Agent", UserAgent)
+	res, err := m.fetch.client.Transport.RoundTrip(out)
+	if err != nil {
+		_ = b.end()
+		return nil, b.failed(err)
+	}
+	res.Request = req
+	b.body, res.Body = res.Body, b
+	return res, nil
+}
+
+// meteredBody is the body of an answer.
+type meteredBody struct {
+	meter  *meter
+	ctx    context.Context // of the request
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	body   io.ReadCloser
+	most   int64
+	left   int64
+}
+
+// Read implements io.Reader.
+func (b *meteredBody) Read(p []byte) (int, error) {
+	b.timer.Reset(requestTimeout)
+	n, err := b.body.Read(p)
+	b.left -= int64(n)
+	if spent := b.meter.fetch.countBytes(int64(n)); spent != nil {
+		return n, b.meter.fail(spent)
+	}
+	if b.left < 0 {
+		return n, b.meter.fail(&fetchError{fmt.Sprintf("has more than %d bytes", b.most)})
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = b.failed(err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *meteredBody) Close() error {
+	return b.end()
+}
+
+func (b *meteredBody) end() (err error) {
+	b.timer.Stop()
+	if b.body != nil {
+		err = b.body.Close()
+	}
+	b.cancel(nil)
+	return err
+}
+
+// failed keeps and returns why the request failed, in public words.
+func (b *meteredBody) failed(err error) error {
+	return b.meter.fail(b.meter.fetch.failure(b.ctx, err))
+}
+
+// countRequest counts a request. Errors: Exhausted when there were too many.
+func (f *fetcher) countRequest() error {
+	if f.requests.Add(1) > maxRunRequests {
+		f.requests.Add(-1)
+		return fault.New(fault.Exhausted, "the source needs more than %d requests", maxRunRequests)
+	}
+	return nil
+}
+
+// countBytes counts bytes of an answer. Errors: Exhausted when there were too many.
+func (f *fetcher) countBytes(n int64) error {
+	if f.bytes.Add(n) > maxRunBytes {
+		return fault.New(fault.Exhausted, "the source has more than %d bytes", int64(maxRunBytes))
+	}
+	return nil
+}

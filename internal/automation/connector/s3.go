@@ -1,0 +1,254 @@
+package connector
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/secure/outbound"
+	"github.com/ragdhq/ragd/internal/secure/secret"
+)
+
+// Limits of buckets.
+const (
+	maxEndpointBytes = 500
+	maxRegionBytes   = 100
+	maxPrefixBytes   = 1000
+	maxAccessBytes   = 200
+)
+
+// S3 is the objects of a bucket of an S3 server.
+type S3 struct {
+	Endpoint  string   `json:"endpoint"`
+	Region    string   `json:"region,omitempty"` // empty: as the server says
+	Bucket    string   `json:"bucket"`
+	Prefix    string   `json:"prefix,omitempty"`
+	Include   []string `json:"include,omitempty"`
+	Exclude   []string `json:"exclude,omitempty"`
+	AccessKey string   `json:"accessKey,omitempty"` // its id
+	Secret    string   `json:"secret,omitempty"`    // name of the secret with the secret access key
+}
+
+var bucketPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+
+// complete implements kind.
+func (s *S3) complete(guard *outbound.Guard) error {
+	if err := guard.CheckURL("s3.endpoint", s.Endpoint); err != nil {
+		return err
+	}
+	endpoint, err := url.Parse(s.Endpoint)
+	if err != nil || strings.Trim(endpoint.Path, "/") != "" || len(s.Endpoint) > maxEndpointBytes {
+		return fault.Field("s3.endpoint", "must be an address of at most %d bytes without a path, such as https://s3.eu-central-1.amazonaws.com: the bucket has its own field", maxEndpointBytes)
+	}
+	if !bucketPattern.MatchString(s.Bucket) || strings.Contains(s.Bucket, "..") {
+		return fault.Field("s3.bucket", "must be 3 to 63 lower case letters, digits, dots and hyphens")
+	}
+	for field, limited := range map[string]struct {
+		text string
+		most int
+	}{"s3.region": {s.Region, maxRegionBytes}, "s3.prefix": {s.Prefix, maxPrefixBytes}, "s3.accessKeyId": {s.AccessKey, maxAccessBytes}} {
+		if err := textlimit.Check(field, limited.text, limited.most); err != nil {
+			return err
+		}
+	}
+	for field, patterns := range map[string][]string{"s3.include": s.Include, "s3.exclude": s.Exclude} {
+		if err := checkPatterns(field, patterns); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.Secret == "" && s.AccessKey == "":
+		return nil
+	case s.AccessKey == "":
+		return fault.Field("s3.accessKeyId", "is missing: it belongs to the secret")
+	}
+	return secret.CheckName("s3.secretName", s.Secret)
+}
+
+// key implements keyed.
+func (s *S3) key() (string, *url.URL) {
+	to, err := url.Parse(s.Endpoint)
+	if err != nil {
+		return "", nil
+	}
+	return s.Secret, to
+}
+
+// bucket is a bucket during one walk.
+type bucket struct {
+	walking
+
+	s3     *S3
+	client *minio.Core
+	meter  *meter
+	chosen selection
+}
+
+// open returns a bucket.
+func (s *S3) open(ctx context.Context, w walking) (*bucket, error) {
+	name, endpoint := s.key()
+	access := credentials.NewStatic("", "", "", credentials.SignatureAnonymous)
+	if name != "" {
+		key, err := w.secret(ctx, name, endpoint)
+		if err != nil {
+			return nil, err
+		}
+		access = credentials.NewStaticV4(s.AccessKey, strings.TrimSpace(key), "")
+	}
+	b := &bucket{walking: w, s3: s, meter: &meter{fetch: w.fetch, most: maxItemBytes}}
+	var err error
+	if b.chosen, err = newSelection(s.Include, s.Exclude); err != nil {
+		return nil, err
+	}
+	// It follows no redirects.
+	b.client, err = minio.NewCore(endpoint.Host, &minio.Options{
+		Creds: access, Secure: endpoint.Scheme == "https", Transport: b.meter, Region: s.Region, MaxRetries: maxAttempts,
+	})
+	if err != nil {
+		return nil, fault.New(fault.Precondition, "the endpoint cannot be used: %s", textlimit.OneLine(err.Error(), maxReasonBytes))
+	}
+	return b, nil
+}
+
+// walk implements kind. Objects with the ETag of the last walk are not read.
+func (s *S3) walk(ctx context.Context, w walking, visit func(Item) error) (listing, error) {
+	b, err := s.open(ctx, w)
+	if err != nil {
+		return listing{}, err
+	}
+	listed, stop := context.WithCancel(ctx)
+	defer stop()
+	seen := map[[sha256.Size]byte]bool{} // hashes of ids
+	for o := range b.client.ListObjectsIter(listed, s.Bucket, minio.ListObjectsOptions{Prefix: s.Prefix, Recursive: true, FetchOwner: new(false)}) {
+		if o.Err != nil {
+			return listing{}, b.failure(ctx, "the bucket", o.Err)
+		}
+		if strings.HasSuffix(o.Key, "/") && o.Size == 0 || !strings.HasPrefix(o.Key, s.Prefix) || !b.chosen.has(o.Key) {
+			continue // a folder, or one that nobody asked for
+		}
+		id := pathURI(url.URL{Scheme: "s3", Host: s.Bucket}, o.Key)
+		hash := sha256.Sum256([]byte(id))
+		if seen[hash] {
+			continue
+		}
+		if len(seen) == w.maxItems {
+			return listing{}, fault.New(fault.Exhausted, "the bucket has more than %d objects: name those that matter with prefix, include and exclude, or raise maxItems", w.maxItems)
+		}
+		seen[hash] = true
+		if err := b.visit(ctx, id, o, visit); err != nil {
+			return listing{}, err
+		}
+	}
+	if ctx.Err() != nil { // the list ends without an error then
+		return listing{}, context.Cause(ctx)
+	}
+	return listing{}, nil
+}
+
+// visit visits an object that is listed.
+func (b *bucket) visit(ctx context.Context, id string, o minio.ObjectInfo, visit func(Item) error) error {
+	etag := o.ETag
+	if len(etag) > maxReasonBytes {
+		etag = ""
+	}
+	known, err := b.known(ctx, id)
+	if err != nil {
+		return err
+	}
+	if item, ok := known.unchanged(id, etag); ok {
+		return visit(item)
+	}
+	item := Item{
+		ID: id, Title: path.Base(o.Key), State: State{Known: true, ETag: etag},
+		Attributes: map[string]any{"bucket": b.s3.Bucket, "key": o.Key, "etag": etag, "size": o.Size, "storageClass": o.StorageClass, "metadata": map[string]any{}},
+	}
+	if at := o.LastModified.UTC(); !at.IsZero() && at.Year() > 0 && at.Year() <= maxYear {
+		item.Modified = at
+	}
+	if why := unusablePath(o.Key); why != "" {
+		item.Title, item.Skipped, item.State.Skipped = "", why, why
+		return visit(item)
+	}
+	if o.Size > maxItemBytes {
+		return visit(item.tooLarge())
+	}
+	gone, err := b.read(ctx, o.Key, &item)
+	switch {
+	case gone:
+		return nil
+	case endsRun(err):
+		return err
+	case err != nil:
+		known.Known = true
+		return visit(Item{ID: id, Failed: err.Error(), State: known})
+	}
+	return visit(item)
+}
+
+// read reads the content of an object. gone is whether it was deleted since it was listed. Errors: as fetcher.get.
+func (b *bucket) read(ctx context.Context, key string, item *Item) (gone bool, err error) {
+	body, info, _, err := b.client.GetObject(ctx, b.s3.Bucket, key, minio.GetObjectOptions{})
+	if err == nil {
+		defer func() { _ = body.Close() }()
+		item.Content, err = io.ReadAll(body)
+	}
+	var answered minio.ErrorResponse
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case err != nil && b.meter.err() != nil:
+		return false, b.meter.err()
+	case errors.As(err, &answered):
+		return answered.Code == minio.NoSuchKey, &fetchError{answerOf(answered)}
+	case err != nil:
+		return false, &fetchError{"the connection failed"}
+	}
+	item.ContentType = readable(info.ContentType)
+	metadata := map[string]any{}
+	for name, value := range info.UserMetadata {
+		metadata[strings.ToLower(name)] = strings.ToValidUTF8(value, "\uFFFD")
+	}
+	item.Attributes["metadata"] = metadata
+	return false, nil
+}
+
+// readable returns a media type that says how to read an object; empty for one that is only a default.
+func readable(contentType string) string {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err == nil && (strings.HasPrefix(media, "text/") && media != "text/plain" || media == "application/pdf" || media == "application/json" || media == "application/xhtml+xml") {
+		return contentType
+	}
+	return ""
+}
+
+// failure returns why the bucket cannot be listed, in public words.
+func (b *bucket) failure(ctx context.Context, what string, err error) error {
+	var answered minio.ErrorResponse
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case b.meter.err() != nil:
+		return about(what, b.meter.err())
+	case errors.As(err, &answered):
+		return fault.New(fault.Precondition, "%s: %s", what, answerOf(answered))
+	}
+	return fault.Wrap(fault.Unavailable, err, "%s: the endpoint does not answer as an S3 server does", what)
+}
+
+// answerOf returns what a server answered instead of an object.
+func answerOf(e minio.ErrorResponse) string {
+	return textlimit.OneLine(fmt.Sprintf("answered %s: %s", cmp.Or(e.Code, fmt.Sprint(e.StatusCode)), e.Message), maxReasonBytes)
+}

@@ -1,0 +1,295 @@
+package connector
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/nearest"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+type row struct {
+	ConnectorName   string
+	IndexName       string
+	Namespace       string
+	Definition      json.RawMessage
+	Access          json.RawMessage
+	IndexID         int64 `db:"index_id"`
+	Paused          bool
+	PausedReason    string
+	AcceptDeletions bool
+	SourceState     json.RawMessage
+	Run             int64
+	Status          Status
+	Error           string
+	Counts          json.RawMessage
+	StartedAt       *time.Time
+	EndedAt         *time.Time
+	NextRunAt       *time.Time
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+
+	NeedsAuthorization bool
+	HasToken           bool
+}
+
+const columns = `connector_name, index_name, namespace, definition, access, index_id, paused, paused_reason, accept_deletions, source_state, run, status, error, counts,
+	started_at, ended_at, next_run_at, created_at, updated_at, needs_authorization,
+	EXISTS (SELECT FROM ragd_shared.connector_tokens AS t WHERE t.connector_name = connectors.connector_name AND t.token IS NOT NULL) AS has_token`
+
+func (r row) connector() (Connector, error) {
+	c := Connector{
+		Name: r.ConnectorName, IndexName: r.IndexName, Namespace: r.Namespace, Paused: r.Paused, PausedReason: r.PausedReason, Status: r.Status,
+		Error: r.Error, StartedAt: r.StartedAt, EndedAt: r.EndedAt, NextRunAt: r.NextRunAt, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+	}
+	if r.Paused {
+		c.NextRunAt = nil
+	}
+	switch {
+	case r.NeedsAuthorization && !r.Paused:
+		c.Authorization = "needed"
+	case r.HasToken:
+		c.Authorization = "granted"
+	}
+	return c, errors.Join(json.Unmarshal(r.Definition, &c.Definition), json.Unmarshal(r.Counts, &c.Counts))
+}
+
+// due reports whether a run is to be made or to be finished.
+func (r row) due(now time.Time) bool {
+	return !r.Paused && (r.Status == Running || r.NextRunAt != nil && !r.NextRunAt.After(now))
+}
+
+// find returns a connector; ok is false if there is none.
+func find(ctx context.Context, q tenant.Queryer, name string) (r row, ok bool, err error) {
+	r, err = tenant.Get[row](ctx, q, `SELECT `+columns+` FROM ragd_shared.connectors WHERE connector_name = $1`, name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, false, nil
+	}
+	return r, err == nil, err
+}
+
+// get returns a connector. Errors: NotFound.
+func get(ctx context.Context, q tenant.Queryer, name string) (row, error) {
+	r, ok, err := find(ctx, q, name)
+	if err == nil && !ok {
+		return r, notFound(ctx, q, name)
+	}
+	return r, err
+}
+
+// list returns at most limit connectors whose names follow after, ordered by name.
+func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]row, error) {
+	return tenant.Select[row](ctx, q, `
+		SELECT `+columns+` FROM ragd_shared.connectors WHERE connector_name > $1 ORDER BY connector_name LIMIT $2`, after, limit)
+}
+
+// notFound returns the error for a connector that does not exist. It names the nearest one.
+func notFound(ctx context.Context, q tenant.Queryer, name string) error {
+	names, err := tenant.Values[string](ctx, q, `SELECT connector_name FROM ragd_shared.connectors`)
+	if err != nil {
+		names = nil // the error is complete without a hint
+	}
+	return fault.New(fault.NotFound, "connector %q not found%s", textlimit.Shorten(name, 100), nearest.Hint(name, names))
+}
+
+// insert stores a new connector. A lock makes the limit hold for concurrent calls.
+func insert(ctx context.Context, tx *tenant.Tx, r row) (row, error) {
+	if err := tx.Lock(ctx, "connectors"); err != nil {
+		return row{}, err
+	}
+	have, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.connectors`)
+	if err != nil {
+		return row{}, err
+	}
+	if have >= maxConnectors {
+		return row{}, fault.New(fault.Exhausted, "a tenant may have %d connectors: delete one that is no longer needed", maxConnectors)
+	}
+	made, err := tenant.Get[row](ctx, tx, `
+		INSERT INTO ragd_shared.connectors (connector_name, index_name, namespace, definition, access, paused, next_run_at)
+		VALUES ($1, $2, $3, $4, $5, $6, now()) ON CONFLICT DO NOTHING RETURNING `+columns,
+		r.ConnectorName, r.IndexName, r.Namespace, r.Definition, r.Access, r.Paused)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row{}, fault.New(fault.Exists, "connector %q exists already", r.ConnectorName)
+	}
+	return made, err
+}
+
+// update stores a changed connector if it was last updated at asOf. Its items are read anew.
+func update(ctx context.Context, tx *tenant.Tx, r row) (row, error) {
+	changed, err := tenant.Get[row](ctx, tx, `
+		UPDATE ragd_shared.connectors SET definition = $2, access = $3, source_state = '{}', next_run_at = now(),
+			offers = CASE WHEN definition #>> '{mcp,url}' IS NOT DISTINCT FROM $2::json #>> '{mcp,url}' THEN offers ELSE '{}' END,
+			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
+		WHERE connector_name = $1 AND updated_at = $4 RETURNING `+columns, r.ConnectorName, r.Definition, r.Access, r.UpdatedAt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row{}, fault.New(fault.Conflict, "connector %q was changed or deleted meanwhile", r.ConnectorName)
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE ragd_shared.connector_items SET state = json_strip_nulls(json_build_object('known', true, 'links', state->'links')) WHERE connector_name = $1`, r.ConnectorName)
+	}
+	return changed, err
+}
+
+// setPaused pauses or resumes a connector, which then has a run that is due.
+func setPaused(ctx context.Context, tx *tenant.Tx, name string, paused, accept bool) (row, error) {
+	r, err := tenant.Get[row](ctx, tx, `
+		UPDATE ragd_shared.connectors SET paused = $2, paused_reason = '', accept_deletions = $3, next_run_at = CASE WHEN $2 THEN next_run_at ELSE now() END
+		WHERE connector_name = $1 RETURNING `+columns, name, paused, accept)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row{}, notFound(ctx, tx, name)
+	}
+	return r, err
+}
+
+// makeDue makes a run of a connector due that is not paused.
+func makeDue(ctx context.Context, tx *tenant.Tx, name string) (row, error) {
+	r, err := tenant.Get[row](ctx, tx, `
+		UPDATE ragd_shared.connectors SET next_run_at = now() WHERE connector_name = $1 AND NOT paused RETURNING `+columns, name)
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return r, err
+	}
+	if _, err := get(ctx, tx, name); err != nil {
+		return row{}, err
+	}
+	return row{}, fault.New(fault.Precondition, "the connector %q is paused: resume it", name)
+}
+
+// begin stores that a run begins, and when the next one is. Items of an index that is no longer
+// there are forgotten. ok is false if the connector is gone or paused.
+func begin(ctx context.Context, h *tenant.Handle, name string, indexID int64, next *time.Time) (r row, ok bool, err error) {
+	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+		old, found, err := find(ctx, tx, name)
+		if err != nil || !found {
+			return err
+		}
+		r, err = tenant.Get[row](ctx, tx, `
+			UPDATE ragd_shared.connectors SET run = run + 1, status = 'running', error = '', counts = '{}', index_id = $2, started_at = now(), ended_at = NULL,
+				next_run_at = $3, source_state = CASE WHEN index_id = $2 THEN source_state ELSE '{}' END
+			WHERE connector_name = $1 AND NOT paused RETURNING `+columns, name, indexID, next)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if ok = err == nil; ok && old.IndexID != indexID {
+			_, err = tx.Exec(ctx, `DELETE FROM ragd_shared.connector_items WHERE connector_name = $1`, name)
+		}
+		return err
+	})
+	return r, ok && err == nil, err
+}
+
+// ending is how a run ended.
+type ending struct {
+	status Status
+	reason string // why it failed
+	paused string // why the connector is paused; empty if it is not
+	counts Counts
+	source json.RawMessage // the state of the source; nil for the stored one
+	signIn bool            // a user has to sign in
+}
+
+// end stores how a run ended, unless the connector was made anew meanwhile. It keeps the state of the
+// source if the definition was changed.
+func end(ctx context.Context, q tenant.Queryer, r row, e ending) error {
+	raw, err := json.Marshal(e.counts)
+	if err != nil {
+		return err
+	}
+	_, err = tenant.Values[string](ctx, q, `
+		UPDATE ragd_shared.connectors SET status = $3, error = $4, counts = $5, ended_at = now(), paused = paused OR $6 <> '',
+			paused_reason = CASE WHEN $6 <> '' THEN $6 ELSE paused_reason END, accept_deletions = accept_deletions AND $3 <> 'succeeded',
+			source_state = CASE WHEN $8::json IS NOT NULL AND updated_at = $9 THEN $8 ELSE source_state END, needs_authorization = $10
+		WHERE connector_name = $1 AND run = $2 AND created_at = $7 RETURNING connector_name`,
+		r.ConnectorName, r.Run, e.status, e.reason, raw, e.paused, r.CreatedAt, e.source, r.UpdatedAt, e.signIn)
+	return err
+}
+
+// itemRow is what is known of an item.
+type itemRow struct {
+	ItemID      string
+	Status      string
+	Reason      string
+	HasDocument bool
+	State       json.RawMessage
+	SeenRun     int64
+	UpdatedAt   time.Time
+}
+
+const itemColumns = `item_id, status, reason, has_document, state, seen_run, updated_at`
+
+// findItem returns an item, a zero one if it is new.
+func findItem(ctx context.Context, q tenant.Queryer, connector, id string) (itemRow, error) {
+	r, err := tenant.Get[itemRow](ctx, q, `SELECT `+itemColumns+` FROM ragd_shared.connector_items WHERE connector_name = $1 AND item_id = $2`, connector, id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return itemRow{}, nil
+	}
+	return r, err
+}
+
+// record stores an item and the counts of its run. ok is false if the run is to end: the connector
+// is gone, paused or changed.
+func record(ctx context.Context, h *tenant.Handle, r row, item itemRow, counts Counts) (ok bool, err error) {
+	raw, err := json.Marshal(counts)
+	if err != nil {
+		return false, err
+	}
+	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+		running, err := tenant.Values[int64](ctx, tx, `
+			UPDATE ragd_shared.connectors SET counts = $3
+			WHERE connector_name = $1 AND run = $2 AND updated_at = $4 AND NOT paused RETURNING run`, r.ConnectorName, r.Run, raw, r.UpdatedAt)
+		if ok = len(running) == 1; !ok || err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO ragd_shared.connector_items (connector_name, item_id, status, reason, has_document, state, seen_run) VALUES ($1, $2, $3, $4, $5, $6, $7)
+			ON CONFLICT (tenant_id, connector_name, item_id) DO UPDATE SET status = excluded.status, reason = excluded.reason,
+				has_document = excluded.has_document, state = excluded.state, seen_run = excluded.seen_run, updated_at = now()`,
+			r.ConnectorName, item.ItemID, item.Status, item.Reason, item.HasDocument, item.State, r.Run)
+		return err
+	})
+	return ok, err
+}
+
+// The documents that a complete run deletes: those of items that it did not see, and of those that
+// shall have none.
+const withoutItem = `connector_name = $1 AND has_document AND (seen_run < $2 OR status = 'skipped')`
+
+// goneCount returns how many items with documents there are, and how many of these the run did not
+// see.
+func goneCount(ctx context.Context, q tenant.Queryer, r row) (all, gone int, err error) {
+	found, err := tenant.Get[struct{ All, Gone int }](ctx, q, `
+		SELECT count(*) AS "all", count(*) FILTER (WHERE seen_run < $2) AS gone FROM ragd_shared.connector_items WHERE connector_name = $1 AND has_document`,
+		r.ConnectorName, r.Run)
+	return found.All, found.Gone, err
+}
+
+// unwanted returns ids of items whose documents are to be deleted.
+func unwanted(ctx context.Context, q tenant.Queryer, r row, limit int) ([]string, error) {
+	return tenant.Values[string](ctx, q, `SELECT item_id FROM ragd_shared.connector_items WHERE `+withoutItem+` ORDER BY item_id LIMIT $3`, r.ConnectorName, r.Run, limit)
+}
+
+// forget stores that items have no documents.
+func forget(ctx context.Context, q tenant.Queryer, r row, ids []string) error {
+	_, err := tenant.Values[string](ctx, q, `
+		UPDATE ragd_shared.connector_items SET has_document = false WHERE connector_name = $1 AND item_id = ANY($2) RETURNING item_id`, r.ConnectorName, ids)
+	return err
+}
+
+// sweep deletes the items that a complete run did not see.
+func sweep(ctx context.Context, q tenant.Queryer, r row) error {
+	_, err := tenant.Values[string](ctx, q, `
+		DELETE FROM ragd_shared.connector_items WHERE connector_name = $1 AND seen_run < $2 AND NOT has_document RETURNING item_id`, r.ConnectorName, r.Run)
+	return err
+}
+
+// items returns up to limit items whose ids follow after. An empty status means any.
+func items(ctx context.Context, q tenant.Queryer, connector, status, after string, limit int) ([]itemRow, error) {
+	return tenant.Select[itemRow](ctx, q, `
+		SELECT `+itemColumns+` FROM ragd_shared.connector_items WHERE connector_name = $1 AND ($2 = '' OR status = $2) AND item_id > $3
+		ORDER BY item_id LIMIT $4`, connector, status, after, limit)
+}

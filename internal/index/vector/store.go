@@ -1,0 +1,190 @@
+package vector
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/query/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// countSQL adds to the counts of an index.
+const countSQL = `
+	INSERT INTO tenant.index_counts AS n (index_id, slot, chunks, written, ready, pending, failed)
+	SELECT $1, pg_backend_pid() % 16, $2, $3, 0, 0, 0
+	ON CONFLICT (index_id, slot) DO UPDATE SET chunks = n.chunks + excluded.chunks, written = n.written + excluded.written`
+
+// count adds the change in the number of chunks, and the number written, to the counts
+// of the index.
+func count(ctx context.Context, tx *tenant.Tx, t target, chunks, written int64) error {
+	_, err := tx.Exec(ctx, countSQL, t.index.ID, chunks, written)
+	return err
+}
+
+// written counts the rows of an upsert.
+type written struct {
+	Rows     int64 // inserted or updated
+	Inserted int64
+}
+
+// upsert writes rows in the order of their ids, in which all writers lock them. Errors:
+// Denied if an id belongs to a chunk of a document, or to an entry that the credential
+// does not see.
+func upsert(ctx context.Context, tx *tenant.Tx, t target, namespace string, rows []row) error {
+	ids, metadata, documents := make([]string, len(rows)), make([]string, len(rows)), make([]string, len(rows))
+	values, sparse := make([][]float32, len(rows)), make([]*pgvector.SparseVector, len(rows))
+	for n, r := range rows {
+		ids[n], values[n], sparse[n], metadata[n], documents[n] = r.id, r.values, r.sparse, r.metadata, r.document
+	}
+	embeddings, arrayType := column(t.index, values)
+	args := filter.NewArgs(namespace, ids, embeddings, metadata, documents, sparse)
+	if tx.Distributed() {
+		args.Constants()
+	}
+	result, err := tenant.Get[written](ctx, tx, `
+		WITH written AS (
+			INSERT INTO tenant.chunk AS c (namespace, chunk_id, embedding, metadata, text, sparse)
+			SELECT $1, e.id, e.embedding, e.metadata::jsonb, e.document, e.sparse
+			FROM unnest($2::text[], $3::`+arrayType+`[], $4::text[], $5::text[], $6::sparsevec[]) AS e (id, embedding, metadata, document, sparse)
+			ON CONFLICT (namespace, chunk_id) DO UPDATE SET
+				embedding = excluded.embedding, metadata = excluded.metadata, text = excluded.text, sparse = excluded.sparse,
+				terms = excluded.terms, term_weights = excluded.term_weights
+			WHERE c.document_id IS NULL AND `+t.visible.SQL(filter.ChunkMetadata, args, t.index.MetadataIndexes...)+`
+			RETURNING xmax = 0 AS inserted
+		)
+		SELECT count(*) AS rows, count(*) FILTER (WHERE inserted) AS inserted FROM written`, args.Values()...)
+	if err != nil {
+		return err
+	}
+	if result.Rows < int64(len(rows)) {
+		return fault.New(fault.Denied, "entries: %d of the ids belong to chunks of documents or to entries that this credential may not change", int64(len(rows))-result.Rows)
+	}
+	return count(ctx, tx, t, result.Inserted, result.Rows)
+}
+
+// column returns embeddings as an array parameter, and the SQL type of its elements.
+func column(into index.Index, values [][]float32) (parameter any, elementType string) {
+	switch into.VectorType {
+	case index.HalfVec:
+		return typed[pgvector.HalfVector](into, values), "halfvec"
+	case index.SparseVec:
+		return typed[pgvector.SparseVector](into, values), "sparsevec"
+	case index.Bit: // an array of bit would cut each to one bit
+		return typed[pgtype.Bits](into, values), "varbit"
+	}
+	return typed[pgvector.Vector](into, values), "vector"
+}
+
+func typed[T any](into index.Index, values [][]float32) []T {
+	out := make([]T, len(values))
+	for n, v := range values {
+		out[n] = into.Column(v).(T)
+	}
+	return out
+}
+
+// where returns the condition on a chunk c that the selection selects it.
+func (s Selection) where(t target, args *filter.Args) string {
+	where := "c.document_id IS NULL AND c.namespace = " + args.Add(s.Namespace)
+	if len(s.IDs) > 0 {
+		where += " AND c.chunk_id = ANY(" + args.Add(s.IDs) + "::text[])"
+	}
+	return where + " AND " + filter.And(t.visible, s.Filter).SQL(filter.ChunkMetadata, args, t.index.MetadataIndexes...)
+}
+
+// lockedSQL selects ids and locks them in their order, so that writers of the same
+// rows never deadlock.
+func lockedSQL(where string) string {
+	return `SELECT c.namespace, c.chunk_id FROM tenant.chunk AS c WHERE ` + where + ` ORDER BY c.chunk_id FOR UPDATE`
+}
+
+// writeTimeout ends a statement that runs away, such as one with a regular expression
+// that backtracks without end.
+const writeTimeout = "SET LOCAL statement_timeout = '20s'"
+
+// remove deletes the entries of a selection and returns how many.
+func remove(ctx context.Context, tx *tenant.Tx, t target, s Selection) (int64, error) {
+	var err error
+	if s.Filter, err = t.request.Resolve(s.Filter); err != nil {
+		return 0, err
+	}
+	if _, err := tx.Exec(ctx, writeTimeout); err != nil {
+		return 0, err
+	}
+	args := filter.NewArgs()
+	n, err := tx.Exec(ctx, `
+		WITH locked AS (`+lockedSQL(s.where(t, args))+`)
+		DELETE FROM tenant.chunk AS c USING locked
+		WHERE c.namespace = locked.namespace AND c.chunk_id = locked.chunk_id`, args.Values()...)
+	if err != nil || n == 0 {
+		return n, err
+	}
+	return n, count(ctx, tx, t, -n, 0)
+}
+
+// change holds new values of columns; nil leaves a column as it is.
+type change struct {
+	embedding any
+	sparse    *pgvector.SparseVector
+	metadata  any
+}
+
+// setSparse sets sparse values, of an index of sparse vectors or beside others. Errors:
+// Invalid.
+func (c *change) setSparse(into index.Index, v *index.Sparse) (err error) {
+	const field = "sparseValues"
+	switch {
+	case v == nil:
+		return nil
+	case into.VectorType != index.SparseVec:
+		c.sparse, err = into.Beside(field, *v)
+		return err
+	case c.embedding != nil:
+		return fault.Field(field, "and values are mutually exclusive for vectors of type sparsevec")
+	}
+	values, err := into.Dense(field, *v)
+	if err != nil {
+		return err
+	}
+	c.embedding = into.Column(values)
+	return into.CheckVector(field, values)
+}
+
+// update changes the entries of a selection and returns how many.
+func update(ctx context.Context, tx *tenant.Tx, t target, s Selection, c change) (int64, error) {
+	var err error
+	if s.Filter, err = t.request.Resolve(s.Filter); err != nil {
+		return 0, err
+	}
+	if _, err := tx.Exec(ctx, writeTimeout); err != nil {
+		return 0, err
+	}
+	args := filter.NewArgs()
+	where := s.where(t, args)
+	var sets []string
+	if c.embedding != nil {
+		sets = append(sets, "embedding = "+args.Add(c.embedding))
+	}
+	if c.sparse != nil {
+		sets = append(sets, "sparse = "+args.Add(c.sparse))
+	}
+	if c.metadata != nil {
+		// Without a text, the terms are those of the text in the metadata: the trigger
+		// weigh_terms sets them.
+		sets = append(sets, "metadata = "+args.Add(c.metadata)+"::text::jsonb", "terms = CASE WHEN c.text <> '' THEN c.terms END",
+			"term_weights = CASE WHEN c.text <> '' THEN c.term_weights END")
+	}
+	n, err := tx.Exec(ctx, `
+		WITH locked AS (`+lockedSQL(where)+`)
+		UPDATE tenant.chunk AS c SET `+strings.Join(sets, ", ")+` FROM locked
+		WHERE c.namespace = locked.namespace AND c.chunk_id = locked.chunk_id`, args.Values()...)
+	if err != nil || n == 0 {
+		return n, err
+	}
+	return n, count(ctx, tx, t, 0, n)
+}

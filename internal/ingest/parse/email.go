@@ -1,0 +1,239 @@
+package parse
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/emersion/go-message"
+	_ "github.com/emersion/go-message/charset" // messages in other encodings than UTF-8
+	"github.com/emersion/go-message/mail"
+	"golang.org/x/net/html"
+
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
+)
+
+const (
+	maxParts  = 500     // of a message
+	maxHeader = 1 << 20 // bytes
+)
+
+// email reads a message: subject, sender, recipients and body, and as members the
+// attachments that can be read.
+func (p *parser) email(ctx context.Context) error {
+	entity, err := message.ReadWithOptions(bytes.NewReader(p.src.Content), &message.ReadOptions{MaxHeaderBytes: maxHeader})
+	if err != nil && !message.IsUnknownCharset(err) {
+		return broken(p.format, err)
+	}
+	p.describeMessage(mail.Header{Header: entity.Header})
+	m := &messageReader{}
+	if err := entity.Walk(func(_ []int, part *message.Entity, err error) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return m.part(part, err, p.budget)
+	}); err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errBudget):
+			return unpacksTooFar(p.format)
+		case errors.Is(err, errParts):
+			return tooLarge(p.format, "it has more than %d parts", maxParts)
+		}
+		return broken(p.format, err)
+	}
+	if m.isEncrypted {
+		return encrypted(p.format)
+	}
+	body, err := m.body()
+	if err != nil {
+		return broken(p.format, err)
+	}
+	if p.answersKnown() {
+		body = withoutQuotation(body)
+	}
+	p.text.block(body)
+	return p.attachments(ctx, m.attached)
+}
+
+func (p *parser) describeMessage(h mail.Header) {
+	subject, _ := h.Subject()
+	p.doc.Title = subject
+	if subject = textlimit.OneLine(subject, maxTitle); subject != "" {
+		p.text.block("# " + subject)
+	}
+	var about []string
+	for _, field := range []string{"From", "To", "Cc"} {
+		list, err := h.AddressList(field)
+		text := h.Get(field)
+		if err == nil {
+			var people []string
+			for _, a := range list {
+				people = append(people, strings.TrimSpace(a.Name+" <"+a.Address+">"))
+			}
+			text = strings.Join(people, ", ")
+		}
+		if text = textlimit.OneLine(text, maxProperty); text != "" {
+			p.property(strings.ToLower(field), text)
+			about = append(about, field+": "+text)
+		}
+	}
+	if date, err := h.Date(); err == nil && !date.IsZero() {
+		p.property("date", date.Format(time.RFC3339))
+		about = append(about, "Date: "+date.Format("2 January 2006 15:04"))
+	}
+	p.describeThread(h)
+	p.text.block(strings.Join(about, "\n"))
+}
+
+// maxReferences bounds the references of a message. Of more, the first and the latest
+// are kept.
+const maxReferences = 32
+
+// describeThread stores the ids of the message and of those that it answers.
+func (p *parser) describeThread(h mail.Header) {
+	for key, field := range map[string]string{"messageId": "Message-Id", "inReplyTo": "In-Reply-To"} {
+		if ids := messageIDs(h.Get(field)); len(ids) > 0 {
+			p.property(key, ids[0])
+		}
+	}
+	references := messageIDs(h.Get("References"))
+	if over := len(references) - maxReferences; over > 0 {
+		references = slices.Delete(references, 1, 1+over)
+	}
+	p.doc.References = references
+}
+
+// messageIDs returns the ids in a field, without their brackets. Other text around them
+// is skipped. Some programs write an id without brackets.
+func messageIDs(field string) (ids []string) {
+	for part := range strings.SplitSeq(field, "<") {
+		id, _, closed := strings.Cut(part, ">")
+		if closed && strings.Contains(id, "@") {
+			ids = append(ids, textlimit.OneLine(id, maxProperty))
+		}
+	}
+	if field = strings.TrimSpace(field); len(ids) == 0 && strings.Contains(field, "@") && !strings.ContainsAny(field, " \t<>") {
+		ids = append(ids, textlimit.OneLine(field, maxProperty))
+	}
+	return ids
+}
+
+// answersKnown reports whether the message answers one whose text is known.
+func (p *parser) answersKnown() bool {
+	id := p.doc.Properties["inReplyTo"]
+	if n := len(p.doc.References); id == "" && n > 0 {
+		id = p.doc.References[n-1]
+	}
+	_, found := slices.BinarySearch(p.answered, strings.ReplaceAll(id, "/", "_"))
+	return found && id != ""
+}
+
+func (p *parser) attachments(ctx context.Context, attached []Source) error {
+	for _, a := range attached {
+		var err error
+		if p.nesting == 0 {
+			err = tooLarge(Email, "messages and archives stand in each other more than %d deep", maxNesting)
+		} else {
+			err = p.member(ctx, a)
+		}
+		if err := p.skip(a.FileName, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// messageReader collects the parts of a message.
+type messageReader struct {
+	parts       int
+	plain, rich []string
+	attached    []Source
+	isEncrypted bool
+}
+
+var errParts = errors.New("too many parts")
+
+func (m *messageReader) part(part *message.Entity, err error, b *budget) error {
+	if m.parts++; m.parts > maxParts {
+		return errParts
+	}
+	if err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+		return err
+	}
+	mediaType, params, _ := part.Header.ContentType()
+	if mediaType == "" {
+		mediaType = "text/plain"
+	}
+	if strings.HasPrefix(mediaType, "multipart/") {
+		m.isEncrypted = m.isEncrypted || mediaType == "multipart/encrypted"
+		return nil
+	}
+	if strings.HasSuffix(mediaType, "pkcs7-mime") && params["smime-type"] != "signed-data" {
+		m.isEncrypted = true
+		return nil
+	}
+	disposition, _, _ := part.Header.ContentDisposition()
+	fileName, _ := (&mail.AttachmentHeader{Header: part.Header}).Filename()
+	if !strings.HasPrefix(mediaType, "text/") && disposition == "inline" && fileName == "" || strings.HasPrefix(mediaType, "image/") {
+		return nil // pictures in the text
+	}
+	content, err := b.read(part.Body)
+	if errors.Is(err, errBudget) {
+		return err
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && len(content) == 0 {
+		return err
+	}
+	switch {
+	case disposition == "attachment" || fileName != "" || !strings.HasPrefix(mediaType, "text/"):
+		if fileName == "" {
+			fileName = fmt.Sprintf("attachment %d", len(m.attached)+1)
+		}
+		m.attached = append(m.attached, Source{Content: content, ContentType: mediaType, FileName: fileName})
+	case mediaType == "text/html":
+		m.rich = append(m.rich, string(content))
+	default:
+		m.plain = append(m.plain, strings.ReplaceAll(decodedText(content), "\r\n", "\n"))
+	}
+	return nil
+}
+
+// decodedText returns a text in an encoding that the message does not tell.
+func decodedText(content []byte) string {
+	if !utf8.Valid(content) {
+		if known, _ := encodingOf(content); known != nil {
+			if decoded, err := known.NewDecoder().Bytes(content); err == nil {
+				content = decoded
+			}
+		}
+	}
+	return string(content)
+}
+
+// body returns the text of the message, the plain part if there is one.
+func (m *messageReader) body() (string, error) {
+	if text := strings.TrimSpace(strings.Join(m.plain, "\n\n")); text != "" {
+		return text, nil
+	}
+	var all []string
+	for _, rich := range m.rich {
+		page, err := html.Parse(strings.NewReader(rich))
+		if err != nil {
+			return "", err
+		}
+		text, err := pageText(page)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "\n\n"), nil
+}

@@ -1,0 +1,137 @@
+package parse_test
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html/charset"
+
+	"github.com/ragdhq/ragd/internal/ingest/parse"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+)
+
+func TestTextInCommonEncodingsIsDecoded(t *testing.T) {
+	t.Parallel()
+	const japanese = "これは日本語のテキストです。検索できますか。"
+	for _, tc := range []struct{ encoding, text string }{
+		{"windows-1252", "café au lait"},
+		{"windows-1252", "Die Tür hält den Überdruck – „größer“ als 3 × 5 €."},
+		{"windows-1252", "L’été, l’hôpital naïf créée: «garçon»"},
+		{"windows-1252", strings.Repeat("plain ASCII before. ", 10_000) + "né à Nîmes"},
+		{"windows-1252", "Temperatura 20°C, 5 µm ± 2 %"},
+		{"shift_jis", japanese},
+		{"shift_jis", "ID;名前\n1;ポンプの取扱説明書\n2;" + strings.Repeat("バルブの交換。", 20_000)},
+		{"euc-jp", japanese},
+		{"windows-1251", "Насос подаёт воду в верхний бассейн, когда уровень падает ниже отметки."},
+		{"koi8-r", "Насос подаёт воду в верхний бассейн, когда уровень падает ниже отметки."},
+		{"ibm866", "Насос подаёт воду в верхний бассейн, когда уровень падает ниже отметки."},
+		{"windows-1253", "Η αντλία στέλνει νερό στην επάνω δεξαμενή όταν η στάθμη πέφτει."},
+		{"windows-1255", "המשאבה מעבירה מים לבריכה העליונה כאשר המפלס יורד מתחת לסימן"},
+		{"windows-1256", "المضخة ترسل الماء إلى الخزان العلوي عندما ينخفض المستوى عن العلامة"},
+		{"gb18030", "当水位下降到标记以下时，水泵会把水送到上面的水池里。这是一个很好的方法，我们可以在这里看到它的作用，也可以自己去看。"},
+		{"big5", "當水位下降到標記以下時，水泵會把水送到上面的水池裡。這是一個很好的方法，我們可以在這裡看到它的作用，也可以自己去看。"},
+		{"euc-kr", "수위가 표시 아래로 내려가면 펌프는 물을 위의 저수지로 보냅니다. 이것은 아주 좋은 방법이며 우리는 여기에서 그 효과를 볼 수 있습니다."},
+		{"euc-kr", "회의는 오전 열 시에 시작하며 참석자는 신분증을 가져와야 합니다. 주차장은 건물 뒤쪽에 있습니다."},
+		{"euc-kr", "펌프 사용 설명서\n전원을 켜기 전에 밸브가 닫혀 있는지 확인하십시오. 압력이 너무 높으면 즉시 정지 단추를 누르십시오."},
+		{"windows-1250", "Prom odpływa co godzinę, jeżeli pozwala na to lód; bilety są w kasie przy przystani."},
+		{"windows-1250", "Čerpadlo dodává vodu do horní nádrže, když hladina klesne pod značku; příliš žluťoučký kůň."},
+		{"windows-1250", "A szivattyú vizet küld a felső medencébe, ha a vízszint a jelzés alá süllyed; hűvös őszi idő."},
+		{"windows-1254", "Su seviyesi işaretin altına düştüğünde pompa suyu üst havuza gönderir; çalışma günlüğü."},
+		{"windows-1252", "Þegar vatnið lækkar undir merkið dælir dælan því upp í efri þróna."},
+		{"windows-1252", "O nível da água não está acima da marcação; a bomba só funciona às vezes."},
+		{"windows-1252", "The committee heard Mr Müller, Ms Nuñez and Mr Ærø on the state of the quays, and it thanked them for their patience in the long winter."},
+		{"utf-16", "Hällo wörld"},
+	} {
+		known, name := charset.Lookup(tc.encoding)
+		if tc.encoding == "utf-16" {
+			known, _ = charset.Lookup("utf-16le")
+			name = "utf-16"
+		}
+		content, err := known.NewEncoder().Bytes([]byte(tc.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "utf-16" {
+			content = append([]byte("\xff\xfe"), content...)
+		}
+		got, err := parse.Parse(t.Context(), parse.Source{Content: content, FileName: "a.txt"})
+		if err != nil {
+			t.Errorf("%s %.40s: %v", tc.encoding, tc.text, err)
+			continue
+		}
+		if got.Text != tc.text || got.Properties["encoding"] != name {
+			t.Errorf("%s %.40s: read as %.60q in %q", tc.encoding, tc.text, got.Text, got.Properties["encoding"])
+		}
+	}
+}
+
+// Text that would be decoded to wrong letters is rejected, with what to do.
+func TestTextInUncertainEncodingsIsRejected(t *testing.T) {
+	t.Parallel()
+	for encoding, text := range map[string]string{
+		"windows-1251": "Привет, мир: насос не работает.", "koi8-r": "Привет, мир: насос не работает.", "iso-8859-7": "Καλημέρα κόσμε",
+		"gb18030": "这是一个中文文本，可以搜索吗？", "euc-kr": "이것은 한국어 텍스트입니다.", "big5": "這是一個中文文本", "windows-1250": "Zażółć gęślą jaźń", "macintosh": "le café est fermé, la clé est là",
+	} {
+		known, _ := charset.Lookup(encoding)
+		content, err := known.NewEncoder().Bytes([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := parse.Parse(t.Context(), parse.Source{Content: content, FileName: "a.txt"})
+		if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "is not UTF-8 text, and its encoding is not certain: convert it") {
+			t.Errorf("%s is read as %q, error %v", encoding, got.Text, err)
+		}
+	}
+}
+
+// What a content type declares is believed if the text can be in that encoding.
+func TestTheDeclaredEncodingIsDecoded(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ contentType, encoding, text, want string }{
+		{"text/plain; charset=koi8-r", "koi8-r", "Привет, мир", "koi8-r"},
+		{"text/plain; charset=EUC-KR", "euc-kr", "한국어", "euc-kr"},
+		{"text/csv; charset=ISO-8859-2", "iso-8859-2", "Łódź", "iso-8859-2"},
+		{"text/markdown; charset=iso-2022-jp", "iso-2022-jp", "灯台", "iso-2022-jp"},
+		{"text/plain; charset=us-ascii", "windows-1252", "café", "windows-1252"},
+		{"text/plain; charset=koi8-r", "utf-8", "Привет, мир", ""},
+		{"text/plain; charset=no-such-set", "windows-1252", "un enfant né à Nîmes", "windows-1252"},
+		{"text/plain; charset=gbk", "windows-1252", "un enfant né à Nîmes", "windows-1252"},
+	} {
+		known, _ := charset.Lookup(tc.encoding)
+		content, err := known.NewEncoder().Bytes([]byte(tc.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := parse.Source{Content: content, ContentType: tc.contentType}
+		got, err := parse.Parse(t.Context(), src)
+		if err != nil || strings.TrimSpace(got.Text) != tc.text || got.Properties["encoding"] != tc.want {
+			t.Errorf("%s: read as %q in %q, error %v", tc.contentType, got.Text, got.Properties["encoding"], err)
+		}
+		if decodes := parse.IsEncoded(parse.Text, src); decodes != (tc.want != "") {
+			t.Errorf("%s: IsEncoded is %v", tc.contentType, decodes)
+		}
+		if strings.Contains(got.ContentType, "charset") {
+			t.Errorf("the text, which is UTF-8, has the content type %s", got.ContentType)
+		}
+	}
+}
+
+func TestUTF16WithoutAByteOrderMarkIsDecoded(t *testing.T) {
+	t.Parallel()
+	const text = "Die Tür hält den Überdruck.\n"
+	for _, encoding := range []string{"utf-16le", "utf-16be"} {
+		known, _ := charset.Lookup(encoding)
+		content, err := known.NewEncoder().Bytes([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := parse.Parse(t.Context(), parse.Source{Content: content}); err != nil || got.Text != text {
+			t.Errorf("%s is read as %q, error %v", encoding, got.Text, err)
+		}
+	}
+	for _, content := range []string{strings.Repeat("\x00", 100), strings.Repeat("\x01\x00", 100), strings.Repeat("a\x00b\x01", 10), "a\x00b\x00"} {
+		if got, err := parse.Parse(t.Context(), parse.Source{Content: []byte(content)}); err == nil {
+			t.Errorf("%q is read as %q", content, got.Text)
+		}
+	}
+}

@@ -1,0 +1,306 @@
+// Package parse turns files into text: Markdown where the format has structure, the
+// source itself where it is text already. Spans of the text record the pages, slides,
+// sheets, sections and members of archives that it came from.
+//
+//	doc, err := parse.Parse(ctx, parse.Source{Content: content, FileName: "plan.docx"})
+//
+// Detect finds the format of a file by its content. The name and the declared content
+// type only decide between text formats.
+//
+// Parse does no I/O, keeps no state and is safe for concurrent use. Limits bound its
+// memory and time, but third-party parsers may still crash or loop: read files of
+// callers in a process of their own, see package subprocess.
+//
+// An error caused by the file is a fault of kind Invalid on the field content. It says
+// what to do.
+package parse
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
+)
+
+// Limits of one file. Sizes are bytes.
+const (
+	MaxText     = 64 << 20  // of the text of a file
+	maxUnpacked = 256 << 20 // of all data unpacked from a file
+	maxMember   = 32 << 20  // of one member of an archive or a package
+	maxMembers  = 10_000    // of an archive
+	maxNesting  = 2         // archives in archives, attachments in attachments
+)
+
+// Source is a file.
+type Source struct {
+	Content []byte
+	// ContentType is the declared media type, "" if there is none.
+	ContentType string
+	// FileName is a name, path or URL, "" if there is none.
+	FileName string
+	// Recognize reads the text in a picture of a page; nil leaves such pages unread.
+	Recognize Recognizer
+	// Convert converts files of Office before 2007; nil rejects them.
+	Convert Converter
+}
+
+// Recognizer returns the text in a picture, which may be "". Its error ends Parse.
+type Recognizer func(ctx context.Context, picture []byte, mediaType string) (string, error)
+
+// Document is the text of a file and its metadata.
+type Document struct {
+	// Format is the detected format.
+	Format Format
+	// ContentType is the media type of Text: text/markdown, or the type of the source if
+	// Text is the source.
+	ContentType string
+	// Title is the title in the document's metadata, or its first heading, or "".
+	Title string
+	// Text is valid UTF-8 without null characters. It is never blank, but "" if the file consists
+	// of Scanned pages.
+	Text string
+	// Body is the position in Text where the text begins that is searched: after the front
+	// matter of a Markdown file, else 0.
+	Body int
+	// FrontMatter is the front matter of a Markdown file as a JSON object, nil if there is
+	// none.
+	FrontMatter []byte
+	// Spans record which pages, sections and so on the text comes from, in order of
+	// Start. Spans of one kind do not overlap.
+	Spans []Span
+	// Units are where the functions, types and the like of source code begin, with the
+	// comments above them, in order. Those at the outermost level have the depth 1.
+	Units []Unit
+	// Properties are the metadata of the file: author, subject, keywords, created
+	// (RFC 3339), language; programmingLanguage; columns of a table; hiddenSlides, their
+	// numbers, and hiddenSheets, their names; frontMatterError, why something that looks like
+	// front matter belongs to the text; for a message from, to, cc, date, messageId and inReplyTo,
+	// ids without their brackets. Nil if there are none.
+	Properties map[string]string
+	// References are the ids of the messages above a message in its thread, the oldest
+	// first.
+	References []string
+	// Scanned are the numbers of pages that are pictures and could not be read, in order.
+	Scanned []int
+	// Skipped are the members of an archive and the attachments of a message that
+	// could not be read, with the reason. Nil if there are none.
+	Skipped []string
+}
+
+// Converter returns the content of a file with the ending .doc, .xls or .ppt as that of a .docx, .xlsx
+// or .pptx file. Its error ends Parse; one that is not a fault or that of ctx means that the file is broken.
+type Converter func(ctx context.Context, content []byte, ending string) ([]byte, error)
+
+// Unit is where a piece of source code begins.
+type Unit struct{ Start, Depth int }
+
+// Kind is the kind of a span.
+type Kind string
+
+// The kinds of spans. Sheets, sections and members have names, the others numbers.
+const (
+	Page    Kind = "page"
+	Slide   Kind = "slide"
+	Sheet   Kind = "sheet"
+	Row     Kind = "row"     // of a sheet, with the columns that the text is from
+	Line    Kind = "line"    // of a text file
+	Cell    Kind = "cell"    // of a notebook
+	Time    Kind = "time"    // of a recording, in milliseconds from its start
+	Section Kind = "section" // the headings above, joined by SectionSeparator
+	Member  Kind = "file"    // of an archive, or an attachment
+)
+
+// SectionSeparator separates the headings in the name of a Section.
+const SectionSeparator = " > "
+
+// Span is the part Text[Start:End] of a document's text that came from one page, slide,
+// sheet, section or member, or from one or several rows, lines or cells. Start and End are
+// bytes on code point boundaries.
+type Span struct {
+	Kind       Kind
+	Start, End int
+	Number     int // from 1; a Time begins at 0
+	// Last is the last number of a span over several, or the end of a Time; 0 for Number.
+	Last int
+	// Lines means that every line of the text is one row, line or cell, counted from Number.
+	// One span then stands for many; Last is 0.
+	Lines bool
+	// Columns are the first and the last column of rows, from 1; 0 if they have none.
+	Columns [2]int
+	Name    string // of a sheet, section or member; the label of a page if that is not its number
+}
+
+// Parse reads a file. Errors: Invalid for a file that is encrypted, damaged, empty, too
+// large when unpacked or of an unknown format; the error of ctx when that ends.
+func Parse(ctx context.Context, src Source) (Document, error) {
+	return parseWithin(ctx, src, newBudget(), maxNesting)
+}
+
+// parseWithin is Parse for a member of a file whose members share a budget.
+func parseWithin(ctx context.Context, src Source, b *budget, nesting int) (Document, error) {
+	if err := ctx.Err(); err != nil {
+		return Document{}, err
+	}
+	format, err := Detect(src)
+	if err != nil {
+		return Document{}, err
+	}
+	p := &parser{src: src, format: format, budget: b, nesting: nesting}
+	p.doc.Format = format
+	p.doc.ContentType = format.TextType()
+	if err := p.parse(ctx); err != nil {
+		return Document{}, err
+	}
+	return p.finish()
+}
+
+const markdownType = "text/markdown"
+
+// parser reads one file.
+type parser struct {
+	src     Source
+	format  Format
+	budget  *budget
+	nesting int // how many levels of members may still follow
+
+	// answered are the ids, ascending, of messages whose quotations are left out.
+	answered []string
+
+	notes int // of a book
+
+	doc  Document
+	text textBuilder
+}
+
+func (p *parser) parse(ctx context.Context) error {
+	switch p.format {
+	case HTML:
+		return p.html()
+	case JSONLines:
+		return p.jsonLines()
+	case CSV:
+		return p.csv(ctx)
+	case PDF:
+		return p.pdf(ctx)
+	case DOCX:
+		return p.docx(ctx)
+	case PPTX:
+		return p.pptx(ctx)
+	case XLSX:
+		return p.xlsx(ctx)
+	case ODT, ODS, ODP:
+		return p.odf(ctx)
+	case DOC, XLS, PPT:
+		return p.oldOffice(ctx)
+	case RTF:
+		return p.rtf(ctx)
+	case EPUB:
+		return p.epub(ctx)
+	case Email:
+		return p.email(ctx)
+	case Mailbox:
+		return p.mailbox(ctx)
+	case Notebook:
+		return p.notebook(ctx)
+	case Subtitles:
+		return p.subtitles()
+	case Zip, Tar:
+		return p.archive(ctx)
+	case Markdown:
+		return p.markdown()
+	case Code, Text:
+		return p.code()
+	}
+	return p.plain()
+}
+
+// markdown reads a Markdown text and its front matter.
+func (p *parser) markdown() error {
+	if err := p.plain(); err != nil {
+		return err
+	}
+	front, err := FrontMatterOf(p.doc.Text)
+	if err != nil {
+		p.property("frontMatterError", err.Error())
+	}
+	p.doc.Body, p.doc.FrontMatter, p.doc.Title = front.Body, front.JSON, front.Title
+	return nil
+}
+
+// finish completes and checks the document that a parser made.
+func (p *parser) finish() (Document, error) {
+	d := &p.doc
+	if p.text.full {
+		return Document{}, tooLarge(p.format, "its text is over the limit of %d bytes", MaxText)
+	}
+	d.Text = cmp.Or(d.Text, p.text.String())
+	d.Spans = append(d.Spans, p.text.spans...)
+	if strings.TrimSpace(d.Text) == "" && len(d.Scanned) > 0 {
+		return Document{Format: d.Format, ContentType: d.ContentType, Scanned: d.Scanned}, nil
+	}
+	if strings.TrimSpace(d.Text) == "" {
+		return Document{}, noText(p.format, d.Skipped)
+	}
+	if d.ContentType == markdownType {
+		found := shifted(sections(d.Text[d.Body:]), d.Body)
+		if lead := p.lead(found); lead.End > 0 {
+			d.Spans = append(d.Spans, lead)
+		}
+		d.Spans = append(d.Spans, found...)
+	}
+	if p.format == LaTeX {
+		d.Spans = append(d.Spans, latexSections(d.Text)...)
+	}
+	slices.SortStableFunc(d.Spans, func(a, b Span) int { return a.Start - b.Start })
+	if d.Title == "" && d.ContentType != joinedType {
+		d.Title = TitleOf(d.ContentType, d.Text)
+	}
+	d.Title = textlimit.OneLine(d.Title, maxTitle)
+	return *d, nil
+}
+
+// lead returns the section of the text before the first heading: the title that the file gives
+// itself. A format that has lines or pages has positions without it. The zero Span is for no such
+// text.
+func (p *parser) lead(found []Span) Span {
+	d := &p.doc
+	title := textlimit.OneLine(d.Title, maxSectionPath)
+	switch d.Format {
+	case HTML, DOCX, ODT, RTF, EPUB, DOC:
+	default:
+		return Span{}
+	}
+	end := len(d.Text)
+	if len(found) > 0 {
+		end = found[0].Start
+	}
+	end = len(strings.TrimRight(d.Text[:end], " \t\r\n"))
+	start := end - len(strings.TrimLeft(d.Text[:end], " \t\r\n"))
+	if title == "" || start >= end {
+		return Span{}
+	}
+	return Span{Kind: Section, Start: start, End: end, Name: title}
+}
+
+// property stores a property of the file unless it is empty.
+func (p *parser) property(key, value string) {
+	value = textlimit.OneLine(value, maxProperty)
+	if value == "" {
+		return
+	}
+	if p.doc.Properties == nil {
+		p.doc.Properties = map[string]string{}
+	}
+	p.doc.Properties[key] = value
+}
+
+const (
+	maxTitle    = 1024
+	maxProperty = 512
+)
+
+// baseName returns the last segment of a path.
+func baseName(name string) string { return path.Base(strings.ReplaceAll(name, `\`, "/")) }

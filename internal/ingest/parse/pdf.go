@@ -1,0 +1,73 @@
+package parse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/ingest/parse/pdftext"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+)
+
+// Prepare compiles the reader of PDF files into the user's cache directory, unless it is there
+// already. Files can be read without it: every process then compiles it.
+func Prepare() error { return pdftext.Prepare() }
+
+// CacheDirectory returns the directory below a user's cache directory that Prepare writes to.
+func CacheDirectory(dir string) string { return pdftext.CacheDirectory(dir) }
+
+// pdf reads the text layer of a PDF file.
+func (p *parser) pdf(ctx context.Context) error {
+	file, err := pdftext.Read(ctx, p.src.Content, pdftext.Recognizer(p.src.Recognize))
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, pdftext.ErrEncrypted):
+		return encrypted(p.format)
+	case fault.KindOf(err) == fault.Unavailable:
+		return err
+	case errors.Is(err, pdftext.ErrTooLarge):
+		return tooLarge(p.format, "its pages unpack to too much, or it has more than %d", pdftext.MaxPages)
+	case err != nil:
+		return broken(p.format, err)
+	}
+	p.doc.Title = file.Title
+	p.property("author", file.Author)
+	p.property("subject", file.Subject)
+	p.property("keywords", file.Keywords)
+	p.property("created", file.Created)
+	p.property("scannedPages", ranges(file.Scanned))
+	p.property("recognizedPages", ranges(file.Recognized))
+	p.doc.Scanned = file.Scanned
+	for i, page := range file.Pages {
+		if err := p.text.span(Span{Kind: Page, Number: i + 1, Name: file.Labels[i]}, func() error { p.text.block(page); return nil }); err != nil {
+			return err
+		}
+	}
+	if p.text.Len() < file.Unreadable {
+		return fault.Field("content", "is a PDF file whose fonts do not say what their characters mean: print it to a new PDF with text, or run character recognition over it")
+	}
+	var attached []Source
+	for _, a := range file.Attachments {
+		attached = append(attached, Source{Content: a.Content, FileName: a.Name})
+	}
+	return p.attachments(ctx, attached)
+}
+
+// ranges returns ascending numbers for people, such as 1-3, 7.
+func ranges(numbers []int) string {
+	var all []string
+	for i := 0; i < len(numbers); i++ {
+		first := numbers[i]
+		for i+1 < len(numbers) && numbers[i+1] == numbers[i]+1 {
+			i++
+		}
+		if first == numbers[i] {
+			all = append(all, fmt.Sprint(first))
+		} else {
+			all = append(all, fmt.Sprintf("%d-%d", first, numbers[i]))
+		}
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,233 @@
+package transformer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/model/localmodel/kernel"
+	"github.com/ragdhq/ragd/internal/model/localmodel/safetensors"
+)
+
+// Model is a loaded encoder. The word embeddings stay in the file, which the system maps;
+// the other weights are in memory. Safe for concurrent use until Close.
+type Model struct {
+	Config
+	engine kernel.Engine
+	file   *safetensors.File
+
+	words            safetensors.Tensor
+	positions, types []float32
+	norm             norm
+	layers           []layer
+	distances        []float32 // MPNet: a row of heads for each bucket
+	head             []*kernel.Weights
+	bytes            int
+}
+
+// layer has the weights of one layer. attention computes query, key and value at once.
+type layer struct {
+	attention, out, inner, outer *kernel.Weights
+	outNorm, norm                norm
+}
+
+// norm has the weights of a LayerNorm.
+type norm struct{ weight, bias []float32 }
+
+// Load maps model.safetensors and packs the weights for an engine. With classify, it loads the
+// classification head too, which must have one label. Errors: of the system, and for a file
+// that does not have the tensors of the configuration.
+func Load(path string, config Config, classify bool, engine kernel.Engine) (*Model, error) {
+	file, err := safetensors.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{Config: config, engine: engine, file: file}
+	l := &loader{file: file, model: m}
+	if err := l.load(classify); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
+	}
+	return m, nil
+}
+
+// Close unmaps the file. No computation may be running.
+func (m *Model) Close() error { return m.file.Close() }
+
+// Bytes returns the memory of the weights without the mapped file.
+func (m *Model) Bytes() int { return m.bytes }
+
+// loader reads tensors by name. The first failure is kept, and makes later reads return nothing.
+type loader struct {
+	file   *safetensors.File
+	model  *Model
+	prefix string
+	err    error
+}
+
+func (l *loader) load(classify bool) error {
+	m, arch := l.model, architectures[l.model.Type]
+	const words = "embeddings.word_embeddings.weight"
+	if _, ok := l.file.Tensor(arch.prefix + words); ok {
+		l.prefix = arch.prefix
+	}
+	m.words = l.tensor(l.prefix+words, m.Vocabulary, m.Hidden)
+	if l.err == nil {
+		l.err = m.words.Floats(make([]float32, 1), 0) // a type that can be read
+	}
+	m.positions = l.floats(l.prefix+"embeddings.position_embeddings.weight", m.Positions, m.Hidden)
+	m.types = make([]float32, m.Hidden)
+	if m.Types > 0 && m.Type != "distilbert" && m.Type != "mpnet" {
+		m.types = l.floats(l.prefix+"embeddings.token_type_embeddings.weight", m.Types, m.Hidden)
+	}
+	m.norm = l.norm(l.prefix + "embeddings.LayerNorm")
+	if m.Type == "mpnet" {
+		m.distances = l.floats(l.prefix+"encoder.relative_attention_bias.weight", m.buckets, m.Heads)
+	}
+	for i := range m.Layers {
+		if l.err == nil {
+			m.layers = append(m.layers, l.layer(l.prefix+arch.layers+strconv.Itoa(i)+".", arch.layer))
+		}
+	}
+	if classify {
+		l.head(arch)
+	}
+	return l.err
+}
+
+func (l *loader) layer(prefix string, names layerNames) layer {
+	m := l.model
+	h := m.Hidden
+	var weight, bias []float32
+	for _, name := range []string{names.query, names.key, names.value} {
+		weight = append(weight, l.floats(prefix+name+".weight", h, h)...)
+		bias = append(bias, l.floats(prefix+name+".bias", h)...)
+	}
+	if l.err != nil {
+		return layer{}
+	}
+	attention := kernel.Pack(weight, 3*h, h, bias)
+	m.bytes += attention.Bytes()
+	return layer{
+		attention: attention,
+		out:       l.linear(prefix+names.out, h, h),
+		inner:     l.linear(prefix+names.inner, m.Inner, h),
+		outer:     l.linear(prefix+names.outer, h, m.Inner),
+		outNorm:   l.norm(prefix + names.outNorm),
+		norm:      l.norm(prefix + names.norm),
+	}
+}
+
+// head loads the layers of a classification head with one label.
+func (l *loader) head(arch architecture) {
+	for i, name := range arch.head {
+		outputs := l.model.Hidden
+		if i == len(arch.head)-1 {
+			outputs = 1
+			if t, ok := l.file.Tensor(name + ".weight"); ok && len(t.Shape) == 2 && t.Shape[0] != 1 {
+				l.fail(fmt.Errorf("the classification head has %d labels; a cross-encoder has one", t.Shape[0]))
+			}
+		}
+		l.model.head = append(l.model.head, l.linear(name, outputs, l.model.Hidden))
+	}
+}
+
+func (l *loader) fail(err error) {
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+// linear packs a layer of the model.
+func (l *loader) linear(name string, outputs, inputs int) *kernel.Weights {
+	weight, bias := l.floats(name+".weight", outputs, inputs), l.floats(name+".bias", outputs)
+	if l.err != nil {
+		return nil
+	}
+	packed := kernel.Pack(weight, outputs, inputs, bias)
+	l.model.bytes += packed.Bytes()
+	return packed
+}
+
+// norm loads a LayerNorm, whose tensors were gamma and beta in older files.
+func (l *loader) norm(name string) norm {
+	weight, bias := ".weight", ".bias"
+	if _, ok := l.file.Tensor(name + ".gamma"); ok {
+		weight, bias = ".gamma", ".beta"
+	}
+	return norm{l.floats(name+weight, l.model.Hidden), l.floats(name+bias, l.model.Hidden)}
+}
+
+// floats reads a tensor of a shape.
+func (l *loader) floats(name string, shape ...int) []float32 {
+	tensor := l.tensor(name, shape...)
+	if l.err != nil {
+		return nil
+	}
+	out := make([]float32, tensor.Len())
+	if err := tensor.Floats(out, 0); err != nil {
+		l.fail(fmt.Errorf("tensor %s: %w", name, err))
+	}
+	return out
+}
+
+func (l *loader) tensor(name string, shape ...int) safetensors.Tensor {
+	tensor, ok := l.file.Tensor(name)
+	switch {
+	case l.err != nil:
+	case !ok:
+		l.fail(fmt.Errorf("there is no tensor %s", name))
+	case !slices.Equal(tensor.Shape, shape):
+		l.fail(fmt.Errorf("tensor %s has the shape %v, config.json says %v", name, tensor.Shape, shape))
+	}
+	return tensor
+}
+
+// Linear is a linear layer with an activation after the pooling of a sentence model.
+type Linear struct {
+	weights *kernel.Weights
+	tanh    bool
+	engine  kernel.Engine
+}
+
+// LoadLinear loads a layer of the file of a Dense module, with the activation function that
+// its config names.
+func LoadLinear(path string, inputs, outputs int, bias bool, function string, engine kernel.Engine) (*Linear, error) {
+	if inputs < 1 || outputs < 1 || max(inputs, outputs) > maxWidth {
+		return nil, fmt.Errorf("in_features and out_features must be 1 to %d, are %d and %d", maxWidth, inputs, outputs)
+	}
+	if function != "" && !strings.HasSuffix(function, ".Tanh") && !strings.HasSuffix(function, ".Identity") {
+		return nil, fmt.Errorf("activation_function %q is not supported, only Tanh and Identity", function)
+	}
+	file, err := safetensors.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	l := &loader{file: file, model: &Model{}}
+	var packed *kernel.Weights
+	if bias {
+		packed = l.linear("linear", outputs, inputs)
+	} else if weight := l.floats("linear.weight", outputs, inputs); l.err == nil {
+		packed = kernel.Pack(weight, outputs, inputs, nil)
+	}
+	if l.err != nil {
+		return nil, fmt.Errorf("%s: %w", path, l.err)
+	}
+	return &Linear{packed, strings.HasSuffix(function, ".Tanh"), engine}, nil
+}
+
+// Outputs returns the number of values of a result.
+func (l *Linear) Outputs() int { return l.weights.Columns }
+
+// Apply returns the layer's output for a vector.
+func (l *Linear) Apply(vector []float32) []float32 {
+	out := make([]float32, kernel.Stride(l.weights.Columns))
+	l.engine.Multiply(out, len(out), vector, len(vector), 1, l.weights)
+	out = out[:l.weights.Columns]
+	if l.tanh {
+		tanh(out)
+	}
+	return out
+}

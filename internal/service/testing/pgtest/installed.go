@@ -1,0 +1,124 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
+)
+
+// settings trade durability for speed: the data of tests need not survive a crash.
+var settings = map[string]string{
+	"autovacuum":         "off", // statistics change only when a test runs ANALYZE
+	"fsync":              "off",
+	"full_page_writes":   "off",
+	"max_connections":    "200",
+	"max_wal_size":       "256MB",
+	"random_page_cost":   "1.1", // as docs/how-to/postgres.md says
+	"shared_buffers":     "128MB",
+	"synchronous_commit": "off",
+}
+
+// memoryDir is a file system in memory, on Linux. Creating a database takes 8 ms there and
+// 150 ms on a disk.
+const (
+	memoryDir  = "/dev/shm"
+	memoryFree = 2 << 30 // bytes that must be free for it to be used
+)
+
+// tempDir returns the parent of temporary folders: memoryDir if it has enough free space.
+func tempDir() string {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(memoryDir, &st); err == nil && int64(st.Bavail)*st.Bsize >= memoryFree {
+		return memoryDir
+	}
+	return os.TempDir()
+}
+
+// stopScript stops the server of the folder $1, waits until the server has removed its pid
+// file, and removes the folder.
+const stopScript = `
+	pid=$1/cluster/postmaster.pid
+	kill -QUIT "$(head -n 1 "$pid")"
+	for i in $(seq 100); do [ -e "$pid" ] || break; sleep 0.05; done
+	rm -rf "$1"`
+
+// startInstalled starts a server on a copy of the cached cluster and returns its URL.
+func startInstalled(ctx context.Context) (string, error) {
+	install, err := embedded.Default()
+	if err != nil {
+		return "", &missingError{reasons: []string{err.Error()}}
+	}
+	cached, err := cachedCluster(ctx, install)
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(tempDir(), "ragd-pgtest-")
+	if err != nil {
+		return "", err
+	}
+	if err := whenProcessEnds(stopScript, dir); err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	cluster := filepath.Join(dir, "cluster")
+	if err := errors.Join(os.CopyFS(cluster, os.DirFS(cached)), os.Chmod(cluster, 0o700)); err != nil {
+		return "", fmt.Errorf("copy the cached cluster: %w", err)
+	}
+	srv, err := startQuiet(ctx, dir)
+	if err != nil {
+		return "", fmt.Errorf("start a copy of %s (if that is damaged, remove it): %w", cached, err)
+	}
+	return srv.AdminURL(), nil
+}
+
+func startQuiet(ctx context.Context, dir string) (*embedded.Server, error) {
+	return embedded.Start(ctx, embedded.Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler), Settings: settings})
+}
+
+// cachedCluster returns the data directory of a stopped cluster with the template
+// database. The first test process that needs it creates it: initdb takes a second, a copy
+// of its result a tenth of that.
+func cachedCluster(ctx context.Context, install embedded.Installation) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir() // an environment without HOME
+	}
+	cache = filepath.Join(cache, "ragd", "pgtest")
+	final := filepath.Join(cache, fmt.Sprintf("postgres-%s-vector-%s", install.Version, install.Vector))
+	if _, err := os.Stat(final); err == nil {
+		return final, nil
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", err
+	}
+	work, err := os.MkdirTemp(cache, "new-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work)
+	if err := fillCluster(ctx, work); err != nil {
+		return "", fmt.Errorf("create a cluster for tests: %w", err)
+	}
+	err = os.Rename(filepath.Join(work, "cluster"), final)
+	if _, serr := os.Stat(final); serr == nil {
+		return final, nil // this process's, or that of another one that was faster
+	}
+	return "", err
+}
+
+func fillCluster(ctx context.Context, dir string) error {
+	srv, err := startQuiet(ctx, dir)
+	if err != nil {
+		return err
+	}
+	s, err := openServer(ctx, srv.AdminURL(), nil)
+	if err == nil {
+		s.admin.Close()
+	}
+	return errors.Join(err, srv.Stop(ctx))
+}

@@ -1,0 +1,80 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+func TestRequestsOfATenantAtOnceAreLimited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{ConcurrentRequests: 2})
+		begin := func(of tenant.ID, own int) (func(), error) {
+			return g.Begin(t.Context(), of, tenant.Quotas{ConcurrentRequests: own})
+		}
+		end, err := begin("acme", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := begin("acme", 0); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second, end)
+		if _, err := begin("acme", 0); err != nil {
+			t.Errorf("not admitted when a request had ended: %v", err)
+		}
+		if _, err := begin("acme", 0); fault.KindOf(err) != fault.Exhausted {
+			t.Errorf("a request too many: %v", err)
+		}
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := g.Begin(cancelled, "acme", tenant.Quotas{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("a request that was given up: %v", err)
+		}
+		if _, err := begin("acme", 3); err != nil {
+			t.Errorf("a quota of its own: %v", err)
+		}
+		if _, err := begin("bolt", 0); err != nil {
+			t.Errorf("another tenant: %v", err)
+		}
+		if _, err := g.BeginStream(t.Context(), "acme", tenant.Quotas{}); err != nil {
+			t.Errorf("a stream: %v", err)
+		}
+	})
+}
+
+func TestTheRateOfATenantIsLimited(t *testing.T) {
+	t.Parallel()
+	g := New(Config{RequestsPerSecond: 1})
+	refused := func(of tenant.ID, own, calls int) (last error) {
+		for range calls {
+			last = g.count(of, tenant.Quotas{RequestsPerSecond: own})
+		}
+		return last
+	}
+	if err := refused("acme", 0, 2); err != nil {
+		t.Fatalf("a burst of twice the rate: %v", err)
+	}
+	var over *fault.Error
+	if err := refused("acme", 0, 3); fault.KindOf(err) != fault.Exhausted || !errors.As(err, &over) || over.RetryAfter <= 0 {
+		t.Errorf("over the rate: %v", err)
+	}
+	if err := refused("bolt", 0, 2); err != nil {
+		t.Errorf("another tenant: %v", err)
+	}
+	if err := refused("corp", 10, 20); err != nil {
+		t.Errorf("a quota of its own: %v", err)
+	}
+	if err := refused("corp", 1, 3); fault.KindOf(err) != fault.Exhausted {
+		t.Errorf("a lowered quota: %v", err)
+	}
+	if err := New(Config{}).count("acme", tenant.Quotas{}); err != nil {
+		t.Errorf("without a limit: %v", err)
+	}
+}

@@ -1,0 +1,99 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+// ErrQuota is the cause of errors about a quota of a month: trying again soon does not help.
+var ErrQuota = errors.New("quota used up")
+
+// allowanceTTL is how long an instance uses what it knows of a tenant's quota and of the tokens
+// that other instances have written.
+const allowanceTTL = 5 * time.Second
+
+// allowance is what is known of a tenant's quota of tokens.
+type allowance struct {
+	mu sync.Mutex // held while it is read from the database
+
+	state   sync.Mutex
+	month   time.Time
+	readAt  time.Time
+	quota   int64
+	written int64 // tokens of this month in the database
+}
+
+// Admit returns an error if a tenant has used up its quota of tokens of this month, which is
+// counted by UTC. Calls in flight may exceed it, and so may what other instances have not yet
+// written or this one has not read: the tokens of FlushInterval and allowanceTTL. It implements
+// endpoint.Meter. Errors: Exhausted with the time until the next month, and the cause ErrQuota.
+func (m *Meter) Admit(ctx context.Context, id string) error {
+	if m == nil || id == "" {
+		return nil
+	}
+	known, _ := m.allowances.LoadOrStore(id, &allowance{})
+	a := known.(*allowance)
+	now := m.config.Now().UTC()
+	if err := m.refresh(ctx, id, a, now); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	a.state.Lock()
+	quota, used := a.quota, a.written+m.tokens[id]
+	a.state.Unlock()
+	m.mu.Unlock()
+	if quota == 0 || used < quota {
+		return nil
+	}
+	next := monthOf(now).AddDate(0, 1, 0)
+	refused := fault.Wrap(fault.Exhausted, ErrQuota, "this tenant has used %d tokens of models in this month, and its quota is %d: wait until %s, or the operator raises %s in the tenant's settings",
+		used, quota, next.Format(time.DateOnly), tenant.MaxTokensPerMonth)
+	refused.RetryAfter = next.Sub(now)
+	return refused.Of(tenant.MaxTokensPerMonth)
+}
+
+// refresh reads the tenant's quota and use, if they are not known or old.
+func (m *Meter) refresh(ctx context.Context, id string, a *allowance, now time.Time) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	month := monthOf(now)
+	a.state.Lock()
+	current := a.month.Equal(month) && now.Sub(a.readAt) < allowanceTTL
+	a.state.Unlock()
+	if current {
+		return nil
+	}
+	m.writing.RLock() // nothing is between memory and the database
+	defer m.writing.RUnlock()
+	read, err := tokensOf(ctx, m.config.Control, id, month)
+	if err != nil {
+		return err
+	}
+	a.state.Lock()
+	defer a.state.Unlock()
+	a.month, a.readAt, a.quota, a.written = month, now, read.Quota, read.Used
+	return nil
+}
+
+// written notes that tokens of a tenant went from memory to the database.
+func (m *Meter) written(id string, tokens int64) {
+	if known, ok := m.allowances.Load(id); ok {
+		a := known.(*allowance)
+		a.state.Lock()
+		a.written += tokens
+		a.state.Unlock()
+	}
+}
+
+// forgetAllowances drops what is known of all tenants, so that it does not grow for ever.
+func (m *Meter) forgetAllowances() { m.allowances.Clear() }
+
+func monthOf(t time.Time) time.Time {
+	t = t.UTC()
+	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+}

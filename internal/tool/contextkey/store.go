@@ -1,0 +1,110 @@
+package contextkey
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/nearest"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tool/schema"
+)
+
+type row struct {
+	KeyName     string
+	Description string
+	Schema      []byte
+	Fallback    []byte
+	Secret      bool
+	Source      string
+	SourceName  string
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+func (r row) key() (Key, error) {
+	k := Key{
+		ContextKey: tenant.ContextKey{
+			Name: r.KeyName, Description: r.Description, Schema: r.Schema, Secret: r.Secret,
+			Source: tenant.ContextSource(r.Source), From: r.SourceName,
+		},
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+	}
+	var err error
+	if len(r.Fallback) > 0 {
+		k.Default, err = schema.Decode(r.Fallback)
+	}
+	return k, err
+}
+
+const columns = `key_name, description, schema, fallback, secret, source, source_name, created_at, updated_at`
+
+// get returns a key. Errors: NotFound.
+func get(ctx context.Context, q tenant.Queryer, name string) (row, error) {
+	found, err := tenant.Get[row](ctx, q, `SELECT `+columns+` FROM ragd_shared.context_keys WHERE key_name = $1`, name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row{}, notFound(ctx, q, name)
+	}
+	return found, err
+}
+
+// list returns at most limit keys whose names follow after, ordered by name.
+func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]row, error) {
+	return tenant.Select[row](ctx, q, `
+		SELECT `+columns+` FROM ragd_shared.context_keys WHERE key_name > $1 ORDER BY key_name LIMIT $2`, after, limit)
+}
+
+// put stores a key or replaces it. A lock makes the limit hold for concurrent calls.
+func put(ctx context.Context, h *tenant.Handle, k Key, fallback json.RawMessage) (stored row, err error) {
+	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+		if err := tx.Lock(ctx, "context keys"); err != nil {
+			return err
+		}
+		others, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.context_keys WHERE key_name <> $1`, k.Name)
+		if err != nil {
+			return err
+		}
+		if others >= maxKeys {
+			return fault.New(fault.Exhausted, "a tenant may declare %d keys of the request context: delete one that is no longer needed", maxKeys)
+		}
+		stored, err = tenant.Get[row](ctx, tx, `
+			INSERT INTO ragd_shared.context_keys (key_name, description, schema, fallback, secret, source, source_name)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)
+			ON CONFLICT (tenant_id, key_name) DO UPDATE SET description = excluded.description, schema = excluded.schema,
+				fallback = excluded.fallback, secret = excluded.secret, source = excluded.source, source_name = excluded.source_name,
+				updated_at = clock_timestamp()
+			RETURNING `+columns, k.Name, k.Description, nullable(k.Schema), nullable(fallback), k.Secret, string(k.Source), k.From)
+		return err
+	})
+	return stored, err
+}
+
+// nullable returns JSON as a parameter: NULL for none.
+func nullable(raw json.RawMessage) any {
+	if len(raw) == 0 {
+		return nil
+	}
+	return string(raw)
+}
+
+// remove deletes a key. Errors: NotFound.
+func remove(ctx context.Context, h *tenant.Handle, name string) error {
+	_, err := tenant.Value[string](ctx, h, `DELETE FROM ragd_shared.context_keys WHERE key_name = $1 RETURNING key_name`, name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return notFound(ctx, h, name)
+	}
+	return err
+}
+
+// notFound returns the error for a key that is not declared. It names the nearest one.
+func notFound(ctx context.Context, q tenant.Queryer, name string) error {
+	names, err := tenant.Values[string](ctx, q, `SELECT key_name FROM ragd_shared.context_keys LIMIT $1`, maxKeys)
+	if err != nil {
+		names = nil
+	}
+	return fault.New(fault.NotFound, "context key %q not found%s", name, nearest.Hint(name, names))
+}
