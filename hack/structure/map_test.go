@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite the list of packages in CONTRIBUTING.md")
+var update = flag.Bool("update", false, "rewrite the list of packages in docs/explanation/architecture.md")
 
-// Marks around the list of packages in CONTRIBUTING.md.
+// Marks around the list of packages in docs/explanation/architecture.md.
 const (
-	mapBegin = "<!-- packages: rewritten by go test ./hack/structure -run TestContributingListsEveryPackage -update -->\n"
+	mapBegin = "<!-- packages: rewritten by go test ./hack/structure -run TestArchitectureListsEveryPackage -update -->\n"
 	mapEnd   = "<!-- end of packages -->\n"
 )
 
@@ -48,9 +48,9 @@ func packageMap(t *testing.T) string {
 	return b.String()
 }
 
-func TestContributingListsEveryPackage(t *testing.T) {
+func TestArchitectureListsEveryPackage(t *testing.T) {
 	t.Parallel()
-	const file = "../../CONTRIBUTING.md"
+	const file = "../../docs/explanation/architecture.md"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,3 @@
-// Package chunk cuts texts into chunks. It does no I/O, and its functions are safe
-// for concurrent use.
-//
-//	opts, err := chunk.Settings{Strategy: chunk.Recursive, MaxSize: new(800)}.Options()
-//	chunks, err := chunk.Split(ctx, text, opts)
 package chunk
 
 // Chunk is a piece of a text.

@@ -5,4 +5,9 @@
 // name of another (package names), is next to it, or is similar to it by
 // embedding. Service.Query loads the edges around the seeds of a question and
 // ranks chunks by a random walk with restart (package walk).
+//
+// What needs no database has rooms of its own: walk, names, community (groups of
+// chunks) and keyterm (what tells them apart).
+//
+// The wing may import query, index, rerank, model and tenant, and the leaf rooms of all wings.
 package graph

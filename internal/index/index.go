@@ -1,6 +1,3 @@
-// Package index creates, changes and deletes indexes: their settings, their chunk tables
-// and the Postgres indexes on them. internal/query searches them, internal/ingest
-// and internal/index/vector fill them.
 package index
 
 import (

@@ -31,4 +31,12 @@
 // the version. A ready document is not stored again, so processing it twice is harmless.
 //
 // See package job for the states of a job, and package backlog for how documents wait.
+//
+// The wing has three rooms more:
+//
+//	parse    files to text: Markdown where a format has structure; foreign bytes are read in child processes
+//	extract  titles, summaries, keywords and fields that a language model finds
+//	backlog  the queue of documents of all tenants
+//
+// The wing may import graph, index, model, tenant, chunk, and the leaf rooms of all wings.
 package ingest

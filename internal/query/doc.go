@@ -10,4 +10,11 @@
 //	Service.retrieve     reranking, diversity and neighbours
 //
 // internal/graph enters at Service.Candidates, with an effective question.
+//
+// The wing has two rooms more:
+//
+//	filter   the language in which callers select by metadata, and its SQL
+//	lexical  splits text into the tokens that keyword search matches
+//
+// The wing may import index, rerank, model and tenant, and the leaf rooms of all wings.
 package query

@@ -11,4 +11,7 @@
 // the packages; Run serves requests and works on jobs; Close releases what New
 // opened. The package has no rules about tenants' data: the packages that it
 // connects have them.
+//
+// The wing may import every other one. Below it, in testing, are doubles and fixtures of
+// tests, which never reach the binary.
 package service

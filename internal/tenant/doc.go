@@ -13,4 +13,6 @@
 //
 // Each tenant has a schema tenant_<id> and a role of the same name, which owns everything
 // in the schema.
+//
+// The wing may import the leaf rooms of all wings, and nothing else of them.
 package tenant

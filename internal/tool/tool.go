@@ -1,6 +1,3 @@
-// Package tool stores and checks the tools that tenants define for their agents: a
-// builtin kind of tool with a name, a description and settings. Package toolset lists and
-// runs them.
 package tool
 
 import (
