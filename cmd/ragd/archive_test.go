@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/archivefile"
+	"github.com/ragdhq/ragd/internal/service/testing/long"
 )
 
 // gate is a proxy before a service that stops after a number of bytes in one direction, until it is opened.
@@ -112,6 +113,7 @@ func (h *home) killInTheMiddle(service *exec.Cmd, limit int64, requests bool, ar
 
 // ragd is killed in the middle of an export, and of an import. Both commands go on, and the imported tenant answers as the first one.
 func TestKilledInTheMiddleOfAnExportAndAnImport(t *testing.T) {
+	long.Only(t)
 	t.Parallel()
 	needsDatabase(t)
 	h := newHome(t)

@@ -12,11 +12,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/service/testing/long"
 )
 
 // The service is killed at random moments of a run of a connector. In the end every page has exactly one
 // document in its first version, and a second run reads no page and stores none. With RAGD_TEST_HUGE there are 5,000.
 func TestConnectorsLoseNothingAlthoughRagdIsKilled(t *testing.T) {
+	long.Only(t)
 	t.Parallel()
 	needsDatabase(t)
 	kills, pages, patience := 3, 200, 3*time.Minute

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/service/testing/long"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
@@ -36,6 +37,7 @@ func crashLoad() (kills, documents int) {
 // embedding provider fails one call in ten. In the end the database contains exactly
 // what an undisturbed ingest stores.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
+	long.Only(t)
 	t.Parallel()
 	needsDatabase(t)
 	t.Run("killing ragd", func(t *testing.T) {
@@ -240,6 +242,7 @@ func (h *home) checkNothingIsLeft() {
 // model. Queries use the old model until all documents are embedded again, and then
 // no data of the old model is left.
 func TestKilledInTheMiddleOfAReembedding(t *testing.T) {
+	long.Only(t)
 	t.Parallel()
 	needsDatabase(t)
 	const documents = 300

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/service/testing/long"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
 
@@ -99,6 +100,7 @@ func TestEvalAnswersNeedsAnAgentAndASet(t *testing.T) {
 // The service is killed while an agent is asked. When it is started again, the run goes on after the
 // answers that were stored.
 func TestAnEvaluationOfAnAgentGoesOnAlthoughRagdIsKilled(t *testing.T) {
+	long.Only(t)
 	t.Parallel()
 	needsDatabase(t)
 	ai := modelserver.New(t)

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/service/testing/long"
 )
 
 // deliveries is a receiver of deliveries that remembers the uris of their documents.
@@ -50,6 +52,7 @@ func (c *deliveries) documents() int {
 // The service is killed at random moments between commits and deliveries. In the end the
 // receiver has the event of every document.
 func TestHooksReceiveEveryEventAlthoughRagdIsKilled(t *testing.T) {
+	long.Only(t)
 	t.Parallel()
 	needsDatabase(t)
 	kills, documents := crashLoad()

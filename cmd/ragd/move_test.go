@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ragdhq/ragd/internal/service/testing/long"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 )
 
@@ -47,6 +48,7 @@ func (h *home) livesIn(tenant string) string {
 // The service is killed at random moments of moves of a tenant to another server and back. After each the tenant has one
 // owner and all its documents, answers, and accepts a document; and the move goes on to its end.
 func TestKilledWhileATenantIsMoved(t *testing.T) {
+	long.Only(t)
 	t.Parallel()
 	needsDatabase(t)
 	h := newHome(t, "RAGD_MASTER_KEY="+strings.Repeat("0123456789abcdef", 4))

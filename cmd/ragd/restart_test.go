@@ -24,6 +24,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service/testing/forward"
+	"github.com/ragdhq/ragd/internal/service/testing/long"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
@@ -122,6 +123,7 @@ func (l *load) again(kind string, do func(n int) error) {
 // that are unavailable see no other error, no write is done twice, no event is missed, and sessions
 // of MCP go on.
 func TestRestartsUnderLoad(t *testing.T) {
+	long.Only(t)
 	t.Parallel()
 	needsDatabase(t)
 	for name, delay := range map[string]string{"after a delay": "300ms", "at once": "0s"} {

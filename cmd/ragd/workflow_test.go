@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/service/testing/long"
 )
 
 const killedWorkflow = `
@@ -31,6 +33,7 @@ outputFrom: {expression: "{'items': size(steps.each)}"}
 // The service is killed while a step runs. When it is started again, the run goes on with that
 // step: what had ended is not done again, and the step that was running has the same idempotency key.
 func TestARunGoesOnAfterItsLastStepAlthoughRagdIsKilled(t *testing.T) {
+	long.Only(t)
 	t.Parallel()
 	needsDatabase(t)
 	var mu sync.Mutex
