@@ -4,9 +4,6 @@ import (
 	"context"
 
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/nearest"
-	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -60,7 +57,8 @@ func (s *Service) Get(ctx context.Context, name string) (Tool, error) {
 	if err != nil {
 		return Tool{}, err
 	}
-	return get(ctx, s.db.Handle(r.Tenant), name)
+	row, err := tools.Get(ctx, s.db.Handle(r.Tenant), name, scope(ctx)...)
+	return row.tool(), err
 }
 
 // List returns a page of the tools in the order of their names.
@@ -69,9 +67,12 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	return pagination.List(tenant.Pages(ctx, "tools"), pageSize, pageToken, "", func(t Tool) string { return t.Name }, func(after string, most int) ([]Tool, error) {
-		return list(ctx, s.db.Handle(r.Tenant), after, most)
-	})
+	rows, next, err := tools.Page(ctx, s.db.Handle(r.Tenant), pageSize, pageToken, scope(ctx)...)
+	found := make([]Tool, len(rows))
+	for i, row := range rows {
+		found[i] = row.tool()
+	}
+	return found, next, err
 }
 
 // Change holds the fields that Update changes. Nil leaves a field unchanged.
@@ -120,11 +121,11 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Tool, erro
 	if err != nil {
 		return Tool{}, err
 	}
-	old, err := get(ctx, h, name)
+	old, err := tools.Get(ctx, h, name, scope(ctx)...)
 	if err != nil {
 		return Tool{}, err
 	}
-	changed := old
+	changed := old.tool()
 	c.apply(&changed)
 	if err := s.complete(ctx, &changed); err != nil {
 		return Tool{}, err
@@ -146,7 +147,7 @@ func (s *Service) TakeOver(ctx context.Context, name string, said map[string]any
 			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
 		WHERE tool_name = $1 AND kind = 'mcp' AND settings ? 'tool'`, name, said)
 	if err == nil && n == 0 {
-		err = notFound(ctx, h, name)
+		err = tools.NotFound(ctx, h, name, scope(ctx)...)
 	}
 	return err
 }
@@ -157,20 +158,5 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	n, err := h.Exec(ctx, `DELETE FROM ragd_shared.tools WHERE tool_name = $1`, name)
-	if err == nil && n == 0 {
-		err = notFound(ctx, h, name)
-	}
-	return err
-}
-
-// notFound returns the error for a tool that does not exist. It names the nearest one.
-func notFound(ctx context.Context, q tenant.Queryer, name string) error {
-	var names []string
-	if tools, err := list(ctx, q, "", maxTools); err == nil {
-		for _, t := range tools {
-			names = append(names, t.Name)
-		}
-	}
-	return fault.New(fault.NotFound, "tool %q not found%s", name, nearest.Hint(name, names))
+	return tools.Delete(ctx, h, name, scope(ctx)...)
 }

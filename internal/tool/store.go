@@ -2,13 +2,10 @@ package tool
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 )
 
 type toolRow struct {
@@ -41,48 +38,30 @@ const visible = `($1::text[] IS NULL OR tool_name = ANY($1))
 
 const toolColumns = `tool_name, kind, title, description, settings, arguments, fixed, annotations, meta, output_schema, created_at, updated_at`
 
-func get(ctx context.Context, q tenant.Queryer, name string) (Tool, error) {
-	may := tenant.BoundsOf(ctx)
-	row, err := tenant.Get[toolRow](ctx, q, `SELECT `+toolColumns+` FROM ragd_shared.tools WHERE `+visible+` AND tool_name = $3`, may.Tools, may.Indexes, name)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Tool{}, notFound(ctx, q, name)
-	}
-	return row.tool(), err
+// tools is the table of tools. Its scope is that of a caller.
+var tools = catalog.Table[toolRow]{
+	Noun: "tool", Plural: "tools", Most: maxTools,
+	Name:      func(r toolRow) string { return r.ToolName },
+	CountSQL:  `SELECT count(*) FROM ragd_shared.tools`,
+	NamesSQL:  `SELECT tool_name FROM ragd_shared.tools WHERE ` + visible + ` ORDER BY tool_name`,
+	FindSQL:   `SELECT ` + toolColumns + ` FROM ragd_shared.tools WHERE ` + visible + ` AND tool_name = $3`,
+	ListSQL:   `SELECT ` + toolColumns + ` FROM ragd_shared.tools WHERE ` + visible + ` AND tool_name > $3 ORDER BY tool_name LIMIT $4`,
+	DeleteSQL: `DELETE FROM ragd_shared.tools WHERE ` + visible + ` AND tool_name = $3 RETURNING tool_name`,
 }
 
-// list returns at most limit tools within the bounds of the caller whose names follow after,
-// ordered by name.
-func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]Tool, error) {
+// scope returns the parameters of visible for the caller.
+func scope(ctx context.Context) []any {
 	may := tenant.BoundsOf(ctx)
-	rows, err := tenant.Select[toolRow](ctx, q, `
-		SELECT `+toolColumns+` FROM ragd_shared.tools WHERE `+visible+` AND tool_name > $3 ORDER BY tool_name LIMIT $4`, may.Tools, may.Indexes, after, limit)
-	tools := make([]Tool, len(rows))
-	for i, row := range rows {
-		tools[i] = row.tool()
-	}
-	return tools, err
+	return []any{may.Tools, may.Indexes}
 }
 
-// insert stores a new tool. A lock makes the limit hold for concurrent calls.
+// insert stores a new tool.
 func insert(ctx context.Context, h *tenant.Handle, t Tool) (made Tool, err error) {
 	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := tx.Lock(ctx, "tools"); err != nil {
-			return err
-		}
-		have, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.tools`)
-		if err != nil {
-			return err
-		}
-		if have >= maxTools {
-			return fault.New(fault.Exhausted, "a tenant may have %d tools: delete one that is no longer needed", maxTools)
-		}
-		row, err := tenant.Get[toolRow](ctx, tx, `
+		row, err := tools.Insert(ctx, tx, t.Name, `
 			INSERT INTO ragd_shared.tools (tool_name, kind, title, description, settings, arguments, fixed, annotations, meta, output_schema)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING `+toolColumns,
 			t.Name, t.Kind, t.Title, t.Description, t.Settings, t.Arguments, t.Fixed, t.Annotations, object(t.Meta), object(t.OutputSchema))
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fault.New(fault.Exists, "tool %q exists already", t.Name)
-		}
 		made = row.tool()
 		return err
 	})
@@ -99,14 +78,11 @@ func object(m map[string]any) any {
 
 // update stores a changed tool if it was last updated at asOf.
 func update(ctx context.Context, h *tenant.Handle, t Tool, asOf time.Time) (Tool, error) {
-	row, err := tenant.Get[toolRow](ctx, h, `
+	row, err := tools.Update(ctx, h, t.Name, `
 		UPDATE ragd_shared.tools SET title = $2, description = $3, settings = $4, arguments = $5, fixed = $6,
 			annotations = $8, meta = $9, output_schema = $10,
 			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
 		WHERE tool_name = $1 AND updated_at = $7 RETURNING `+toolColumns,
 		t.Name, t.Title, t.Description, t.Settings, t.Arguments, t.Fixed, asOf, t.Annotations, object(t.Meta), object(t.OutputSchema))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Tool{}, fault.New(fault.Conflict, "tool %q was changed or deleted meanwhile", t.Name)
-	}
 	return row.tool(), err
 }

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
 
@@ -106,12 +106,10 @@ func Reserved(name string) bool {
 	return slices.Contains(reserved, strings.ToLower(name)) || strings.HasPrefix(strings.ToLower(name), "ragd")
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
 // complete sets the defaults of empty fields and checks the tool. Errors: Invalid.
 func (t *Tool) complete() error {
-	if !namePattern.MatchString(t.Name) {
-		return fault.Field("toolName", "must be 1 to 64 letters, digits, _ and -")
+	if err := catalog.CheckName("toolName", t.Name, 64); err != nil {
+		return err
 	}
 	if Reserved(t.Name) {
 		return fault.Field("toolName", "%q is a name of the service's own tools: take another", t.Name)

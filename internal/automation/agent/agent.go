@@ -9,7 +9,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tool/expression"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 	"github.com/ragdhq/ragd/internal/tool/template"
@@ -118,12 +118,6 @@ const (
 	defaultSeconds = 120
 )
 
-var (
-	// A name fits into the name of a tool behind its prefix.
-	namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}$`)
-	toolPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-)
-
 // variables are those of conditions.
 var variables = []string{"context", "tenant", "subject", "server", "claims", "key"}
 
@@ -140,8 +134,8 @@ func Parse(raw []byte) (Definition, error) {
 
 // check checks an agent without looking at what it names. Errors: Invalid, naming the field.
 func (a *Agent) check(env *expression.Environment) error {
-	if !namePattern.MatchString(a.Name) {
-		return fault.Field("agentName", "must be 1 to 60 letters, digits, _ and -")
+	if err := catalog.CheckName("agentName", a.Name, 60); err != nil { // it fits into the name of a tool behind its prefix
+		return err
 	}
 	if strings.TrimSpace(a.Description) == "" {
 		return fault.Field("definition.description", "is missing: it tells models and people what to ask the agent")
@@ -203,7 +197,7 @@ func checkTools(field string, names []string) error {
 		return fault.Field(field, "must be at most %d names, got %d", maxTools, len(names))
 	}
 	for i, name := range names {
-		if !toolPattern.MatchString(name) {
+		if !catalog.IsName(name, 64) {
 			return fault.Field(field, "has %q, which is no name of a tool", textlimit.Shorten(name, 100))
 		}
 		if slices.Contains(names[:i], name) {

@@ -10,10 +10,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/nearest"
-	"github.com/ragdhq/ragd/internal/operate/pagination"
-	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tool/expression"
 	"github.com/ragdhq/ragd/internal/tool/template"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
@@ -181,17 +179,18 @@ func (s *Service) Get(ctx context.Context, name string) (Agent, error) {
 		}
 	}
 	var names []string
-	if all, err := s.all(ctx, r); err == nil {
+	if all, err := s.all(ctx, r, ""); err == nil {
 		for _, a := range all {
 			names = append(names, a.Name)
 		}
 	}
-	return Agent{}, fault.New(fault.NotFound, "agent %q not found%s", textlimit.Shorten(name, 100), nearest.Hint(name, names))
+	return Agent{}, agents.NotFoundAmong(name, names)
 }
 
-// all returns the agents that the caller may use, in the order of their names.
-func (s *Service) all(ctx context.Context, r *tenant.Request) ([]Agent, error) {
-	all, err := list(ctx, s.DB.Handle(r.Tenant))
+// all returns the agents after a name that the caller may use, in the order of their names.
+func (s *Service) all(ctx context.Context, r *tenant.Request, after string) ([]Agent, error) {
+	rows, err := agents.List(ctx, s.DB.Handle(r.Tenant), after, maxAgents)
+	all, err := catalog.Decoded(rows, err, row.agent)
 	return slices.DeleteFunc(all, func(a Agent) bool { return !r.Bounds.MayUseTool(ToolPrefix + a.Name) }), err
 }
 
@@ -201,9 +200,8 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	return pagination.List(tenant.Pages(ctx, "agents"), pageSize, pageToken, "", func(a Agent) string { return a.Name }, func(after string, most int) ([]Agent, error) {
-		all, err := s.all(ctx, r)
-		all = slices.DeleteFunc(all, func(a Agent) bool { return a.Name <= after })
+	return catalog.Page(ctx, agents.Plural, pageSize, pageToken, func(a Agent) string { return a.Name }, func(after string, most int) ([]Agent, error) {
+		all, err := s.all(ctx, r, after)
 		return all[:min(most, len(all))], err
 	})
 }
@@ -237,7 +235,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	defer s.Tools().ForgetTools(r.Tenant)
-	return remove(ctx, s.DB.Handle(r.Tenant), name)
+	return agents.Delete(ctx, s.DB.Handle(r.Tenant), name)
 }
 
 // JSON returns the definition as JSON.

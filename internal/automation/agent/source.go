@@ -51,7 +51,7 @@ func (t askTools) Tools(ctx context.Context) ([]toolset.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := t.service.all(ctx, r)
+	all, err := t.service.all(ctx, r, "")
 	tools := make([]toolset.Definition, len(all))
 	for i, a := range all {
 		object := ""

@@ -11,7 +11,6 @@
 package connector
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
@@ -107,8 +106,6 @@ const (
 	Succeeded Status = "succeeded"
 	Failed    Status = "failed"
 )
-
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // kind returns the source. Errors: Invalid if there is none.
 func (d *Definition) kind() (kind, error) {

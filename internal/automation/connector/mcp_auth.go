@@ -310,7 +310,7 @@ func (s *Service) Authorize(ctx context.Context, name string) (address string, u
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	r, err := get(ctx, h, name)
+	r, err := connectors.Get(ctx, h, name)
 	if err != nil {
 		return "", time.Time{}, err
 	}
@@ -464,7 +464,7 @@ func (s *Service) exchange(ctx context.Context, h *tenant.Handle, name string, p
 	if issuer != "" && issuer != p.Server.Issuer || issuer == "" && p.Server.NamesItself { // RFC 9207
 		return fault.New(fault.Precondition, "the answer is not that of the authorization server at which the sign-in began")
 	}
-	r, ok, err := find(ctx, h, name)
+	r, ok, err := connectors.Find(ctx, h, name)
 	if err != nil {
 		return err
 	}

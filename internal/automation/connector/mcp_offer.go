@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/tool/mcpclient"
 	"github.com/ragdhq/ragd/internal/tool/mcptool"
@@ -74,7 +75,7 @@ func (o *Offer) name(connector, at string) (name string, ok bool) {
 		prefix = *o.Prefix
 	}
 	name = prefix + notInToolName.ReplaceAllString(at, "_")
-	return name, namePattern.MatchString(name) && !tool.Reserved(name)
+	return name, catalog.IsName(name, 64) && !tool.Reserved(name)
 }
 
 // wants reports whether something of a server is offered.

@@ -61,7 +61,7 @@ func (s *Service) wake(ctx context.Context, tx *tenant.Tx, r row) error {
 // run is its result, not one of the task, which is never given up.
 func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 	h := s.Work.Handle(a.Tenant)
-	r, ok, err := find(ctx, h, a.Name)
+	r, ok, err := connectors.Find(ctx, h, a.Name)
 	if err == nil && ok && r.due(time.Now()) {
 		if !s.slots.TryAcquire(a.Tenant, 1) {
 			return job.Snooze(busyPause)
@@ -70,7 +70,7 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 		s.slots.Release(a.Tenant, 1)
 	}
 	if err == nil {
-		r, ok, err = find(ctx, h, a.Name)
+		r, ok, err = connectors.Find(ctx, h, a.Name)
 	}
 	var gone *tenant.GoneError
 	switch {
@@ -376,7 +376,7 @@ func (x *run) checkOwner(ctx context.Context, uri string) error {
 	case "":
 		return fault.New(fault.Invalid, "the index has a document of this uri that was uploaded: delete that, or use another namespace")
 	}
-	_, exists, err := find(ctx, x.handle, owner)
+	_, exists, err := connectors.Find(ctx, x.handle, owner)
 	if err == nil && exists {
 		err = fault.New(fault.Invalid, "the connector %q keeps a document of this uri: use another namespace", textlimit.Shorten(owner, 100))
 	}
@@ -419,7 +419,7 @@ func (x *run) deleteGone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, ok, err := find(ctx, x.handle, x.connector.Name)
+	now, ok, err := connectors.Find(ctx, x.handle, x.connector.Name)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/secure/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tool/expression"
 	"github.com/ragdhq/ragd/internal/tool/mcptool"
@@ -89,8 +90,8 @@ func (s *Service) Create(ctx context.Context, wanted Connector) (Connector, erro
 	if err != nil {
 		return Connector{}, err
 	}
-	if !namePattern.MatchString(wanted.Name) {
-		return Connector{}, fault.Field("connectorName", "must be 1 to 64 letters, digits, _ and -")
+	if err := catalog.CheckName("connectorName", wanted.Name, 64); err != nil {
+		return Connector{}, err
 	}
 	into, err := s.Indexes.Resolve(ctx, caller.Tenant, wanted.IndexName)
 	if err != nil {
@@ -218,7 +219,7 @@ func (s *Service) Update(ctx context.Context, name string, change Change) (Conne
 	if err != nil {
 		return Connector{}, err
 	}
-	r, err := get(ctx, h, name)
+	r, err := connectors.Get(ctx, h, name)
 	if err != nil {
 		return Connector{}, err
 	}
@@ -249,7 +250,7 @@ func (s *Service) Get(ctx context.Context, name string) (Connector, error) {
 	if err != nil {
 		return Connector{}, err
 	}
-	r, err := get(ctx, h, name)
+	r, err := connectors.Get(ctx, h, name)
 	if err != nil {
 		return Connector{}, err
 	}
@@ -262,19 +263,9 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next, err := pagination.List(tenant.Pages(ctx, "connectors"), pageSize, pageToken, "", func(r row) string { return r.ConnectorName }, func(after string, most int) ([]row, error) {
-		return list(ctx, h, after, most)
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	all := make([]Connector, len(rows))
-	for i, r := range rows {
-		if all[i], err = r.connector(); err != nil {
-			return nil, "", err
-		}
-	}
-	return all, next, nil
+	rows, next, err := connectors.Page(ctx, h, pageSize, pageToken)
+	all, err := catalog.Decoded(rows, err, row.connector)
+	return all, next, err
 }
 
 // Delete deletes a connector and, if asked, its documents, whose number it returns. Errors:
@@ -374,7 +365,7 @@ func (s *Service) Items(ctx context.Context, name, status string, pageSize int32
 	default:
 		return nil, "", fault.Field("status", "unknown status %q; known are stored, skipped and failed", status)
 	}
-	if _, err := get(ctx, h, name); err != nil {
+	if _, err := connectors.Get(ctx, h, name); err != nil {
 		return nil, "", err
 	}
 	rows, next, err := pagination.List(tenant.Pages(ctx, "connector items", name, status), pageSize, pageToken, "", func(r itemRow) string { return r.ItemID }, func(after string, most int) ([]itemRow, error) {
@@ -397,7 +388,7 @@ func (s *Service) Test(ctx context.Context, name string) (found []ItemStatus, co
 	if err != nil {
 		return nil, false, err
 	}
-	r, err := get(ctx, h, name)
+	r, err := connectors.Get(ctx, h, name)
 	if err != nil {
 		return nil, false, err
 	}

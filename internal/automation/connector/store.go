@@ -9,9 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/nearest"
-	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 )
 
 type row struct {
@@ -65,71 +64,31 @@ func (r row) due(now time.Time) bool {
 	return !r.Paused && (r.Status == Running || r.NextRunAt != nil && !r.NextRunAt.After(now))
 }
 
-// find returns a connector; ok is false if there is none.
-func find(ctx context.Context, q tenant.Queryer, name string) (r row, ok bool, err error) {
-	r, err = tenant.Get[row](ctx, q, `SELECT `+columns+` FROM ragd_shared.connectors WHERE connector_name = $1`, name)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return r, false, nil
-	}
-	return r, err == nil, err
+// connectors is the table of connectors.
+var connectors = catalog.Table[row]{
+	Noun: "connector", Plural: "connectors", Most: maxConnectors, Shown: 100,
+	Name:     func(r row) string { return r.ConnectorName },
+	CountSQL: `SELECT count(*) FROM ragd_shared.connectors`,
+	NamesSQL: `SELECT connector_name FROM ragd_shared.connectors ORDER BY connector_name`,
+	FindSQL:  `SELECT ` + columns + ` FROM ragd_shared.connectors WHERE connector_name = $1`,
+	ListSQL:  `SELECT ` + columns + ` FROM ragd_shared.connectors WHERE connector_name > $1 ORDER BY connector_name LIMIT $2`,
 }
 
-// get returns a connector. Errors: NotFound.
-func get(ctx context.Context, q tenant.Queryer, name string) (row, error) {
-	r, ok, err := find(ctx, q, name)
-	if err == nil && !ok {
-		return r, notFound(ctx, q, name)
-	}
-	return r, err
-}
-
-// list returns at most limit connectors whose names follow after, ordered by name.
-func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]row, error) {
-	return tenant.Select[row](ctx, q, `
-		SELECT `+columns+` FROM ragd_shared.connectors WHERE connector_name > $1 ORDER BY connector_name LIMIT $2`, after, limit)
-}
-
-// notFound returns the error for a connector that does not exist. It names the nearest one.
-func notFound(ctx context.Context, q tenant.Queryer, name string) error {
-	names, err := tenant.Values[string](ctx, q, `SELECT connector_name FROM ragd_shared.connectors`)
-	if err != nil {
-		names = nil // the error is complete without a hint
-	}
-	return fault.New(fault.NotFound, "connector %q not found%s", textlimit.Shorten(name, 100), nearest.Hint(name, names))
-}
-
-// insert stores a new connector. A lock makes the limit hold for concurrent calls.
+// insert stores a new connector.
 func insert(ctx context.Context, tx *tenant.Tx, r row) (row, error) {
-	if err := tx.Lock(ctx, "connectors"); err != nil {
-		return row{}, err
-	}
-	have, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.connectors`)
-	if err != nil {
-		return row{}, err
-	}
-	if have >= maxConnectors {
-		return row{}, fault.New(fault.Exhausted, "a tenant may have %d connectors: delete one that is no longer needed", maxConnectors)
-	}
-	made, err := tenant.Get[row](ctx, tx, `
+	return connectors.Insert(ctx, tx, r.ConnectorName, `
 		INSERT INTO ragd_shared.connectors (connector_name, index_name, namespace, definition, access, paused, next_run_at)
 		VALUES ($1, $2, $3, $4, $5, $6, now()) ON CONFLICT DO NOTHING RETURNING `+columns,
 		r.ConnectorName, r.IndexName, r.Namespace, r.Definition, r.Access, r.Paused)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return row{}, fault.New(fault.Exists, "connector %q exists already", r.ConnectorName)
-	}
-	return made, err
 }
 
 // update stores a changed connector if it was last updated at asOf. Its items are read anew.
 func update(ctx context.Context, tx *tenant.Tx, r row) (row, error) {
-	changed, err := tenant.Get[row](ctx, tx, `
+	changed, err := connectors.Update(ctx, tx, r.ConnectorName, `
 		UPDATE ragd_shared.connectors SET definition = $2, access = $3, source_state = '{}', next_run_at = now(),
 			offers = CASE WHEN definition #>> '{mcp,url}' IS NOT DISTINCT FROM $2::json #>> '{mcp,url}' THEN offers ELSE '{}' END,
 			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
 		WHERE connector_name = $1 AND updated_at = $4 RETURNING `+columns, r.ConnectorName, r.Definition, r.Access, r.UpdatedAt)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return row{}, fault.New(fault.Conflict, "connector %q was changed or deleted meanwhile", r.ConnectorName)
-	}
 	if err == nil {
 		_, err = tx.Exec(ctx, `UPDATE ragd_shared.connector_items SET state = json_strip_nulls(json_build_object('known', true, 'links', state->'links')) WHERE connector_name = $1`, r.ConnectorName)
 	}
@@ -142,7 +101,7 @@ func setPaused(ctx context.Context, tx *tenant.Tx, name string, paused, accept b
 		UPDATE ragd_shared.connectors SET paused = $2, paused_reason = '', accept_deletions = $3, next_run_at = CASE WHEN $2 THEN next_run_at ELSE now() END
 		WHERE connector_name = $1 RETURNING `+columns, name, paused, accept)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return row{}, notFound(ctx, tx, name)
+		return row{}, connectors.NotFound(ctx, tx, name)
 	}
 	return r, err
 }
@@ -154,7 +113,7 @@ func makeDue(ctx context.Context, tx *tenant.Tx, name string) (row, error) {
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return r, err
 	}
-	if _, err := get(ctx, tx, name); err != nil {
+	if _, err := connectors.Get(ctx, tx, name); err != nil {
 		return row{}, err
 	}
 	return row{}, fault.New(fault.Precondition, "the connector %q is paused: resume it", name)
@@ -164,7 +123,7 @@ func makeDue(ctx context.Context, tx *tenant.Tx, name string) (row, error) {
 // there are forgotten. ok is false if the connector is gone or paused.
 func begin(ctx context.Context, h *tenant.Handle, name string, indexID int64, next *time.Time) (r row, ok bool, err error) {
 	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		old, found, err := find(ctx, tx, name)
+		old, found, err := connectors.Find(ctx, tx, name)
 		if err != nil || !found {
 			return err
 		}

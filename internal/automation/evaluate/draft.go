@@ -112,7 +112,7 @@ func (s *Service) draft(ctx context.Context, c caller, wanted Draft) (draft, err
 
 // startDraft stores the settings of a draft and its job.
 func (s *Service) startDraft(ctx context.Context, tx *tenant.Tx, may access, setName string, i index.Index, d draft, jobID string) error {
-	if err := tx.Lock(ctx, lockName); err != nil {
+	if err := sets.Lock(ctx, tx); err != nil {
 		return err
 	}
 	set, err := getSet(ctx, tx, may, setName)

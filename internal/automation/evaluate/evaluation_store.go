@@ -113,7 +113,7 @@ func listEvaluations(ctx context.Context, q tenant.Queryer, may access, setName 
 // insertEvaluation stores a new evaluation, and deletes the oldest ones that have ended beyond
 // the limit. Errors: Exhausted if none has ended.
 func insertEvaluation(ctx context.Context, tx *tenant.Tx, e Evaluation) error {
-	if err := tx.Lock(ctx, lockName); err != nil {
+	if err := sets.Lock(ctx, tx); err != nil {
 		return err
 	}
 	// In two statements: Citus deletes nothing by what is in a table on another server.

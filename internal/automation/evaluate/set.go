@@ -3,13 +3,13 @@ package evaluate
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 )
 
 // Set is a named list of questions about the documents of an index.
@@ -30,6 +30,7 @@ type Set struct {
 // Limits of sets.
 const (
 	maxSets             = 100
+	maxSetNameBytes     = 63
 	maxQuestions        = 10_000   // of a set
 	maxSetBytes         = 16 << 20 // of the questions of a set
 	maxTenantQuestions  = 100_000
@@ -37,11 +38,9 @@ const (
 	maxDescriptionBytes = 4 << 10
 )
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,63}$`)
-
 func (s Set) check() error {
-	if !namePattern.MatchString(s.Name) {
-		return fault.Field("setName", "must be 1 to 63 letters, digits, _ and -")
+	if err := catalog.CheckName("setName", s.Name, maxSetNameBytes); err != nil {
+		return err
 	}
 	return textlimit.Check("description", s.Description, maxDescriptionBytes)
 }
@@ -140,10 +139,12 @@ func (s *Service) ListSets(ctx context.Context, pageSize int32, pageToken string
 	if err != nil {
 		return nil, "", err
 	}
-	key := func(s Set) string { return s.Name }
-	return pagination.List(tenant.Pages(ctx, "question sets"), pageSize, pageToken, "", key, func(after string, most int) ([]Set, error) {
-		return listSets(ctx, c.handle, c.access, after, most)
-	})
+	rows, next, err := sets.Page(ctx, c.handle, pageSize, pageToken, c.access)
+	found := make([]Set, len(rows))
+	for i, row := range rows {
+		found[i] = row.set()
+	}
+	return found, next, err
 }
 
 // SetChange holds the fields that UpdateSet changes. Nil leaves a field unchanged.

@@ -10,9 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/nearest"
-	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -45,62 +44,32 @@ const (
 	// setVisible is the condition on a set s that a caller with the access $1 may see it.
 	setVisible = `($1::jsonb->>'filter' IN ('{}', s.access)
 		AND (jsonb_typeof($1::jsonb->'indexes') = 'null' OR $1::jsonb->'indexes' ? s.index_name))`
-	lockName = "question sets"
 )
+
+// sets is the table of question sets s. Its scope is the access of a caller.
+var sets = catalog.Table[setRow]{
+	Noun: "question set", Plural: "question sets", Most: maxSets, Shown: 200,
+	Name:     func(r setRow) string { return r.SetName },
+	CountSQL: `SELECT count(*) FROM ragd_shared.question_sets`,
+	NamesSQL: `SELECT s.set_name FROM ragd_shared.question_sets AS s WHERE ` + setVisible + ` ORDER BY s.set_name`,
+	FindSQL:  `SELECT ` + setColumns + ` FROM ragd_shared.question_sets AS s WHERE ` + setVisible + ` AND s.set_name = $2`,
+	ListSQL:  `SELECT ` + setColumns + ` FROM ragd_shared.question_sets AS s WHERE ` + setVisible + ` AND s.set_name > $2 ORDER BY s.set_name LIMIT $3`,
+}
 
 // getSet returns a set that a caller with the access may see. Errors: NotFound.
 func getSet(ctx context.Context, q tenant.Queryer, may access, name string) (Set, error) {
-	if !namePattern.MatchString(name) {
-		return Set{}, setNotFound(ctx, q, may, name)
+	if !catalog.IsName(name, maxSetNameBytes) {
+		return Set{}, sets.NotFound(ctx, q, name, may)
 	}
-	row, err := tenant.Get[setRow](ctx, q, `SELECT `+setColumns+` FROM ragd_shared.question_sets AS s WHERE `+setVisible+` AND s.set_name = $2`, may, name)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Set{}, setNotFound(ctx, q, may, name)
-	}
+	row, err := sets.Get(ctx, q, name, may)
 	return row.set(), err
 }
 
-// setNotFound returns the error for a set that does not exist. It names the nearest one.
-func setNotFound(ctx context.Context, q tenant.Queryer, may access, name string) error {
-	var names []string
-	if sets, err := listSets(ctx, q, may, "", maxSets); err == nil {
-		for _, s := range sets {
-			names = append(names, s.Name)
-		}
-	}
-	return fault.New(fault.NotFound, "question set %q not found%s", textlimit.Shorten(name, 200), nearest.Hint(name, names))
-}
-
-// listSets returns at most limit sets whose names follow after, in their order.
-func listSets(ctx context.Context, q tenant.Queryer, may access, after string, limit int) ([]Set, error) {
-	rows, err := tenant.Select[setRow](ctx, q, `
-		SELECT `+setColumns+` FROM ragd_shared.question_sets AS s
-		WHERE `+setVisible+` AND s.set_name > $2 ORDER BY s.set_name LIMIT $3`, may, after, limit)
-	sets := make([]Set, len(rows))
-	for i, row := range rows {
-		sets[i] = row.set()
-	}
-	return sets, err
-}
-
-// insertSet stores a new set. A lock makes the limit hold for concurrent calls.
+// insertSet stores a new set.
 func insertSet(ctx context.Context, tx *tenant.Tx, s Set) error {
-	if err := tx.Lock(ctx, lockName); err != nil {
-		return err
-	}
-	have, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.question_sets`)
-	if err != nil {
-		return err
-	}
-	if have >= maxSets {
-		return fault.New(fault.Exhausted, "a tenant may have %d question sets: delete one that is no longer needed", maxSets)
-	}
-	n, err := tx.Exec(ctx, `
-		INSERT INTO ragd_shared.question_sets (set_name, index_name, description, access) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-		s.Name, s.IndexName, s.Description, s.access)
-	if err == nil && n == 0 {
-		err = fault.New(fault.Exists, "question set %q exists already", s.Name)
-	}
+	_, err := sets.Insert(ctx, tx, s.Name, `
+		INSERT INTO ragd_shared.question_sets AS s (set_name, index_name, description, access) VALUES ($1, $2, $3, $4)
+		ON CONFLICT DO NOTHING RETURNING `+setColumns, s.Name, s.IndexName, s.Description, s.access)
 	return err
 }
 
@@ -110,7 +79,7 @@ func updateSet(ctx context.Context, c caller, name string, change SetChange) (Se
 		SET index_name = coalesce($3, s.index_name), description = coalesce($4, s.description), updated_at = now()
 		WHERE `+setVisible+` AND s.set_name = $2 RETURNING `+setColumns, c.access, name, change.IndexName, change.Description)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Set{}, setNotFound(ctx, c.handle, c.access, name)
+		return Set{}, sets.NotFound(ctx, c.handle, name, c.access)
 	}
 	return row.set(), err
 }
@@ -157,7 +126,7 @@ func putQuestions(ctx context.Context, tx *tenant.Tx, name string, encoded []byt
 		INSERT INTO ragd_shared.questions AS old (set_name, question_id, question, byte_size, drafted)
 		SELECT $1, q->>'id', q, octet_length(q::text), coalesce((q->>'drafted')::boolean, false) FROM jsonb_array_elements($2::jsonb) AS q
 		ON CONFLICT (tenant_id, set_name, question_id) DO UPDATE SET question = excluded.question, byte_size = excluded.byte_size, drafted = excluded.drafted`
-	if err := tx.Lock(ctx, lockName); err != nil {
+	if err := sets.Lock(ctx, tx); err != nil {
 		return Set{}, err
 	}
 	if _, err := tx.Exec(ctx, put, name, string(encoded)); err != nil {
@@ -169,7 +138,7 @@ func putQuestions(ctx context.Context, tx *tenant.Tx, name string, encoded []byt
 // addDrafts stores encoded questions unless the set has their ids, and returns how many the
 // set did not have.
 func addDrafts(ctx context.Context, tx *tenant.Tx, name string, encoded []byte) (int64, error) {
-	if err := tx.Lock(ctx, lockName); err != nil {
+	if err := sets.Lock(ctx, tx); err != nil {
 		return 0, err
 	}
 	n, err := tx.Exec(ctx, `
@@ -220,7 +189,7 @@ func listQuestions(ctx context.Context, q tenant.Queryer, name string, drafted *
 }
 
 func deleteQuestions(ctx context.Context, tx *tenant.Tx, name string, ids []string) (Set, error) {
-	if err := tx.Lock(ctx, lockName); err != nil {
+	if err := sets.Lock(ctx, tx); err != nil {
 		return Set{}, err
 	}
 	if _, err := tx.Exec(ctx, `DELETE FROM ragd_shared.questions WHERE set_name = $1 AND question_id = ANY($2)`, name, ids); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 )
 
 // Limits.
@@ -68,13 +69,11 @@ type Hook struct {
 	UpdatedAt         time.Time
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
 // complete sets the defaults of empty fields and checks the hook. Errors: Invalid;
 // Precondition for an address inside the network of the service.
 func (h *Hook) complete(guard *outbound.Guard) error {
-	if !namePattern.MatchString(h.Name) {
-		return fault.Field("hookName", "must be 1 to 64 letters, digits, _ and -")
+	if err := catalog.CheckName("hookName", h.Name, 64); err != nil {
+		return err
 	}
 	if _, err := checkURL(guard, h.URL); err != nil {
 		return err

@@ -157,7 +157,7 @@ func (s *Service) Get(ctx context.Context, name string) (Hook, error) {
 	if err != nil {
 		return Hook{}, err
 	}
-	r, err := get(ctx, h, name)
+	r, err := hooks.Get(ctx, h, name)
 	return r.hook(), err
 }
 
@@ -167,14 +167,12 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next, err := pagination.List(tenant.Pages(ctx, "hooks"), pageSize, pageToken, "", func(r row) string { return r.HookName }, func(after string, most int) ([]row, error) {
-		return list(ctx, h, after, most)
-	})
-	hooks := make([]Hook, len(rows))
+	rows, next, err := hooks.Page(ctx, h, pageSize, pageToken)
+	found := make([]Hook, len(rows))
 	for i, r := range rows {
-		hooks[i] = r.hook()
+		found[i] = r.hook()
 	}
-	return hooks, next, err
+	return found, next, err
 }
 
 // Change holds the fields that Update changes. Nil leaves a field unchanged.
@@ -223,7 +221,7 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Hook, erro
 	if err != nil {
 		return Hook{}, err
 	}
-	old, err := get(ctx, h, name)
+	old, err := hooks.Get(ctx, h, name)
 	if err != nil {
 		return Hook{}, err
 	}
@@ -247,11 +245,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	n, err := h.Exec(ctx, `DELETE FROM ragd_shared.hooks WHERE hook_name = $1`, name)
-	if err == nil && n == 0 {
-		err = notFound(ctx, h, name)
-	}
-	return err
+	return hooks.Delete(ctx, h, name)
 }
 
 // Rotate gives a hook a new secret and returns it. Deliveries are also signed with the old one
@@ -284,7 +278,7 @@ func (s *Service) Test(ctx context.Context, name string) (Delivery, error) {
 	if err != nil {
 		return Delivery{}, err
 	}
-	r, err := get(ctx, h, name)
+	r, err := hooks.Get(ctx, h, name)
 	if err != nil {
 		return Delivery{}, err
 	}
@@ -332,7 +326,7 @@ func (s *Service) Deliveries(ctx context.Context, name, status string, pageSize 
 	default:
 		return nil, "", fault.Field("status", "unknown status %q; known are pending, succeeded and failed", status)
 	}
-	if _, err := get(ctx, h, name); err != nil {
+	if _, err := hooks.Get(ctx, h, name); err != nil {
 		return nil, "", err
 	}
 	key := func(d Delivery) *position { return &position{d.CreatedAt, d.DeliveryID} }
@@ -378,7 +372,7 @@ func (s *Service) replaying(ctx context.Context, name string, do func(context.Co
 		return err
 	}
 	return h.Tx(ctx, func(tx *tenant.Tx) error {
-		r, err := get(ctx, tx, name)
+		r, err := hooks.Get(ctx, tx, name)
 		if err != nil {
 			return err
 		}

@@ -9,10 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/automation/event/journal"
-	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/nearest"
-	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 )
 
 // row is a row of the table of hooks.
@@ -53,53 +51,28 @@ func (r row) hook() Hook {
 	return h
 }
 
-func get(ctx context.Context, q tenant.Queryer, name string) (row, error) {
-	r, err := tenant.Get[row](ctx, q, `SELECT `+columns+` FROM ragd_shared.hooks WHERE hook_name = $1`, name)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return row{}, notFound(ctx, q, name)
-	}
-	return r, err
+// hooks is the table of hooks.
+var hooks = catalog.Table[row]{
+	Noun: "hook", Plural: "hooks", Most: maxHooks, Shown: 100,
+	Name:      func(r row) string { return r.HookName },
+	CountSQL:  `SELECT count(*) FROM ragd_shared.hooks`,
+	NamesSQL:  `SELECT hook_name FROM ragd_shared.hooks ORDER BY hook_name`,
+	FindSQL:   `SELECT ` + columns + ` FROM ragd_shared.hooks WHERE hook_name = $1`,
+	ListSQL:   `SELECT ` + columns + ` FROM ragd_shared.hooks WHERE hook_name > $1 ORDER BY hook_name LIMIT $2`,
+	DeleteSQL: `DELETE FROM ragd_shared.hooks WHERE hook_name = $1 RETURNING hook_name`,
 }
 
-// list returns at most limit hooks whose names follow after, ordered by name.
-func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]row, error) {
-	return tenant.Select[row](ctx, q, `
-		SELECT `+columns+` FROM ragd_shared.hooks WHERE hook_name > $1 ORDER BY hook_name LIMIT $2`, after, limit)
-}
-
-// notFound returns the error for a hook that does not exist. It names the nearest one.
-func notFound(ctx context.Context, q tenant.Queryer, name string) error {
-	names, err := tenant.Values[string](ctx, q, `SELECT hook_name FROM ragd_shared.hooks`)
-	if err != nil {
-		names = nil // the error is complete without a hint
-	}
-	return fault.New(fault.NotFound, "hook %q not found%s", textlimit.Shorten(name, 100), nearest.Hint(name, names))
-}
-
-// insert stores a new hook. A lock makes the limit hold for concurrent calls.
+// insert stores a new hook.
 func insert(ctx context.Context, h *tenant.Handle, wanted Hook, secret []byte) (made row, err error) {
 	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := tx.Lock(ctx, "hooks"); err != nil {
-			return err
-		}
 		if err := journal.Enlist(ctx, tx); err != nil {
 			return err
 		}
-		have, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.hooks`)
-		if err != nil {
-			return err
-		}
-		if have >= maxHooks {
-			return fault.New(fault.Exhausted, "a tenant may have %d hooks: delete one that is no longer needed", maxHooks)
-		}
-		made, err = tenant.Get[row](ctx, tx, `
+		made, err = hooks.Insert(ctx, tx, wanted.Name, `
 			INSERT INTO ragd_shared.hooks (hook_name, url, description, events, topics, tools, indexes, headers, include_content, max_payload_bytes, secret, enabled)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING RETURNING `+columns,
 			wanted.Name, wanted.URL, wanted.Description, wanted.Events, journal.Topics(wanted.Events), wanted.Tools, wanted.Indexes, wanted.Headers,
 			wanted.IncludeContent, wanted.MaxPayloadBytes, secret, wanted.Enabled)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fault.New(fault.Exists, "hook %q exists already", wanted.Name)
-		}
 		return err
 	})
 	return made, err
@@ -108,7 +81,7 @@ func insert(ctx context.Context, h *tenant.Handle, wanted Hook, secret []byte) (
 // update stores a changed hook if it was last updated at asOf. A hook that is enabled by it
 // begins anew.
 func update(ctx context.Context, q tenant.Queryer, h Hook, asOf time.Time) (row, error) {
-	r, err := tenant.Get[row](ctx, q, `
+	return hooks.Update(ctx, q, h.Name, `
 		UPDATE ragd_shared.hooks SET url = $2, description = $3, events = $4, topics = $5, tools = $6, indexes = $7, headers = $8,
 			include_content = $9, max_payload_bytes = $10, enabled = $11,
 			disabled_reason = CASE WHEN $11 THEN '' ELSE disabled_reason END,
@@ -118,10 +91,6 @@ func update(ctx context.Context, q tenant.Queryer, h Hook, asOf time.Time) (row,
 			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
 		WHERE hook_name = $1 AND updated_at = $12 RETURNING `+columns,
 		h.Name, h.URL, h.Description, h.Events, journal.Topics(h.Events), h.Tools, h.Indexes, h.Headers, h.IncludeContent, h.MaxPayloadBytes, h.Enabled, asOf)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return row{}, fault.New(fault.Conflict, "hook %q was changed or deleted meanwhile", h.Name)
-	}
-	return r, err
 }
 
 // rotate replaces the secret of a hook. The old one is kept for a time.
@@ -131,7 +100,7 @@ func rotate(ctx context.Context, q tenant.Queryer, name string, secret []byte, g
 			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
 		WHERE hook_name = $1 RETURNING `+columns, name, secret, grace)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return row{}, notFound(ctx, q, name)
+		return row{}, hooks.NotFound(ctx, q, name)
 	}
 	return r, err
 }

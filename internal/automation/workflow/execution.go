@@ -448,14 +448,14 @@ func (x *execution) nested(ctx context.Context, n *node, s *StepRun, input any, 
 		return nil, fault.New(fault.Precondition, "workflows run each other in a circle, or are nested deeper than %d", maxDepth)
 	}
 	if !tenant.BoundsOf(ctx).MayUseTool(ToolPrefix + n.Workflow) {
-		return nil, notFound(n.Workflow, nil)
+		return nil, workflows.NotFoundAmong(n.Workflow, nil)
 	}
 	w, ok, err := version(ctx, x.handle, n.Workflow, s.Version)
 	if err != nil {
 		return nil, storeError{err}
 	}
 	if !ok {
-		return nil, notFound(n.Workflow, nil)
+		return nil, workflows.NotFoundAmong(n.Workflow, nil)
 	}
 	raw, err := marshal(input)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
-	"github.com/ragdhq/ragd/internal/operate/nearest"
-	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/expression"
@@ -149,7 +148,7 @@ func (s *Service) callable(ctx context.Context, h *tenant.Handle) schemas {
 		case Nested:
 			w, ok, err := version(ctx, h, step.Workflow, 0)
 			if err == nil && !ok {
-				err = fault.Field(field+".workflow", "%s", fault.Public(notFound(step.Workflow, names(ctx, h))))
+				err = fault.Field(field+".workflow", "%s", fault.Public(workflows.NotFoundAmong(step.Workflow, names(ctx, h))))
 			}
 			return shapeOf(w.InputSchema), shapeOf(w.OutputSchema), err
 		case HTTP:
@@ -249,10 +248,6 @@ func names(ctx context.Context, q tenant.Queryer) []string {
 	return found
 }
 
-func notFound(name string, known []string) error {
-	return fault.New(fault.NotFound, "workflow %q not found%s", name, nearest.Hint(name, known))
-}
-
 // orNotFound returns err, or the error for a workflow that does not exist or that the caller may
 // not use. It names the nearest one that the caller may use.
 func (s *Service) orNotFound(ctx context.Context, q tenant.Queryer, r *tenant.Request, name string, err error) error {
@@ -260,7 +255,7 @@ func (s *Service) orNotFound(ctx context.Context, q tenant.Queryer, r *tenant.Re
 		return err
 	}
 	usable := slices.DeleteFunc(names(ctx, q), func(name string) bool { return !r.Bounds.MayUseTool(ToolPrefix + name) })
-	return notFound(name, usable)
+	return workflows.NotFoundAmong(name, usable)
 }
 
 // Get returns a version of a workflow, the latest for 0. Errors: NotFound, also for one that the
@@ -297,7 +292,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	return pagination.List(tenant.Pages(ctx, "workflows"), pageSize, pageToken, "", func(w Workflow) string { return w.Name }, func(after string, most int) ([]Workflow, error) {
+	return catalog.Page(ctx, workflows.Plural, pageSize, pageToken, func(w Workflow) string { return w.Name }, func(after string, most int) ([]Workflow, error) {
 		return s.usable(ctx, r, after, most)
 	})
 }

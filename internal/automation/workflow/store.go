@@ -10,6 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 )
 
 type row struct {
@@ -26,17 +27,15 @@ func (r row) workflow() (Workflow, error) {
 	return w, json.Unmarshal(r.Definition, &w.Definition)
 }
 
-func workflowsOf(rows []row, err error) ([]Workflow, error) {
-	if err != nil {
-		return nil, err
-	}
-	all := make([]Workflow, len(rows))
-	for i, r := range rows {
-		if all[i], err = r.workflow(); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+// workflows is the table of workflows: the latest version of each.
+var workflows = catalog.Table[row]{
+	Noun: "workflow", Plural: "workflows", Most: maxWorkflows,
+	Name:     func(r row) string { return r.WorkflowName },
+	CountSQL: `SELECT count(DISTINCT workflow_name) FROM ragd_shared.workflows`,
+	FindSQL:  `SELECT ` + columns + ` FROM ragd_shared.workflows WHERE workflow_name = $1 ORDER BY version DESC LIMIT 1`,
+	ListSQL: `
+		SELECT DISTINCT ON (workflow_name) ` + columns + ` FROM ragd_shared.workflows WHERE workflow_name > $1
+		ORDER BY workflow_name, version DESC LIMIT $2`,
 }
 
 // version returns a version of a workflow, the latest for 0. ok is false if there is none.
@@ -60,22 +59,18 @@ func numbers(ctx context.Context, q tenant.Queryer, name string) ([]int, error) 
 // latest returns the latest versions of at most limit workflows whose names follow after, in the
 // order of their names.
 func latest(ctx context.Context, q tenant.Queryer, after string, limit int) ([]Workflow, error) {
-	return workflowsOf(tenant.Select[row](ctx, q, `
-		SELECT DISTINCT ON (workflow_name) `+columns+` FROM ragd_shared.workflows WHERE workflow_name > $1
-		ORDER BY workflow_name, version DESC LIMIT $2`, after, limit))
+	rows, err := workflows.List(ctx, q, after, limit)
+	return catalog.Decoded(rows, err, row.workflow)
 }
 
-// insert stores the version after that of w. A lock makes the limits hold for concurrent calls.
+// insert stores the version after that of w.
 func insert(ctx context.Context, h *tenant.Handle, w Workflow) (made Workflow, err error) {
 	definition, err := json.Marshal(w.Definition)
 	if err != nil {
 		return made, err
 	}
 	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := tx.Lock(ctx, "workflows"); err != nil {
-			return err
-		}
-		if err := checkPlace(ctx, tx, w); err != nil {
+		if err := checkNext(ctx, tx, w); err != nil {
 			return err
 		}
 		stored, err := tenant.Get[row](ctx, tx, `
@@ -88,27 +83,27 @@ func insert(ctx context.Context, h *tenant.Handle, w Workflow) (made Workflow, e
 	return made, err
 }
 
-// checkPlace checks that the next version of w may be stored.
-func checkPlace(ctx context.Context, tx *tenant.Tx, w Workflow) error {
-	stored, err := numbers(ctx, tx, w.Name)
-	if err != nil {
+// checkNext locks the table and checks that the next version of w may be stored.
+func checkNext(ctx context.Context, tx *tenant.Tx, w Workflow) error {
+	if w.Version == 0 {
+		if err := workflows.CheckFree(ctx, tx, w.Name); err != nil {
+			return err
+		}
+		return workflows.CheckQuota(ctx, tx)
+	}
+	if err := workflows.Lock(ctx, tx); err != nil {
 		return err
 	}
+	stored, err := numbers(ctx, tx, w.Name)
 	switch {
-	case w.Version == 0 && len(stored) > 0:
-		return fault.New(fault.Exists, "workflow %q exists already", w.Name)
-	case w.Version > 0 && (len(stored) == 0 || stored[0] != w.Version):
-		return fault.New(fault.Conflict, "workflow %q was changed or deleted meanwhile", w.Name)
+	case err != nil:
+		return err
+	case len(stored) == 0 || stored[0] != w.Version:
+		return workflows.Changed(w.Name)
 	case len(stored) >= maxVersions:
 		return fault.New(fault.Exhausted, "a workflow may have %d versions: delete one that is no longer needed", maxVersions)
-	case w.Version > 0:
-		return nil
 	}
-	workflows, err := tenant.Value[int](ctx, tx, `SELECT count(DISTINCT workflow_name) FROM ragd_shared.workflows`)
-	if err == nil && workflows >= maxWorkflows {
-		return fault.New(fault.Exhausted, "a tenant may have %d workflows: delete one that is no longer needed", maxWorkflows)
-	}
-	return err
+	return nil
 }
 
 // remove deletes a version of a workflow, or all for 0, and cancels the runs of what it deletes.

@@ -136,7 +136,7 @@ func (s *Service) steps(ctx context.Context, h *tenant.Handle, id string, reques
 		return storeError{err}
 	}
 	if !ok || !request.Bounds.MayUseTool(ToolPrefix+r.WorkflowName) {
-		return notFound(r.WorkflowName, nil)
+		return workflows.NotFoundAmong(r.WorkflowName, nil)
 	}
 	p, err := s.planOf(ctx, w)
 	if err != nil {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
 
@@ -61,17 +62,9 @@ const (
 	defaultWait = 7 * 24 * time.Hour
 )
 
-var (
-	namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}$`)
-	idPattern   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
-)
+var idPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
-func checkName(name string) error {
-	if !namePattern.MatchString(name) {
-		return fault.Field("workflowName", "must be 1 to 60 letters, digits, _ and -")
-	}
-	return nil
-}
+func checkName(name string) error { return catalog.CheckName("workflowName", name, 60) }
 
 // check checks what needs no other definitions. Errors: Invalid.
 func (w Workflow) check() error {

@@ -4,7 +4,6 @@ package secret
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 )
 
 // Secret describes a secret without its value.
@@ -34,15 +34,8 @@ const (
 	maxHostBytes  = 260
 )
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
 // CheckName returns an Invalid error for a text that is no name of a secret.
-func CheckName(field, name string) error {
-	if !namePattern.MatchString(name) {
-		return fault.Field(field, "must be 1 to 64 letters, digits, _ and -")
-	}
-	return nil
-}
+func CheckName(field, name string) error { return catalog.CheckName(field, name, 64) }
 
 // checkValue checks a value. Its errors do not show it.
 func checkValue(value string) error {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ragdhq/ragd/internal/automation/webhook"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -80,14 +79,12 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next, err := pagination.List(tenant.Pages(ctx, "secrets"), pageSize, pageToken, "", func(r row) string { return r.SecretName }, func(after string, most int) ([]row, error) {
-		return list(ctx, s.db.Handle(r.Tenant), after, most)
-	})
-	secrets := make([]Secret, len(rows))
+	rows, next, err := secrets.Page(ctx, s.db.Handle(r.Tenant), pageSize, pageToken)
+	found := make([]Secret, len(rows))
 	for i, r := range rows {
-		secrets[i] = r.secret()
+		found[i] = r.secret()
 	}
-	return secrets, next, err
+	return found, next, err
 }
 
 // Delete removes a secret. Tools that name it fail from then on. Errors: Denied without the
@@ -97,7 +94,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return remove(ctx, s.db.Handle(r.Tenant), name)
+	return secrets.Delete(ctx, s.db.Handle(r.Tenant), name)
 }
 
 // CheckUse checks whether the caller may define something that sends these secrets to an
@@ -199,7 +196,7 @@ func (s *Service) rows(ctx context.Context, id tenant.ID, names []string) ([]row
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(rows, func(r row) bool { return r.SecretName == name }) {
-			return nil, notFound(ctx, h, name)
+			return nil, secrets.NotFound(ctx, h, name)
 		}
 	}
 	return rows, nil

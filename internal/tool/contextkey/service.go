@@ -13,9 +13,9 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
 
@@ -65,15 +65,15 @@ func New(db *tenant.DB) *Service {
 
 // Of returns the keys that a tenant declared. It implements tenant.DeclaredFunc.
 func (s *Service) Of(ctx context.Context, id tenant.ID) ([]*tenant.ContextKey, error) {
-	if keys, ok := s.known.Get(id); ok {
-		return keys, nil
+	if declared, ok := s.known.Get(id); ok {
+		return declared, nil
 	}
 	asked := time.Now()
-	rows, err := list(ctx, s.db.Handle(id), "", maxKeys)
+	rows, err := keys.List(ctx, s.db.Handle(id), "", maxKeys)
 	if err != nil {
 		return nil, err
 	}
-	var keys []*tenant.ContextKey
+	var declared []*tenant.ContextKey
 	for _, r := range rows {
 		k, err := r.key()
 		if err != nil {
@@ -82,10 +82,10 @@ func (s *Service) Of(ctx context.Context, id tenant.ID) ([]*tenant.ContextKey, e
 		if err := k.Compile(); err != nil {
 			return nil, err
 		}
-		keys = append(keys, &k.ContextKey)
+		declared = append(declared, &k.ContextKey)
 	}
-	s.known.PutLoaded(id, keys, asked)
-	return keys, nil
+	s.known.PutLoaded(id, declared, asked)
+	return declared, nil
 }
 
 // Forget drops the cached declarations of a tenant, of all tenants for an empty id.
@@ -200,7 +200,7 @@ func (s *Service) Get(ctx context.Context, name string) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	found, err := get(ctx, s.db.Handle(r.Tenant), name)
+	found, err := keys.Get(ctx, s.db.Handle(r.Tenant), name)
 	if err != nil {
 		return Key{}, err
 	}
@@ -213,20 +213,9 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	name := func(r row) string { return r.KeyName }
-	rows, next, err := pagination.List(tenant.Pages(ctx, "context keys"), pageSize, pageToken, "", name, func(after string, most int) ([]row, error) {
-		return list(ctx, s.db.Handle(r.Tenant), after, most)
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	keys := make([]Key, len(rows))
-	for i, r := range rows {
-		if keys[i], err = r.key(); err != nil {
-			return nil, "", err
-		}
-	}
-	return keys, next, nil
+	rows, next, err := keys.Page(ctx, s.db.Handle(r.Tenant), pageSize, pageToken)
+	found, err := catalog.Decoded(rows, err, row.key)
+	return found, next, err
 }
 
 // Delete deletes the declaration of a key. Errors: NotFound; Denied.
@@ -236,5 +225,5 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	defer s.Forget(r.Tenant)
-	return remove(ctx, s.db.Handle(r.Tenant), name)
+	return keys.Delete(ctx, s.db.Handle(r.Tenant), name)
 }

@@ -3,14 +3,11 @@ package contextkey
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/nearest"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
 
@@ -43,25 +40,20 @@ func (r row) key() (Key, error) {
 
 const columns = `key_name, description, schema, fallback, secret, source, source_name, created_at, updated_at`
 
-// get returns a key. Errors: NotFound.
-func get(ctx context.Context, q tenant.Queryer, name string) (row, error) {
-	found, err := tenant.Get[row](ctx, q, `SELECT `+columns+` FROM ragd_shared.context_keys WHERE key_name = $1`, name)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return row{}, notFound(ctx, q, name)
-	}
-	return found, err
-}
-
-// list returns at most limit keys whose names follow after, ordered by name.
-func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]row, error) {
-	return tenant.Select[row](ctx, q, `
-		SELECT `+columns+` FROM ragd_shared.context_keys WHERE key_name > $1 ORDER BY key_name LIMIT $2`, after, limit)
+// keys is the table of keys. put counts them.
+var keys = catalog.Table[row]{
+	Noun: "context key", Plural: "context keys",
+	Name:      func(r row) string { return r.KeyName },
+	NamesSQL:  `SELECT key_name FROM ragd_shared.context_keys ORDER BY key_name`,
+	FindSQL:   `SELECT ` + columns + ` FROM ragd_shared.context_keys WHERE key_name = $1`,
+	ListSQL:   `SELECT ` + columns + ` FROM ragd_shared.context_keys WHERE key_name > $1 ORDER BY key_name LIMIT $2`,
+	DeleteSQL: `DELETE FROM ragd_shared.context_keys WHERE key_name = $1 RETURNING key_name`,
 }
 
 // put stores a key or replaces it. A lock makes the limit hold for concurrent calls.
 func put(ctx context.Context, h *tenant.Handle, k Key, fallback json.RawMessage) (stored row, err error) {
 	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := tx.Lock(ctx, "context keys"); err != nil {
+		if err := keys.Lock(ctx, tx); err != nil {
 			return err
 		}
 		others, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.context_keys WHERE key_name <> $1`, k.Name)
@@ -89,22 +81,4 @@ func nullable(raw json.RawMessage) any {
 		return nil
 	}
 	return string(raw)
-}
-
-// remove deletes a key. Errors: NotFound.
-func remove(ctx context.Context, h *tenant.Handle, name string) error {
-	_, err := tenant.Value[string](ctx, h, `DELETE FROM ragd_shared.context_keys WHERE key_name = $1 RETURNING key_name`, name)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return notFound(ctx, h, name)
-	}
-	return err
-}
-
-// notFound returns the error for a key that is not declared. It names the nearest one.
-func notFound(ctx context.Context, q tenant.Queryer, name string) error {
-	names, err := tenant.Values[string](ctx, q, `SELECT key_name FROM ragd_shared.context_keys LIMIT $1`, maxKeys)
-	if err != nil {
-		names = nil
-	}
-	return fault.New(fault.NotFound, "context key %q not found%s", name, nearest.Hint(name, names))
 }

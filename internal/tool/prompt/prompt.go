@@ -12,6 +12,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 )
 
@@ -92,20 +93,17 @@ const latest = "latest"
 // builtin are the names of the prompts of package mcp.
 var builtin = []string{"answer_with_sources", "compare_documents", "summarise_document", "build_filter"}
 
-var (
-	namePattern    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	versionPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
-)
+var versionPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
 
 // uriPattern matches URIs with a scheme, and one placeholder alone.
 var uriPattern = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:.|\{\{[^{}]*\}\}$)`)
 
 // complete sets defaults and checks the prompt. Errors: Invalid.
 func (p *Prompt) complete() error {
-	switch {
-	case !namePattern.MatchString(p.Name):
-		return fault.Field("promptName", "must be 1 to 64 letters, digits, _ and -")
-	case Reserved(p.Name):
+	if err := catalog.CheckName("promptName", p.Name, 64); err != nil {
+		return err
+	}
+	if Reserved(p.Name) {
 		return fault.Field("promptName", "%q is a name of the service's own prompts: take another", p.Name)
 	}
 	if err := checkVersionName(p.VersionName); err != nil {
@@ -139,7 +137,7 @@ func (p *Prompt) checkArguments() error {
 		return fault.Field("arguments", "must be at most %d, got %d", maxArguments, len(p.Arguments))
 	}
 	for i, a := range p.Arguments {
-		if !namePattern.MatchString(a.Name) {
+		if !catalog.IsName(a.Name, 64) {
 			return fault.Field("arguments", "the name %q must be 1 to 64 letters, digits, _ and -", textlimit.Shorten(a.Name, 100))
 		}
 		if slices.ContainsFunc(p.Arguments[:i], func(other Argument) bool { return other.Name == a.Name }) {

@@ -8,9 +8,8 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/nearest"
-	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tool/template"
 )
 
@@ -118,14 +117,14 @@ func (s *Service) notFound(ctx context.Context, q tenant.Queryer, r *tenant.Requ
 			names = append(names, p.Name)
 		}
 	}
-	return fault.New(fault.NotFound, "prompt %q not found%s", name, nearest.Hint(name, names))
+	return prompts.NotFoundAmong(name, names)
 }
 
 // usable returns the latest versions of prompts after a name that the caller may use.
 func usable(ctx context.Context, q tenant.Queryer, r *tenant.Request, after string, most int) ([]Prompt, error) {
-	all, err := list(ctx, q, after, maxPrompts) // all that follow: a tenant has no more
+	rows, err := prompts.List(ctx, q, after, maxPrompts) // all that follow: a tenant has no more
 	var found []Prompt
-	for _, p := range all {
+	for _, p := range promptsOf(rows) {
 		if r.Bounds.MayUsePrompt(p.Name) && len(found) < most {
 			found = append(found, p)
 		}
@@ -140,7 +139,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	return pagination.List(tenant.Pages(ctx, "prompts"), pageSize, pageToken, "", func(p Prompt) string { return p.Name }, func(after string, most int) ([]Prompt, error) {
+	return catalog.Page(ctx, prompts.Plural, pageSize, pageToken, func(p Prompt) string { return p.Name }, func(after string, most int) ([]Prompt, error) {
 		return s.listed(ctx, r, after, most)
 	})
 }

@@ -2,13 +2,11 @@ package prompt
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 )
 
 type row struct {
@@ -24,14 +22,25 @@ func (r row) prompt() Prompt {
 }
 
 func promptsOf(rows []row) []Prompt {
-	prompts := make([]Prompt, len(rows))
+	all := make([]Prompt, len(rows))
 	for i, r := range rows {
-		prompts[i] = r.prompt()
+		all[i] = r.prompt()
 	}
-	return prompts
+	return all
 }
 
 const columns = `prompt_name, version, version_name, definition, created_at`
+
+// prompts is the table of prompts: the latest version of each.
+var prompts = catalog.Table[row]{
+	Noun: "prompt", Plural: "prompts", Most: maxPrompts,
+	Name:     func(r row) string { return r.PromptName },
+	CountSQL: `SELECT count(DISTINCT prompt_name) FROM ragd_shared.prompts`,
+	FindSQL:  `SELECT ` + columns + ` FROM ragd_shared.prompts WHERE prompt_name = $1 ORDER BY version DESC LIMIT 1`,
+	ListSQL: `
+		SELECT DISTINCT ON (prompt_name) ` + columns + ` FROM ragd_shared.prompts WHERE prompt_name > $1
+		ORDER BY prompt_name, version DESC LIMIT $2`,
+}
 
 // versions returns all versions of a prompt, the newest first.
 func versions(ctx context.Context, q tenant.Queryer, name string) ([]Prompt, error) {
@@ -39,32 +48,14 @@ func versions(ctx context.Context, q tenant.Queryer, name string) ([]Prompt, err
 	return promptsOf(rows), err
 }
 
-// list returns the latest versions of at most limit prompts whose names follow after, ordered by
-// name.
-func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]Prompt, error) {
-	rows, err := tenant.Select[row](ctx, q, `
-		SELECT DISTINCT ON (prompt_name) `+columns+` FROM ragd_shared.prompts WHERE prompt_name > $1
-		ORDER BY prompt_name, version DESC LIMIT $2`, after, limit)
-	return promptsOf(rows), err
-}
-
-// insert stores version 1 of a prompt. A lock makes the limit hold for concurrent calls.
+// insert stores version 1 of a prompt.
 func insert(ctx context.Context, h *tenant.Handle, p Prompt) (made Prompt, err error) {
 	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := tx.Lock(ctx, "prompts"); err != nil {
+		if err := prompts.CheckFree(ctx, tx, p.Name); err != nil {
 			return err
 		}
-		names, err := tenant.Values[string](ctx, tx, `SELECT DISTINCT prompt_name FROM ragd_shared.prompts`)
-		if err != nil {
+		if err := prompts.CheckQuota(ctx, tx); err != nil {
 			return err
-		}
-		for _, name := range names {
-			if name == p.Name {
-				return fault.New(fault.Exists, "prompt %q exists already", p.Name)
-			}
-		}
-		if len(names) >= maxPrompts {
-			return fault.New(fault.Exhausted, "a tenant may have %d prompts: delete one that is no longer needed", maxPrompts)
 		}
 		p.Version = 1
 		made, err = write(ctx, tx, p)
@@ -75,23 +66,16 @@ func insert(ctx context.Context, h *tenant.Handle, p Prompt) (made Prompt, err e
 
 // write stores a version that must not exist.
 func write(ctx context.Context, tx *tenant.Tx, p Prompt) (Prompt, error) {
-	stored, err := tenant.Get[row](ctx, tx, `
+	stored, err := prompts.Update(ctx, tx, p.Name, `
 		INSERT INTO ragd_shared.prompts (prompt_name, version, version_name, definition)
 		VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING `+columns, p.Name, p.Version, p.VersionName, p.Definition)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Prompt{}, changedMeanwhile(p.Name)
-	}
 	return stored.prompt(), err
-}
-
-func changedMeanwhile(name string) error {
-	return fault.New(fault.Conflict, "prompt %q was changed or deleted meanwhile", name)
 }
 
 // insertVersion stores a definition as the version after that of p, which must be the latest.
 func insertVersion(ctx context.Context, h *tenant.Handle, p Prompt) (made Prompt, err error) {
 	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := tx.Lock(ctx, "prompts"); err != nil {
+		if err := prompts.Lock(ctx, tx); err != nil {
 			return err
 		}
 		stored, err := versions(ctx, tx, p.Name)
@@ -99,7 +83,7 @@ func insertVersion(ctx context.Context, h *tenant.Handle, p Prompt) (made Prompt
 		case err != nil:
 			return err
 		case len(stored) == 0 || stored[0].Version != p.Version:
-			return changedMeanwhile(p.Name)
+			return prompts.Changed(p.Name)
 		case len(stored) >= maxVersions:
 			return fault.New(fault.Exhausted, "a prompt may have %d versions: delete one that is no longer needed", maxVersions)
 		}
@@ -116,17 +100,14 @@ func insertVersion(ctx context.Context, h *tenant.Handle, p Prompt) (made Prompt
 // nameVersion gives a version its name.
 func nameVersion(ctx context.Context, h *tenant.Handle, p Prompt) (named Prompt, err error) {
 	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := tx.Lock(ctx, "prompts"); err != nil {
+		if err := prompts.Lock(ctx, tx); err != nil {
 			return err
 		}
 		if err := takeName(ctx, tx, p); err != nil {
 			return err
 		}
-		stored, err := tenant.Get[row](ctx, tx, `
+		stored, err := prompts.Update(ctx, tx, p.Name, `
 			UPDATE ragd_shared.prompts SET version_name = $3 WHERE prompt_name = $1 AND version = $2 RETURNING `+columns, p.Name, p.Version, p.VersionName)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return changedMeanwhile(p.Name)
-		}
 		named = stored.prompt()
 		return err
 	})

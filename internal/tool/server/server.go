@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tool/template"
 )
 
@@ -93,7 +94,6 @@ const (
 
 var (
 	namePattern     = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
-	toolPattern     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 	registryPattern = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 	versionRange    = regexp.MustCompile(`^[\^~<>=]|\*|\.[xX](\.|$)|\s`)
 )
@@ -238,7 +238,7 @@ func (p Presentation) check() error {
 	if err := textlimit.Check("toolName", p.Tool, maxTitleBytes); err != nil {
 		return err
 	}
-	if p.Name != "" && !toolPattern.MatchString(p.Name) {
+	if p.Name != "" && !catalog.IsName(p.Name, 64) {
 		return fault.Field("name", "must be 1 to 64 letters, digits, _ and -")
 	}
 	if err := textlimit.Check("title", p.Title, maxTitleBytes); err != nil {

@@ -7,10 +7,9 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/nearest"
-	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 )
 
 // Service stores the servers of the calling tenant. Safe for concurrent use.
@@ -104,17 +103,17 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if err != nil {
 		return nil, "", err
 	}
-	return pagination.List(tenant.Pages(ctx, "servers"), pageSize, pageToken, "", func(s *Server) string { return s.Name }, func(after string, most int) ([]*Server, error) {
+	return catalog.Page(ctx, servers.Plural, pageSize, pageToken, func(s *Server) string { return s.Name }, func(after string, most int) ([]*Server, error) {
 		return usable(ctx, s.db.Handle(r.Tenant), r, after, most)
 	})
 }
 
 // usable returns the servers after a name that the caller may use.
 func usable(ctx context.Context, q tenant.Queryer, r *tenant.Request, after string, most int) ([]*Server, error) {
-	all, err := list(ctx, q, after, maxServers) // all that follow: a tenant has no more
+	rows, err := servers.List(ctx, q, after, maxServers) // all that follow: a tenant has no more
 	var found []*Server
-	for _, s := range all {
-		if r.Bounds.MayUseServer(s.Name) && len(found) < most {
+	for _, row := range rows {
+		if s := row.server(); r.Bounds.MayUseServer(s.Name) && len(found) < most {
 			found = append(found, s.within(r.Bounds))
 		}
 	}
@@ -168,20 +167,19 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	defer s.Forget(h.Tenant(), name)
-	_, err = h.Exec(ctx, `DELETE FROM ragd_shared.servers WHERE server_name = $1`, name)
-	return err
+	return servers.Delete(ctx, h, name)
 }
 
 // notFound returns the error for a server that does not exist or that the caller may not use.
 // It names the nearest one that the caller may use.
 func notFound(ctx context.Context, q tenant.Queryer, r *tenant.Request, name string) error {
 	var names []string
-	if servers, err := usable(ctx, q, r, "", maxServers); err == nil {
-		for _, s := range servers {
+	if all, err := usable(ctx, q, r, "", maxServers); err == nil {
+		for _, s := range all {
 			names = append(names, s.Name)
 		}
 	}
-	return fault.New(fault.NotFound, "server %q not found%s", name, nearest.Hint(name, names))
+	return servers.NotFoundAmong(name, names)
 }
 
 // Forget drops the cached definition of a server, all of a tenant's if name is "", or all of them if id

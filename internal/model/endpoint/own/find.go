@@ -64,7 +64,7 @@ func (s *Service) Find(ctx context.Context, id, name string) (*endpoint.Endpoint
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !time.Now().Before(e.until) {
-		rows, err := list(ctx, s.config.DB.Handle(tenant.ID(id)), "", maxEndpoints)
+		rows, err := stored.List(ctx, s.config.DB.Handle(tenant.ID(id)), "", maxEndpoints)
 		if err != nil {
 			return nil, err
 		}

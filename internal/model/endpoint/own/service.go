@@ -9,7 +9,6 @@ import (
 
 	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -126,7 +125,7 @@ func (s *Service) Get(ctx context.Context, name string) (Endpoint, error) {
 	if err != nil {
 		return Endpoint{}, err
 	}
-	r, err := get(ctx, h, name)
+	r, err := stored.Get(ctx, h, name)
 	if operators := s.config.Operator.Operator(name); operators != nil && fault.KindOf(err) == fault.NotFound {
 		return shown(operators), nil
 	}
@@ -149,9 +148,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) (o
 	if err != nil {
 		return nil, "", nil, err
 	}
-	rows, next, err := pagination.List(tenant.Pages(ctx, "endpoints"), pageSize, pageToken, "", func(r row) string { return r.EndpointName }, func(after string, most int) ([]row, error) {
-		return list(ctx, h, after, most)
-	})
+	rows, next, err := stored.Page(ctx, h, pageSize, pageToken)
 	for _, r := range rows {
 		own = append(own, r.endpoint())
 	}
@@ -166,7 +163,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) (o
 // Usable returns the endpoints whose models a tenant may use, as it sees them: its own, and those of
 // the operator whose names it has not taken. It checks no scope.
 func (s *Service) Usable(ctx context.Context, id tenant.ID) ([]Endpoint, error) {
-	rows, err := list(ctx, s.config.DB.Handle(id), "", maxEndpoints)
+	rows, err := stored.List(ctx, s.config.DB.Handle(id), "", maxEndpoints)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +199,7 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Endpoint, 
 	if err != nil {
 		return Endpoint{}, err
 	}
-	old, err := get(ctx, h, name)
+	old, err := stored.Get(ctx, h, name)
 	if err != nil {
 		return Endpoint{}, err
 	}

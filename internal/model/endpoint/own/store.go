@@ -2,15 +2,11 @@ package own
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/ragdhq/ragd/internal/model/endpoint"
-	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/nearest"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 )
 
 // row is a row of the table of endpoints.
@@ -39,52 +35,25 @@ func (r row) endpoint() Endpoint {
 	}
 }
 
-func get(ctx context.Context, q tenant.Queryer, name string) (row, error) {
-	r, err := tenant.Get[row](ctx, q, `SELECT `+columns+` FROM ragd_shared.endpoints WHERE endpoint_name = $1`, name)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return row{}, notFound(ctx, q, name)
-	}
-	return r, err
+// stored is the table of endpoints.
+var stored = catalog.Table[row]{
+	Noun: "endpoint", Plural: "endpoints", Most: maxEndpoints,
+	Name:      func(r row) string { return r.EndpointName },
+	CountSQL:  `SELECT count(*) FROM ragd_shared.endpoints`,
+	NamesSQL:  `SELECT endpoint_name FROM ragd_shared.endpoints ORDER BY endpoint_name`,
+	FindSQL:   `SELECT ` + columns + ` FROM ragd_shared.endpoints WHERE endpoint_name = $1`,
+	ListSQL:   `SELECT ` + columns + ` FROM ragd_shared.endpoints WHERE endpoint_name > $1 ORDER BY endpoint_name LIMIT $2`,
+	DeleteSQL: `DELETE FROM ragd_shared.endpoints WHERE endpoint_name = $1 RETURNING endpoint_name`,
 }
 
-// list returns at most limit endpoints whose names follow after, ordered by name.
-func list(ctx context.Context, q tenant.Queryer, after string, limit int) ([]row, error) {
-	return tenant.Select[row](ctx, q, `
-		SELECT `+columns+` FROM ragd_shared.endpoints WHERE endpoint_name > $1 ORDER BY endpoint_name LIMIT $2`, after, limit)
-}
-
-// notFound returns the error for an endpoint that does not exist. It names the nearest one.
-func notFound(ctx context.Context, q tenant.Queryer, name string) error {
-	var names []string
-	if rows, err := list(ctx, q, "", maxEndpoints); err == nil {
-		for _, r := range rows {
-			names = append(names, r.EndpointName)
-		}
-	}
-	return fault.New(fault.NotFound, "endpoint %q not found%s", name, nearest.Hint(name, names))
-}
-
-// insert stores a new endpoint. A lock makes the limit hold for concurrent calls.
+// insert stores a new endpoint.
 func insert(ctx context.Context, h *tenant.Handle, e Endpoint, secret []byte) (made row, err error) {
 	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := tx.Lock(ctx, "endpoints"); err != nil {
-			return err
-		}
-		have, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.endpoints`)
-		if err != nil {
-			return err
-		}
-		if have >= maxEndpoints {
-			return fault.New(fault.Exhausted, "a tenant may have %d endpoints: delete one that is no longer needed", maxEndpoints)
-		}
-		made, err = tenant.Get[row](ctx, tx, `
+		made, err = stored.Insert(ctx, tx, e.Name, `
 			INSERT INTO ragd_shared.endpoints (endpoint_name, kind, base_url, secret, has_api_key, header_names,
 				max_concurrent_calls, requests_per_second, timeout_ms, models)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING `+columns,
 			e.Name, e.Kind, e.BaseURL, secret, e.HasAPIKey, e.HeaderNames, e.MaxConcurrentCalls, e.RequestsPerSecond, e.Timeout.Milliseconds(), models(e))
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fault.New(fault.Exists, "endpoint %q exists already", e.Name)
-		}
 		return err
 	})
 	return made, err
@@ -99,16 +68,12 @@ func models(e Endpoint) []endpoint.Model {
 
 // update stores a changed endpoint if the stored one is still old.
 func update(ctx context.Context, h *tenant.Handle, e Endpoint, secret []byte, old row) (row, error) {
-	r, err := tenant.Get[row](ctx, h, `
+	return stored.Update(ctx, h, e.Name, `
 		UPDATE ragd_shared.endpoints SET base_url = $2, secret = $3, has_api_key = $4, header_names = $5,
 			max_concurrent_calls = $6, requests_per_second = $7, timeout_ms = $8, models = $9,
 			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
 		WHERE endpoint_name = $1 AND updated_at = $10 AND secret IS NOT DISTINCT FROM $11 RETURNING `+columns,
 		e.Name, e.BaseURL, secret, e.HasAPIKey, e.HeaderNames, e.MaxConcurrentCalls, e.RequestsPerSecond, e.Timeout.Milliseconds(), models(e), old.UpdatedAt, old.Secret)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return row{}, fault.New(fault.Conflict, "endpoint %q was changed or deleted meanwhile", e.Name)
-	}
-	return r, err
 }
 
 // remove deletes an endpoint unless inUse returns an error.
@@ -117,10 +82,6 @@ func remove(ctx context.Context, h *tenant.Handle, name string, inUse func(tenan
 		if err := inUse(tx); err != nil {
 			return err
 		}
-		n, err := tx.Exec(ctx, `DELETE FROM ragd_shared.endpoints WHERE endpoint_name = $1`, name)
-		if err == nil && n == 0 {
-			err = notFound(ctx, tx, name)
-		}
-		return err
+		return stored.Delete(ctx, tx, name)
 	})
 }
