@@ -3,8 +3,6 @@ package parse
 import (
 	"context"
 	"encoding/xml"
-	"path"
-	"strconv"
 	"strings"
 )
 
@@ -78,107 +76,6 @@ func (w *wordReader) read(data []byte) error {
 	return w.failed
 }
 
-// remark is a note or a comment.
-type remark struct {
-	blocks []block
-	author string // of a comment
-	mark   string // of a note that was referred to, such as [^1]
-}
-
-// readRemarks reads a part with notes or comments.
-func (w *wordReader) readRemarks(kind string) error {
-	for _, name := range ofKind(w.relations, kind) {
-		data, err := w.from.optional(name)
-		if err != nil || data == nil {
-			return err
-		}
-		relations, err := w.from.relations(name)
-		if err != nil {
-			return err
-		}
-		part := &wordReader{ctx: w.ctx, from: w.from, relations: relations, styles: w.styles, lists: w.lists, flow: flow{out: &textBuilder{}}, remarks: w.remarks, kind: kind}
-		if err := part.read(data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wordStyle is the meaning of a paragraph style.
-type wordStyle struct {
-	basedOn  string
-	level    int    // heading level, 0 for none
-	list     string // the id of a list, "" for none
-	depth    int    // level in the list, from 0; -1 if not said
-	contents bool   // of tables of contents
-	bare     bool   // says that there is neither a level nor a list
-}
-
-// wordStyles returns the styles of a document by id, with what they inherit. The title
-// is a heading of level 1. The part may be nil.
-func wordStyles(part *node) map[string]wordStyle {
-	styles := map[string]wordStyle{}
-	if part == nil {
-		return styles
-	}
-	for _, n := range part.children {
-		if id := n.attr("styleId"); id != "" {
-			styles[id] = newWordStyle(n)
-		}
-	}
-	for id, s := range styles {
-		for base, hops := s.basedOn, 0; base != "" && hops < 16; hops++ {
-			above := styles[base]
-			if s.level == 0 && !s.bare {
-				s.level = above.level
-			}
-			if s.list == "" {
-				s.list, s.depth = above.list, max(s.depth, above.depth)
-			}
-			base = above.basedOn
-		}
-		styles[id] = s
-	}
-	return styles
-}
-
-func newWordStyle(n *node) wordStyle {
-	s := wordStyle{basedOn: n.child("basedOn").attr("val"), depth: -1}
-	name := strings.ToLower(n.child("name").attr("val"))
-	if level, ok := strings.CutPrefix(name, "heading "); ok {
-		s.level = number(level)
-	} else if name == "title" {
-		s.level = 1
-	}
-	s.contents = strings.HasPrefix(name, "toc ") || name == "table of figures"
-	properties := n.child("pPr")
-	if outline := properties.child("outlineLvl"); outline.name != "" {
-		s.level = outlineLevel(outline.attr("val"))
-		s.bare = s.level == 0
-	}
-	if list := properties.child("numPr"); list.name != "" {
-		s.list = list.child("numId").attr("val")
-		if depth := list.child("ilvl"); depth.name != "" {
-			s.depth = listDepth(depth.attr("val")) - 1
-		}
-	}
-	return s
-}
-
-// outlineLevel returns the heading level of an outline level, 0 for that of other text.
-func outlineLevel(value string) int {
-	if level, err := strconv.Atoi(value); err == nil && level >= 0 && level < 9 {
-		return level + 1
-	}
-	return 0
-}
-
-// listDepth returns the list depth, from 1, of a level that is counted from 0.
-func listDepth(level string) int {
-	depth, _ := strconv.Atoi(level)
-	return min(max(depth, 0), maxListLevels-1) + 1
-}
-
 // wordReader reads the paragraphs and tables of a part.
 type wordReader struct {
 	ctx       context.Context
@@ -214,19 +111,6 @@ type wordParagraph struct {
 	after  []block
 	links  []openLink
 	inText bool
-}
-
-// openLink is the beginning of a link in the text of a paragraph.
-type openLink struct {
-	at      int
-	address string
-}
-
-// wordField is a field whose result is text.
-type wordField struct {
-	code strings.Builder
-	in   *wordParagraph // where its result begins
-	at   int
 }
 
 func (w *wordReader) visit(token xml.Token, _ int) error {
@@ -396,162 +280,6 @@ func (w *wordReader) startProperty(t xml.StartElement) {
 	}
 }
 
-// startReference reads links, fields, notes, comments and drawings.
-func (w *wordReader) startReference(t xml.StartElement) {
-	p := w.paragraph()
-	switch name := t.Name.Local; name {
-	case "footnote", "endnote", "comment":
-		if w.kind == name+"s" {
-			w.remark = remark{author: attrOf(t.Attr, "author"), mark: attrOf(t.Attr, "id")}
-			w.flow.startBox()
-		}
-	case "footnoteReference", "endnoteReference", "commentReference":
-		w.refer(strings.TrimSuffix(name, "Reference")+"s", attrOf(t.Attr, "id"))
-	case "hyperlink":
-		if p != nil {
-			p.links = append(p.links, openLink{len(p.text), w.address(attrOf(t.Attr, "id"))})
-		}
-	case "fldChar":
-		w.field(attrOf(t.Attr, "fldCharType"))
-	case "docPr":
-		w.add(pictureText(attrOf(t.Attr, "descr")))
-	case "relIds", "chart":
-		w.drawing(name, t)
-	case "altChunk":
-		w.inserted(w.relations[attrOf(t.Attr, "id")])
-	}
-}
-
-// address returns the address outside of the file to which a relation leads, "" for none.
-func (w *wordReader) address(id string) string {
-	if r := w.relations[id]; r.beyond {
-		return r.target
-	}
-	return ""
-}
-
-// pictureText returns the description of a picture as text of the paragraph, unless it is
-// only the name of a file.
-func pictureText(description string) string {
-	description = strings.Join(strings.Fields(description), " ")
-	if description == "" || !strings.Contains(description, " ") && strings.ContainsAny(description, `./\`) {
-		return ""
-	}
-	return " " + description + " "
-}
-
-// field reads the beginning and the end of fields.
-func (w *wordReader) field(kind string) {
-	n := len(w.fields)
-	switch {
-	case kind == "begin" && n < maxXMLDepth:
-		w.fields = append(w.fields, &wordField{})
-	case n == 0:
-	case kind == "separate":
-		if p := w.paragraph(); p != nil {
-			w.fields[n-1].in, w.fields[n-1].at = p, len(p.text)
-		}
-	case kind == "end":
-		f := w.fields[n-1]
-		w.fields = w.fields[:n-1]
-		if p := w.paragraph(); p != nil && f.in == p {
-			w.linked(f.at, fieldAddress(f.code.String()))
-		}
-	}
-}
-
-// fieldAddress returns the address in the code of a field, such as HYPERLINK "https://...".
-func fieldAddress(code string) string {
-	kind, rest, _ := strings.Cut(strings.TrimSpace(code), " ")
-	rest = strings.TrimSpace(rest)
-	if !strings.EqualFold(kind, "HYPERLINK") || strings.HasPrefix(rest, `\`) {
-		return ""
-	}
-	if inQuotes, ok := strings.CutPrefix(rest, `"`); ok {
-		address, _, _ := strings.Cut(inQuotes, `"`)
-		return address
-	}
-	address, _, _ := strings.Cut(rest, " ")
-	return address
-}
-
-// linked makes the text of the paragraph since a position a link.
-func (w *wordReader) linked(at int, address string) {
-	p := w.paragraph()
-	if p == nil || at > len(p.text) || address == "" {
-		return
-	}
-	p.text = append(p.text[:at], link(string(p.text[at:]), address)...)
-}
-
-// refer writes the mark of a note, and the note or comment after the paragraph. What is
-// referred to again is not written again.
-func (w *wordReader) refer(kind, id string) {
-	p := w.paragraph()
-	key := kind + id
-	r, ok := w.remarks[key]
-	if p == nil || !ok || w.kind != "" {
-		return
-	}
-	begun := "Comment by " + r.author + ": "
-	if kind != "comments" {
-		if r.mark == "" {
-			w.flow.notes++
-			r.mark = "[^" + strconv.Itoa(w.flow.notes) + "]"
-		}
-		w.add(r.mark)
-		begun = r.mark + ": "
-	} else if r.author == "" {
-		begun = "Comment: "
-	}
-	if text := inline(r.blocks); text != "" {
-		p.after = append(p.after, block{text: begun + text})
-	}
-	r.blocks = nil
-	w.remarks[key] = r
-}
-
-// inserted writes the text of a file that stands in the document as it is until Word opens it: a
-// page, text, RTF or another document. What cannot be read is left out.
-func (w *wordReader) inserted(r relation) {
-	if r.beyond || r.target == "" || w.nesting <= 0 || w.from.repeated(r.target) {
-		return
-	}
-	content, err := w.from.optional(r.target)
-	if err != nil || content == nil {
-		w.failed = err
-		return
-	}
-	src := Source{Content: content, FileName: r.target}
-	if ending := path.Ext(r.target); ending == ".mht" || ending == ".mhtml" {
-		src.ContentType = "message/rfc822"
-	}
-	d, err := parseWithin(w.ctx, src, w.from.budget, w.nesting-1)
-	switch {
-	case err == nil:
-		w.flow.paragraph(block{text: d.Text})
-	case !isInvalid(err):
-		w.failed = err
-	}
-}
-
-// drawing adds the texts of SmartArt or of a chart after the paragraph.
-func (w *wordReader) drawing(name string, t xml.StartElement) {
-	p := w.paragraph()
-	if p == nil {
-		return
-	}
-	id := attrOf(t.Attr, "id")
-	if name == "relIds" {
-		id = attrOf(t.Attr, "dm")
-	}
-	blocks, err := w.from.drawing(w.relations[id])
-	if err != nil {
-		w.failed = err
-	}
-	p.after = append(p.after, blocks...)
-}
-
 func (w *wordReader) end(name string) {
 	switch name {
 	case "t":
@@ -636,29 +364,4 @@ func (w *wordReader) number(p *wordParagraph, style wordStyle, b *block) {
 	case b.level == 0 && b.marker != "":
 		b.depth = depth + 1
 	}
-}
-
-// greek are the letters A to Z and a to z of the font Symbol.
-var greek = []rune("ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖαβχδεφγηιϕκλμνοπθρστυϖωξψζ")
-
-// symbol returns the character of a font of symbols. Unknown ones are left out.
-func symbol(font, code string) string {
-	value, err := strconv.ParseUint(code, 16, 16)
-	if err != nil {
-		return ""
-	}
-	value &^= 0xF000
-	switch strings.ToLower(font) {
-	case "symbol":
-		switch {
-		case value >= 'A' && value <= 'Z':
-			return string(greek[value-'A'])
-		case value >= 'a' && value <= 'z':
-			return string(greek[value-'a'+26])
-		}
-		return map[uint64]string{0xA3: "≤", 0xB3: "≥", 0xB1: "±", 0xB4: "×", 0xB8: "÷", 0xB9: "≠", 0xAE: "→", 0xAC: "←", 0xA5: "∞", 0xB0: "°", 0xB7: "•", 0xD6: "√"}[value]
-	case "wingdings", "wingdings 2":
-		return map[uint64]string{0xFE: "☑", 0xFD: "☒", 0xA8: "☐", 0xFC: "✓", 0xFB: "✗", 0xE0: "→", 0x52: "☑", 0xA3: "☐"}[value]
-	}
-	return ""
 }

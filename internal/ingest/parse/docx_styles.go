@@ -1,0 +1,81 @@
+package parse
+
+import (
+	"strconv"
+	"strings"
+)
+
+// wordStyle is the meaning of a paragraph style.
+type wordStyle struct {
+	basedOn  string
+	level    int    // heading level, 0 for none
+	list     string // the id of a list, "" for none
+	depth    int    // level in the list, from 0; -1 if not said
+	contents bool   // of tables of contents
+	bare     bool   // says that there is neither a level nor a list
+}
+
+// wordStyles returns the styles of a document by id, with what they inherit. The title
+// is a heading of level 1. The part may be nil.
+func wordStyles(part *node) map[string]wordStyle {
+	styles := map[string]wordStyle{}
+	if part == nil {
+		return styles
+	}
+	for _, n := range part.children {
+		if id := n.attr("styleId"); id != "" {
+			styles[id] = newWordStyle(n)
+		}
+	}
+	for id, s := range styles {
+		for base, hops := s.basedOn, 0; base != "" && hops < 16; hops++ {
+			above := styles[base]
+			if s.level == 0 && !s.bare {
+				s.level = above.level
+			}
+			if s.list == "" {
+				s.list, s.depth = above.list, max(s.depth, above.depth)
+			}
+			base = above.basedOn
+		}
+		styles[id] = s
+	}
+	return styles
+}
+
+func newWordStyle(n *node) wordStyle {
+	s := wordStyle{basedOn: n.child("basedOn").attr("val"), depth: -1}
+	name := strings.ToLower(n.child("name").attr("val"))
+	if level, ok := strings.CutPrefix(name, "heading "); ok {
+		s.level = number(level)
+	} else if name == "title" {
+		s.level = 1
+	}
+	s.contents = strings.HasPrefix(name, "toc ") || name == "table of figures"
+	properties := n.child("pPr")
+	if outline := properties.child("outlineLvl"); outline.name != "" {
+		s.level = outlineLevel(outline.attr("val"))
+		s.bare = s.level == 0
+	}
+	if list := properties.child("numPr"); list.name != "" {
+		s.list = list.child("numId").attr("val")
+		if depth := list.child("ilvl"); depth.name != "" {
+			s.depth = listDepth(depth.attr("val")) - 1
+		}
+	}
+	return s
+}
+
+// outlineLevel returns the heading level of an outline level, 0 for that of other text.
+func outlineLevel(value string) int {
+	if level, err := strconv.Atoi(value); err == nil && level >= 0 && level < 9 {
+		return level + 1
+	}
+	return 0
+}
+
+// listDepth returns the list depth, from 1, of a level that is counted from 0.
+func listDepth(level string) int {
+	depth, _ := strconv.Atoi(level)
+	return min(max(depth, 0), maxListLevels-1) + 1
+}
