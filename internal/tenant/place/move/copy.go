@@ -108,91 +108,8 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// watch lets the source note what changes from now on, and refuse writes once they are stopped.
-func (c *copying) watch(ctx context.Context) error {
-	err := c.asTenant(ctx, c.source, "BEGIN", func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `CREATE TABLE `+c.keys()+` (relation text COLLATE "C" NOT NULL, key jsonb)`)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("make the table of changed keys: %w", err)
-	}
-	d, err := describe(ctx, c.source, c.id.Schema())
-	if err != nil {
-		return err
-	}
-	for _, t := range d.tables {
-		if err := c.watchTable(ctx, d.name(t), t); err != nil {
-			return fmt.Errorf("watch the table %s: %w", t.Name, err)
-		}
-		c.logged = append(c.logged, t.OID)
-	}
-	return nil
-}
-
-func (c *copying) keys() string { return c.schema() + "." + keysTable }
-
-// watchTable makes the triggers of a table that watch needs.
-func (c *copying) watchTable(ctx context.Context, name string, t table) error {
-	sql := stopTrigger(name)
-	if len(t.Key) > 0 {
-		key := make([]string, len(t.Key))
-		for i, column := range t.Key {
-			key[i] = "c." + column
-		}
-		call := ` FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.record_keys(` + quoteText(strings.Join(key, ", ")) + `);`
-		sql += `CREATE TRIGGER ` + triggerPrefix + `insert AFTER INSERT ON ` + name + ` REFERENCING NEW TABLE AS changed` + call +
-			`CREATE TRIGGER ` + triggerPrefix + `update AFTER UPDATE ON ` + name + ` REFERENCING OLD TABLE AS before NEW TABLE AS changed` + call +
-			`CREATE TRIGGER ` + triggerPrefix + `delete AFTER DELETE ON ` + name + ` REFERENCING OLD TABLE AS changed` + call +
-			`CREATE TRIGGER ` + triggerPrefix + `truncate AFTER TRUNCATE ON ` + name + call
-	}
-	return c.patiently(ctx, c.source, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
-		return err
-	})
-}
-
-// stopTrigger returns the statement that makes the trigger of a table that refuses writes once they are stopped.
-func stopTrigger(name string) string {
-	return `CREATE TRIGGER ` + triggerPrefix + `stop BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON ` + name + `
-		FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();`
-}
-
 // quoteText returns a text as a literal of SQL.
 func quoteText(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
-
-// unwatch removes what watch and stop made, so that the tenant's writes go on in the source.
-func unwatch(ctx context.Context, c *copying) error {
-	if _, err := c.source.Exec(ctx, `DELETE FROM ragd_shared.stopped_tenants WHERE tenant_id = $1`, c.id); err != nil {
-		return err
-	}
-	if _, err := c.source.Exec(ctx, `UPDATE ragd.tenants SET database_name = '' WHERE tenant_id = $1 AND database_name <> '' AND $2`, c.id, c.from.Name != ""); err != nil {
-		return err
-	}
-	if err := release(ctx, c.source, c.id); err != nil {
-		return err
-	}
-	type trigger struct{ Relation, Name string }
-	found, err := collect[trigger](ctx, c.source, `
-		SELECT c.relname::text AS relation, quote_ident(g.tgname) AS name FROM pg_catalog.pg_trigger AS g JOIN pg_catalog.pg_class AS c ON c.oid = g.tgrelid
-		WHERE c.relnamespace = to_regnamespace($1) AND NOT g.tgisinternal AND starts_with(g.tgname, '`+triggerPrefix+`') ORDER BY 1, 2`, c.schema())
-	if err != nil {
-		return err
-	}
-	for _, t := range found {
-		err := c.patiently(ctx, c.source, func(tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, `DROP TRIGGER IF EXISTS `+t.Name+` ON `+pgx.Identifier{c.id.Schema(), t.Relation}.Sanitize())
-			return err
-		})
-		if err != nil && postgres.Code(err) != postgres.CodeUndefinedTable {
-			return fmt.Errorf("remove a trigger of the table %s: %w", t.Relation, err)
-		}
-	}
-	return c.patiently(ctx, c.source, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `DROP TABLE IF EXISTS `+c.keys()+`; GRANT CREATE ON SCHEMA `+c.schema()+` TO `+c.schema(), pgx.QueryExecModeSimpleProtocol)
-		return err
-	})
-}
 
 // readSnapshot begins a transaction that sees the rows of one moment.
 const readSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -285,20 +202,6 @@ func (c *counter) Read(data []byte) (int, error) {
 	n, err := c.from.Read(data)
 	c.bytes += int64(n)
 	return n, err
-}
-
-// stop stops the writes of the tenant in the source and waits for those under way.
-func (c *copying) stop(ctx context.Context) error {
-	if _, err := c.source.Exec(ctx, `INSERT INTO ragd_shared.stopped_tenants (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING`, c.id); err != nil {
-		return fmt.Errorf("stop writes: %w", err)
-	}
-	return c.patiently(ctx, c.source, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `REVOKE CREATE ON SCHEMA `+c.schema()+` FROM `+c.schema()); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, c.id.Schema()+"/writes")
-		return err
-	})
 }
 
 // second copies what has changed since the first copy, after writes were stopped, and completes the tables.
@@ -475,53 +378,6 @@ func (c *copying) complete(ctx context.Context, now description) error {
 			if err := c.build(ctx, o); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-// sums returns the number and checksum of the rows of a query, in the schema of the tenant or of rows that its role sees.
-func (c *copying) sums(ctx context.Context, conn *pgxpool.Conn, query string) (s sum, err error) {
-	err = c.asTenant(ctx, conn, "BEGIN READ ONLY", func(tx pgx.Tx) error {
-		_, err := tx.Conn().PgConn().CopyTo(ctx, &reader{each: s.add}, `COPY (`+query+`) TO STDOUT (FORMAT binary)`)
-		return err
-	})
-	return s, err
-}
-
-// compare returns an error unless both databases have the same rows for a query.
-func (c *copying) compare(ctx context.Context, what, query string) error {
-	var there, here sum
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) { there, err = c.sums(ctx, c.source, query); return err })
-	group.Go(func() (err error) { here, err = c.sums(ctx, c.target, query); return err })
-	if err := group.Wait(); err != nil {
-		return fmt.Errorf("compare %s: %w", what, err)
-	}
-	if there != here {
-		return fault.New(fault.Internal, "the copy of %s has %d rows with the checksum %s, and the original has %d with %s", what, here.rows, here, there.rows, there)
-	}
-	return nil
-}
-
-// verify returns an error unless the copies of the tenant's own tables have the rows of the originals.
-func (c *copying) verify(ctx context.Context, now description) error {
-	for _, t := range now.tables {
-		if err := c.compare(ctx, "the table "+t.Name, `SELECT `+t.loaded()+` FROM `+now.name(t)); err != nil {
-			return err
-		}
-	}
-	copied, err := describe(ctx, c.target, c.id.Schema())
-	if err != nil {
-		return err
-	}
-	if len(copied.tables) != len(now.tables) || !slices.Equal(copied.objects, now.objects) {
-		return fault.New(fault.Internal, "the copy has %d tables with %d indexes, constraints and triggers, and the original has %d with %d",
-			len(copied.tables), len(copied.objects), len(now.tables), len(now.objects))
-	}
-	for _, t := range now.tables {
-		if copy, there := copied.table(t.Name); !there || !slices.Equal(copy.columns, t.columns) {
-			return fault.New(fault.Internal, "the copy of the table %s has other columns than the original", t.Name)
 		}
 	}
 	return nil
