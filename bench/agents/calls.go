@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/mark3labs/mcp-go/client"
-	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/ragdhq/ragd/bench/internal/harness"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/service/testing/daemon"
@@ -24,46 +23,30 @@ type calls struct {
 	workflows ragdv1connect.WorkflowServiceClient
 	mcp       *client.Client
 	http      *http.Client
-	url, key  string
+	daemon    *daemon.Daemon
+	key       string
 	model     *model
 }
 
 // newCalls makes a tenant with a document, an agent and a workflow.
 func newCalls(ctx context.Context, d *daemon.Daemon, id string, callers int, m *model) (*calls, error) {
-	http := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
-	operator := bearer(daemon.OperatorKey)
-	tenants := ragdv1connect.NewTenantServiceClient(http, d.URL(), operator)
-	if _, err := tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{TenantId: id}); err != nil {
-		return nil, err
-	}
-	key, err := tenants.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{TenantId: id, Scopes: []string{"read", "write"}})
+	http := harness.Connections(callers)
+	key, err := harness.Tenant(ctx, d, id, "read", "write")
 	if err != nil {
 		return nil, err
 	}
-	own := bearer(key.GetSecret())
+	own := harness.WithKey(key)
 	c := &calls{agents: ragdv1connect.NewAgentServiceClient(http, d.URL(), own), workflows: ragdv1connect.NewWorkflowServiceClient(http, d.URL(), own)}
 	if err := c.fill(ctx, ragdv1connect.NewIndexServiceClient(http, d.URL(), own), ragdv1connect.NewDocumentServiceClient(http, d.URL(), own)); err != nil {
 		return nil, err
 	}
-	c.http, c.url, c.key, c.model = http, d.URL(), key.GetSecret(), m
+	c.http, c.daemon, c.key, c.model = http, d, key, m
 	return c, nil
 }
 
 // begin begins an MCP session.
-func (c *calls) begin(ctx context.Context) error {
-	headers := map[string]string{"Authorization": "Bearer " + c.key}
-	var err error
-	c.mcp, err = client.NewStreamableHttpClient(c.url+"/mcp", transport.WithHTTPHeaders(headers), transport.WithHTTPBasicClient(c.http))
-	if err != nil {
-		return err
-	}
-	if err := c.mcp.Start(ctx); err != nil {
-		return err
-	}
-	var hello mcpgo.InitializeRequest
-	hello.Params.ProtocolVersion = mcpgo.LATEST_PROTOCOL_VERSION
-	hello.Params.ClientInfo = mcpgo.Implementation{Name: "bench", Version: "1"}
-	_, err = c.mcp.Initialize(ctx, hello)
+func (c *calls) begin(ctx context.Context) (err error) {
+	c.mcp, err = harness.OpenMCP(ctx, c.daemon, c.http, c.key)
 	return err
 }
 
@@ -165,28 +148,4 @@ func (c *calls) workflow(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
-}
-
-// bearer adds a key to each call.
-func bearer(key string) connect.ClientOption { return connect.WithInterceptors(keyed(key)) }
-
-type keyed string
-
-func (k keyed) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		req.Header().Set("Authorization", "Bearer "+string(k))
-		return next(ctx, req)
-	}
-}
-
-func (k keyed) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
-		conn := next(ctx, spec)
-		conn.RequestHeader().Set("Authorization", "Bearer "+string(k))
-		return conn
-	}
-}
-
-func (k keyed) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return next
 }

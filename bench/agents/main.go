@@ -13,9 +13,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log"
 	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -24,6 +22,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ragdhq/ragd/bench/internal/harness"
 	"github.com/ragdhq/ragd/internal/service/testing/daemon"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
@@ -35,16 +34,11 @@ const tenants = 5
 const goal = 200 << 20
 
 func main() {
-	log.SetFlags(0)
-	ragd := flag.String("ragd", "bin/ragd", "the program to measure")
+	var ragd string
+	harness.ProgramVar(&ragd)
 	callers := flag.Int("callers", 1000, "questions and runs at once")
 	patience := flag.Duration("patience", 3*time.Minute, "how long each kind of call may take")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *ragd, *callers, *patience); err != nil {
-		log.Fatal(err)
-	}
+	harness.Main(func(ctx context.Context) error { return run(ctx, ragd, *callers, *patience) })
 }
 
 func run(ctx context.Context, program string, callers int, patience time.Duration) error {
@@ -53,9 +47,9 @@ func run(ctx context.Context, program string, callers int, patience time.Duratio
 	defer stop()
 	server.Turn = model.turn
 	most := strconv.Itoa(callers)
-	d, err := daemon.Start(ctx, daemon.Config{
-		Program: program, Env: []string{"RAGD_LOG_LEVEL=warn"},
-		Args: []string{"--openai-base-url", server.URL + "/v1", "--openai-models", "*", "--provider-calls", most, "--tenant-concurrent-requests", "0"},
+	d, err := harness.Start(ctx, daemon.Config{
+		Program: program,
+		Args:    []string{"--openai-base-url", server.URL + "/v1", "--openai-models", "*", "--provider-calls", most, "--tenant-concurrent-requests", "0"},
 	})
 	if err != nil {
 		return err

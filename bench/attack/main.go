@@ -29,10 +29,11 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ragdhq/ragd/bench/internal/harness"
 )
 
 // options are the flags of a run.
@@ -72,12 +73,11 @@ func attacks() []attack {
 }
 
 func main() {
-	log.SetFlags(0)
 	o := options{memory: 1 << 30}
 	var list, asks bool
 	var race time.Duration
 	var seed uint64
-	flag.StringVar(&o.ragd, "ragd", "bin/ragd", "the program to attack")
+	harness.ProgramVar(&o.ragd)
 	flag.StringVar(&o.only, "only", "", "run the attacks whose names contain one of these texts, separated by commas")
 	flag.Var(&o.memory, "memory", "limit of memory for the service and its PostgreSQL, 0 for none")
 	flag.IntVar(&o.indexes, "indexes", 1500, "indexes that the attack many-indexes tries to create")
@@ -86,8 +86,7 @@ func main() {
 	flag.BoolVar(&asks, "probe", false, "ask as the other tenant; the program starts itself with it")
 	flag.DurationVar(&race, "race", 0, "call all RPCs at random for this time instead")
 	flag.Uint64Var(&seed, "seed", 1, "seed of the random calls")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := harness.Begin()
 	defer stop()
 	var succeeded int
 	var err error

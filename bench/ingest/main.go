@@ -20,18 +20,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log"
-	"net/http"
-	"os"
-	"os/signal"
 	"syscall"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/jackc/pgx/v5"
 
-	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
+	"github.com/ragdhq/ragd/bench/internal/harness"
 	"github.com/ragdhq/ragd/internal/service/testing/daemon"
 )
 
@@ -46,20 +40,14 @@ type options struct {
 }
 
 func main() {
-	log.SetFlags(0)
 	var o options
-	flag.StringVar(&o.ragd, "ragd", "bin/ragd", "the program to measure")
+	harness.ProgramVar(&o.ragd)
 	flag.StringVar(&o.corpus, "corpus", "", "file of JSON Lines, gzip or not (default made-up passages of rare words)")
 	flag.IntVar(&o.runs, "runs", 3, "fresh indexes to ingest into")
 	flag.Int64Var(&o.bytes, "bytes", 0, "bytes of text to send through one stream, instead of runs")
 	flag.IntVar(&o.workers, "workers", 0, "ingest workers of ragd (default its own)")
 	flag.BoolVar(&o.statements, "statements", false, "print the statements that took the most time; needs pg_stat_statements")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := measure(ctx, o); err != nil {
-		log.Fatal(err)
-	}
+	harness.Main(func(ctx context.Context) error { return measure(ctx, o) })
 }
 
 // measure starts the service and measures what the options say.
@@ -68,7 +56,7 @@ func measure(ctx context.Context, o options) error {
 	if o.workers > 0 {
 		args = append(args, "--ingest-workers", fmt.Sprint(o.workers))
 	}
-	d, err := daemon.Start(ctx, daemon.Config{Program: o.ragd, Args: args, Env: []string{"RAGD_LOG_LEVEL=warn"}})
+	d, err := harness.Start(ctx, daemon.Config{Program: o.ragd, Args: args})
 	if err != nil {
 		return err
 	}
@@ -79,7 +67,7 @@ func measure(ctx context.Context, o options) error {
 		}
 	}
 	a := &arena{options: o, daemon: d}
-	if err := a.createTenant(ctx); err != nil {
+	if a.key, err = harness.Tenant(ctx, d, "bench"); err != nil {
 		return err
 	}
 	if a.database, err = pgx.Connect(ctx, d.DatabaseURL()); err != nil {
@@ -102,27 +90,6 @@ type arena struct {
 	daemon   *daemon.Daemon
 	database *pgx.Conn
 	key      string
-}
-
-const tenantID = "bench"
-
-func (a *arena) createTenant(ctx context.Context) error {
-	tenants := ragdv1connect.NewTenantServiceClient(http.DefaultClient, a.daemon.URL(), connect.WithInterceptors(asOperator()))
-	if _, err := tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{TenantId: tenantID}); err != nil {
-		return err
-	}
-	key, err := tenants.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{TenantId: tenantID, Scopes: []string{"admin"}})
-	a.key = key.GetSecret()
-	return err
-}
-
-func asOperator() connect.Interceptor {
-	return connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
-		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-			req.Header().Set("Authorization", "Bearer "+daemon.OperatorKey)
-			return next(ctx, req)
-		}
-	})
 }
 
 // recordStatements makes PostgreSQL record the time of statements, for which the service

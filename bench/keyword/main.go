@@ -18,16 +18,14 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"log"
 	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/bench/internal/harness"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/service/testing/daemon"
@@ -45,21 +43,15 @@ type options struct {
 }
 
 func main() {
-	log.SetFlags(0)
 	var o options
-	flag.StringVar(&o.ragd, "ragd", "bin/ragd", "the program to measure")
+	harness.ProgramVar(&o.ragd)
 	flag.IntVar(&o.passages, "passages", 91_000, "passages to load")
 	flag.IntVar(&o.questions, "questions", 500, "questions of each kind")
 	flag.IntVar(&o.compared, "compared", 30, "questions of each kind whose answers are compared with the ranking of all passages")
 	flag.Float64Var(&o.churn, "churn", 0, "fraction of the passages to replace before the questions")
 	flag.StringVar(&o.dir, "dir", "", "data directory (default a temporary one)")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data directory")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := measure(ctx, o); err != nil {
-		log.Fatal(err)
-	}
+	harness.Main(func(ctx context.Context) error { return measure(ctx, o) })
 }
 
 // arena is the service under test with a tenant and an index.
@@ -81,7 +73,7 @@ const (
 func measure(ctx context.Context, o options) error {
 	_, err := os.Stat(filepath.Join(o.dir, "postgres"))
 	loaded := o.dir != "" && err == nil
-	d, err := daemon.Start(ctx, daemon.Config{Program: o.ragd, Env: []string{"RAGD_LOG_LEVEL=warn"}, Dir: o.dir, Keep: o.keep})
+	d, err := harness.Start(ctx, daemon.Config{Program: o.ragd, Dir: o.dir, Keep: o.keep})
 	if err != nil {
 		return err
 	}
@@ -113,17 +105,15 @@ func (a *arena) connect(ctx context.Context, loaded bool) (err error) {
 	if err != nil {
 		return err
 	}
-	tenants := ragdv1connect.NewTenantServiceClient(http.DefaultClient, a.daemon.URL(), with(daemon.OperatorKey))
-	if !loaded {
-		if _, err := tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{TenantId: tenantID}); err != nil {
-			return err
-		}
+	newKey := harness.Tenant
+	if loaded {
+		newKey = harness.Key
 	}
-	key, err := tenants.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{TenantId: tenantID, Scopes: []string{"admin"}})
+	key, err := newKey(ctx, a.daemon, tenantID)
 	if err != nil {
 		return err
 	}
-	as := with(key.GetSecret())
+	as := harness.WithKey(key)
 	a.vectors = ragdv1connect.NewVectorServiceClient(http.DefaultClient, a.daemon.URL(), as)
 	a.queries = ragdv1connect.NewQueryServiceClient(http.DefaultClient, a.daemon.URL(), as)
 	a.indexes = ragdv1connect.NewIndexServiceClient(http.DefaultClient, a.daemon.URL(), as)
@@ -134,16 +124,6 @@ func (a *arena) connect(ctx context.Context, loaded bool) (err error) {
 		IndexName: indexName, Dimension: dimension, IndexConfig: &ragdv1.IndexConfig{Type: "flat"},
 	})
 	return err
-}
-
-// with returns the option of a client that authenticates with a key.
-func with(key string) connect.ClientOption {
-	return connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
-		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-			req.Header().Set("Authorization", "Bearer "+key)
-			return next(ctx, req)
-		}
-	}))
 }
 
 // usage is what was used until some moment.

@@ -15,11 +15,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"log"
-	"os"
-	"os/signal"
 	"time"
 
+	"github.com/ragdhq/ragd/bench/internal/harness"
 	"github.com/ragdhq/ragd/internal/service/testing/daemon"
 	"github.com/ragdhq/ragd/internal/service/testing/dataset/synthetic"
 )
@@ -36,28 +34,20 @@ type options struct {
 }
 
 func main() {
-	log.SetFlags(0)
 	var o options
-	flag.StringVar(&o.ragd, "ragd", "bin/ragd", "the program to measure")
+	harness.ProgramVar(&o.ragd)
 	flag.IntVar(&o.vectors, "vectors", 20_000, "vectors to load")
 	flag.IntVar(&o.live, "live", 2_000, "vectors to write with the Postgres index in place")
 	flag.IntVar(&o.questions, "questions", 200, "different questions")
 	flag.DurationVar(&o.duration, "duration", 3*time.Second, "time for each measurement of queries")
 	flag.BoolVar(&o.filters, "filters", false, "measure filters of many kinds instead")
 	flag.StringVar(&o.only, "only", "", "with -filters: measure those whose name contains this text")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := compare(ctx, o); err != nil {
-		log.Fatal(err)
-	}
+	harness.Main(func(ctx context.Context) error { return compare(ctx, o) })
 }
 
 // compare runs everything and prints the tables.
 func compare(ctx context.Context, o options) (err error) {
-	s, err := daemon.Start(ctx, daemon.Config{
-		Program: o.ragd, Args: []string{"--tenant-request-rate", "0"}, Env: []string{"RAGD_LOG_LEVEL=warn"},
-	})
+	s, err := harness.Start(ctx, daemon.Config{Program: o.ragd, Args: []string{"--tenant-request-rate", "0"}})
 	if err != nil {
 		return err
 	}

@@ -4,25 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/mark3labs/mcp-go/client"
-	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/ragdhq/ragd/bench/internal/harness"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/service/testing/daemon"
 	"github.com/ragdhq/ragd/internal/service/testing/dataset/synthetic"
 )
 
-const (
-	tenantID  = "bench"
-	indexName = "bench"
-)
+const indexName = "bench"
 
 // ragd is the system under test.
 type ragd struct {
@@ -37,51 +32,23 @@ type ragd struct {
 // connectTo creates a tenant with an index in the service, and connects to it, over
 // Connect with binary messages and over MCP.
 func connectTo(ctx context.Context, d *daemon.Daemon) (*ragd, error) {
-	url := d.URL()
-	headers := map[string]string{"Authorization": "Bearer " + daemon.OperatorKey}
-	tenants := ragdv1connect.NewTenantServiceClient(http.DefaultClient, url, withHeaders(headers))
-	if _, err := tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{TenantId: tenantID}); err != nil {
-		return nil, err
-	}
-	key, err := tenants.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{TenantId: tenantID, Scopes: []string{"admin"}})
+	key, err := harness.Tenant(ctx, d, "bench")
 	if err != nil {
 		return nil, err
 	}
-	headers = map[string]string{"Authorization": "Bearer " + key.GetSecret()}
-	connections := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+	connections, url, own := harness.Connections(16), d.URL(), harness.WithKey(key)
 	r := &ragd{
 		used:      func() cpu { return usedBy(d) },
-		indexes:   ragdv1connect.NewIndexServiceClient(connections, url, withHeaders(headers)),
-		vectors:   ragdv1connect.NewVectorServiceClient(connections, url, withHeaders(headers)),
-		documents: ragdv1connect.NewDocumentServiceClient(connections, url, withHeaders(headers)),
+		indexes:   ragdv1connect.NewIndexServiceClient(connections, url, own),
+		vectors:   ragdv1connect.NewVectorServiceClient(connections, url, own),
+		documents: ragdv1connect.NewDocumentServiceClient(connections, url, own),
+		plain:     newPlainMCP(connections, url+"/mcp", key),
 	}
-	r.plain = newPlainMCP(connections, url+"/mcp", key.GetSecret())
 	if _, err := r.indexes.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: indexName, Dimension: synthetic.Dimension, MetadataIndexes: []string{declared}}); err != nil {
 		return nil, err
 	}
-	r.mcp, err = client.NewStreamableHttpClient(url+"/mcp", transport.WithHTTPHeaders(headers), transport.WithHTTPBasicClient(connections))
-	if err != nil {
-		return nil, err
-	}
-	if err := r.mcp.Start(ctx); err != nil {
-		return nil, err
-	}
-	var hello mcpgo.InitializeRequest
-	hello.Params.ProtocolVersion = mcpgo.LATEST_PROTOCOL_VERSION
-	hello.Params.ClientInfo = mcpgo.Implementation{Name: "bench", Version: "1"}
-	_, err = r.mcp.Initialize(ctx, hello)
+	r.mcp, err = harness.OpenMCP(ctx, d, connections, key)
 	return r, err
-}
-
-func withHeaders(headers map[string]string) connect.ClientOption {
-	return connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
-		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-			for name, value := range headers {
-				req.Header().Set(name, value)
-			}
-			return next(ctx, req)
-		}
-	}))
 }
 
 // write upserts the vectors in [from, to).

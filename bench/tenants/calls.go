@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/ragdhq/ragd/bench/internal/harness"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/service/testing/daemon"
@@ -34,12 +33,12 @@ type calls struct {
 }
 
 func connectTo(url string) calls {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+	client, own := harness.Connections(16), harness.WithKeyOf(keyFrom)
 	return calls{
-		tenants: ragdv1connect.NewTenantServiceClient(client, url, withKey()),
-		indexes: ragdv1connect.NewIndexServiceClient(client, url, withKey()),
-		vectors: ragdv1connect.NewVectorServiceClient(client, url, withKey()),
-		queries: ragdv1connect.NewQueryServiceClient(client, url, withKey()),
+		tenants: ragdv1connect.NewTenantServiceClient(client, url, own),
+		indexes: ragdv1connect.NewIndexServiceClient(client, url, own),
+		vectors: ragdv1connect.NewVectorServiceClient(client, url, own),
+		queries: ragdv1connect.NewQueryServiceClient(client, url, own),
 		values:  synthetic.Vectors(2000, 1),
 	}
 }
@@ -51,15 +50,9 @@ func as(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, keyOf{}, key)
 }
 
-// withKey adds the key of the context to each call.
-func withKey() connect.ClientOption {
-	return connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
-		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-			key, _ := ctx.Value(keyOf{}).(string)
-			req.Header().Set("Authorization", "Bearer "+key)
-			return next(ctx, req)
-		}
-	}))
+func keyFrom(ctx context.Context) string {
+	key, _ := ctx.Value(keyOf{}).(string)
+	return key
 }
 
 // made is a tenant with the time that it took to create and, with key, index and

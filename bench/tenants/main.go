@@ -11,13 +11,11 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"log"
-	"os"
-	"os/signal"
 	"runtime"
 	"slices"
 	"time"
 
+	"github.com/ragdhq/ragd/bench/internal/harness"
 	"github.com/ragdhq/ragd/internal/service/testing/daemon"
 )
 
@@ -33,24 +31,15 @@ type options struct {
 }
 
 func main() {
-	log.SetFlags(0)
 	var o options
-	flag.StringVar(&o.ragd, "ragd", "bin/ragd", "the program to measure")
+	harness.ProgramVar(&o.ragd)
 	flag.IntVar(&o.tenants, "tenants", 1000, "tenants to make; at least 20")
 	flag.IntVar(&o.makers, "makers", 2, "tenants to make at once")
 	flag.IntVar(&o.parallel, "parallel", 2, "tenants to migrate at once")
 	flag.DurationVar(&o.duration, "duration", 5*time.Second, "time for each measurement of queries")
 	flag.DurationVar(&o.idle, "idle", time.Minute, "time for which the idle service is watched")
 	flag.StringVar(&o.args, "args", "", "further arguments of ragd serve, separated by spaces")
-	flag.Parse()
-	if o.tenants < 2*few {
-		log.Fatalf("-tenants must be at least %d", 2*few)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		log.Fatal(err)
-	}
+	harness.Main(func(ctx context.Context) error { return run(ctx, o) })
 }
 
 // few is the size of the smallest set of tenants, with which larger sets are compared.
@@ -65,9 +54,12 @@ func stages(tenants int) []int {
 
 // run measures everything and prints the tables.
 func run(ctx context.Context, o options) error {
+	if o.tenants < 2*few {
+		return fmt.Errorf("-tenants must be at least %d", 2*few)
+	}
 	heap := &heapLog{}
-	d, err := daemon.Start(ctx, daemon.Config{
-		Program: o.ragd, Args: fields(o.args), Env: []string{"RAGD_LOG_LEVEL=warn", "GODEBUG=gctrace=1"}, Log: heap,
+	d, err := harness.Start(ctx, daemon.Config{
+		Program: o.ragd, Args: fields(o.args), Env: []string{"GODEBUG=gctrace=1"}, Log: heap,
 	})
 	if err != nil {
 		return err

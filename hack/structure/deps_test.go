@@ -92,14 +92,15 @@ func TestEveryWingSaysWhatItIs(t *testing.T) {
 
 // mayImport says which of our packages each of our packages may import.
 var mayImport = map[string][]string{
-	"bench/agents":                          {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "internal/service/testing/modelserver"},
-	"bench/attack":                          {"gen/ragd/v1", "internal/service/testing/daemon", "internal/service/testing/modelserver", "internal/service/testing/randomcalls"},
+	"bench/agents":                          {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "internal/service/testing/modelserver", "bench/internal/harness"},
+	"bench/attack":                          {"gen/ragd/v1", "internal/service/testing/daemon", "internal/service/testing/modelserver", "internal/service/testing/randomcalls", "bench/internal/harness"},
 	"bench/chunkspans":                      {"internal/chunk"},
-	"bench/ingest":                          {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon"},
-	"bench/keyword":                         {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon"},
+	"bench/ingest":                          {"internal/service/testing/daemon", "bench/internal/harness"},
+	"bench/internal/harness":                {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon"},
+	"bench/keyword":                         {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "bench/internal/harness"},
 	"bench/parse":                           {"internal/ingest/parse", "internal/ingest/parse/libreoffice"},
-	"bench/retrieval":                       {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "internal/service/testing/dataset/synthetic"},
-	"bench/tenants":                         {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/operate/postgres", "internal/tenant", "internal/service/testing/daemon", "internal/service/testing/dataset/synthetic", "migrations"},
+	"bench/retrieval":                       {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "internal/service/testing/dataset/synthetic", "bench/internal/harness"},
+	"bench/tenants":                         {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/operate/postgres", "internal/tenant", "internal/service/testing/daemon", "internal/service/testing/dataset/synthetic", "migrations", "bench/internal/harness"},
 	"cmd/ragd/internal/archivefile":         {"internal/tenant/archive/frame"},
 	"cmd/ragd/internal/config":              {"internal/operate/nearest"},
 	"cmd/ragd/internal/graphdraw":           {},
@@ -117,6 +118,7 @@ var mayImport = map[string][]string{
 	"internal/automation/agent":             {"internal/tenant/quota/admission", "internal/model/endpoint", "internal/tool/expression", "internal/operate/fault", "internal/model/llm", "internal/operate/pagination", "internal/tool/remote", "internal/tool/schema", "internal/tool/template", "internal/tenant", "internal/operate/textlimit", "internal/tool/toolset", "internal/tenant/catalog"},
 	"internal/tenant/archive":               {"internal/tenant/archive/frame", "internal/operate/fault", "internal/index", "internal/operate/limit", "internal/operate/postgres", "internal/tenant", "internal/operate/textlimit", "migrations"},
 	"internal/tenant/archive/frame":         {"internal/operate/fault"},
+	"internal/tenant/catalog":               {"internal/operate/fault", "internal/operate/nearest", "internal/operate/pagination", "internal/operate/textlimit", "internal/tenant"},
 	"internal/operate/audit":                {"internal/operate/fault", "internal/api/httpserver", "internal/operate/pagination", "internal/operate/postgres", "internal/operate/telemetry", "internal/tenant", "internal/operate/textlimit"},
 	"internal/ingest/backlog":               {"internal/operate/fault", "internal/operate/postgres", "internal/tenant"},
 	"internal/operate/cache":                {},
@@ -217,7 +219,6 @@ var mayImport = map[string][]string{
 	"internal/automation/workflow":          {"gen/ragd/v1", "internal/tenant/quota/admission", "internal/automation/agent", "internal/operate/cache", "internal/tool/expression", "internal/operate/fault", "internal/tool/httptool", "internal/tenant/job", "internal/operate/limit", "internal/operate/nearest", "internal/operate/pagination", "internal/tool/remote", "internal/tool/schema", "internal/tool/template", "internal/tenant", "internal/operate/textlimit", "internal/tool/toolset", "internal/tenant/catalog"},
 	"migrations":                            {},
 	"sdk/go":                                {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect"},
-	"internal/tenant/catalog":               {"internal/operate/fault", "internal/operate/nearest", "internal/operate/pagination", "internal/operate/textlimit", "internal/tenant"},
 }
 
 // pgxpool opens the way around the tenant's handle: few may have it.
