@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/evaluate/measure"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/service/testing/dataset"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
@@ -199,7 +200,7 @@ func (s labelled) rankings(t *testing.T, c servicetest.Client, index, mode strin
 
 // addVectors adds the rows of a .npy file of 32-bit floats by the texts of passages, and
 // returns their dimension.
-func addVectors(t *testing.T, file string, passages []passage, into map[string][]float32) int {
+func addVectors(t *testing.T, file string, passages []dataset.Document, into map[string][]float32) int {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	if err != nil {

@@ -1,21 +1,15 @@
 package query_test
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
-	"io"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/automation/evaluate"
 	"github.com/ragdhq/ragd/internal/automation/evaluate/measure"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/service/testing/dataset"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
@@ -65,53 +59,27 @@ const reranked = "hybrid+lexical"
 
 // labelled is a corpus with questions whose answers are known.
 type labelled struct {
-	documents, questions []passage
-	judged               map[string]measure.Judgements
+	documents, questions []dataset.Document
+	judged               map[string]measure.Judgements // by question, of documents
 }
 
-type passage struct{ ID, Title, Text string }
-
+// loadSet loads a set of the folder RAGD_TEST_DATASETS, or skips the test without it.
 func loadSet(t testing.TB, name string) labelled {
 	t.Helper()
-	root := os.Getenv("RAGD_TEST_DATASETS")
-	if root == "" {
-		t.Skip("RAGD_TEST_DATASETS does not name the folder of the labelled sets")
-	}
-	open := func(file string, read func(io.Reader)) {
-		f, err := os.Open(filepath.Join(root, name, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		unzipped, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		read(unzipped)
-	}
-	passages := func(into *[]passage) func(io.Reader) {
-		return func(r io.Reader) {
-			lines := bufio.NewScanner(r)
-			lines.Buffer(nil, 1<<24)
-			for lines.Scan() {
-				var p passage
-				if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
-					t.Fatal(err)
-				}
-				*into = append(*into, p)
-			}
+	return judge(dataset.Load(t, name))
+}
+
+// judge returns a set with judgements by the ids of its documents.
+func judge(set *dataset.Set) labelled {
+	s := labelled{documents: set.Documents, judged: map[string]measure.Judgements{}}
+	for _, q := range set.Questions {
+		s.questions = append(s.questions, dataset.Document{ID: q.ID, Text: q.Text})
+		s.judged[q.ID] = measure.Judgements{}
+		for i := range q.Relevant {
+			s.judged[q.ID][set.Documents[i].ID] = 1
 		}
 	}
-	var set labelled
-	open("corpus.jsonl.gz", passages(&set.documents))
-	open("queries.jsonl.gz", passages(&set.questions))
-	open("qrels.tsv.gz", func(r io.Reader) {
-		var err error
-		if set.judged, err = evaluate.ReadQrels(name, r); err != nil {
-			t.Fatal(err)
-		}
-	})
-	return set
+	return s
 }
 
 // upload makes each passage a document of one chunk and waits until all are

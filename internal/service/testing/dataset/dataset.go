@@ -30,8 +30,8 @@ type Set struct {
 	Questions []Question
 }
 
-// Document is one document of a corpus.
-type Document struct{ ID, Title, Text string }
+// Document is one document of a corpus. ContentType is empty if its text is plain.
+type Document struct{ ID, Title, ContentType, Text string }
 
 // Question is one labelled question.
 type Question struct {
@@ -68,7 +68,11 @@ func LoadFolder(t testing.TB, folder string) *Set {
 		if relevant[fields[0]] == nil {
 			relevant[fields[0]] = map[int]bool{}
 		}
-		relevant[fields[0]][indices[fields[1]]] = true
+		index, ok := indices[fields[1]]
+		if !ok {
+			t.Fatalf("%s: document %s of question %s is not in the corpus", folder, fields[1], fields[0])
+		}
+		relevant[fields[0]][index] = true
 	})
 	readJSON(t, filepath.Join(folder, "queries.jsonl"), func(d Document) {
 		set.Questions = append(set.Questions, Question{ID: d.ID, Text: d.Text, Relevant: relevant[d.ID]})
