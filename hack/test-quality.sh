@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Compares the quality of searches, rerankers, embeddings and graph walks with the floors that their
-# tests name, on the labelled sets in the folder RAGD_TEST_DATASETS. In CI missing sets are an
+# tests name, on the large labelled sets in the folder RAGD_TEST_DATASETS. The small ones in the
+# repository are a part of every run of the tests (TestSampleQuality). In CI missing sets are an
 # error, unless RAGD_TEST_WITHOUT_DATASETS is set. Ends with 77 without sets.
 set -euo pipefail
 cd "$(dirname "$0")/.."

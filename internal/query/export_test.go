@@ -74,3 +74,6 @@ func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, 
 	err := b.Run(ctx)
 	return strings.Join(lines, "\n"), err
 }
+
+// Update is the flag -update, for the tests outside the package.
+var Update = update
