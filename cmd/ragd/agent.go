@@ -18,7 +18,7 @@ import (
 )
 
 func (p *program) agentCommands() *cobra.Command {
-	return p.clientFlags(p.group("agent", "Make agents that answer with a chat model and tools", `
+	return p.clientFlags(group("agent", "Make agents that answer with a chat model and tools", `
 An agent is a chat model that is offered chosen tools, with instructions and
 limits. Its answers cite the passages they rest on. Over MCP it is the tool
 ask_AGENT.`,
@@ -40,7 +40,7 @@ func (p *program) agentCreate() *cobra.Command {
 		Args:    arguments("AGENT"),
 	}
 	file := agentFile(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		req := &ragdv1.CreateAgentRequest{AgentName: args[0], Definition: &structpb.Struct{}}
 		if err := p.readDefinition(*file, req.GetDefinition()); err != nil {
 			return err
@@ -66,7 +66,7 @@ func (p *program) agentUpdate() *cobra.Command {
 		Args:    arguments("AGENT"),
 	}
 	file := agentFile(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		req := &ragdv1.UpdateAgentRequest{AgentName: args[0], Definition: &structpb.Struct{}}
 		if err := p.readDefinition(*file, req.GetDefinition()); err != nil {
 			return err
@@ -102,7 +102,7 @@ func (p *program) agentGet() *cobra.Command {
 		Args:    arguments("AGENT"),
 	}
 	alone := yamlFlag(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		a, err := c.agents.GetAgent(ctx, &ragdv1.GetAgentRequest{AgentName: args[0]})
 		if err != nil {
 			return err
@@ -123,7 +123,7 @@ func (p *program) agentList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		agents := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Agent, string, error) {
 			page, err := c.agents.ListAgents(ctx, &ragdv1.ListAgentsRequest{PageSize: size, PageToken: token})
 			return page.GetAgents(), page.GetNextPageToken(), err
@@ -143,7 +143,7 @@ func (p *program) agentDelete() *cobra.Command {
 		Example: `  ragd agent delete support`,
 		Args:    arguments("AGENT"),
 	}
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		_, err := c.agents.DeleteAgent(ctx, &ragdv1.DeleteAgentRequest{AgentName: args[0]})
 		return err
 	})
@@ -158,7 +158,7 @@ func (p *program) agentThreads() *cobra.Command {
 		Args:    arguments("AGENT"),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		threads := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Thread, string, error) {
 			page, err := c.agents.ListThreads(ctx, &ragdv1.ListThreadsRequest{AgentName: args[0], PageSize: size, PageToken: token})
 			return page.GetThreads(), page.GetNextPageToken(), err
@@ -177,7 +177,7 @@ func (p *program) agentThread() *cobra.Command {
 		Example: `  ragd agent thread support 2025-07-cables`,
 		Args:    arguments("AGENT", "THREAD"),
 	}
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		thread, err := c.agents.GetThread(ctx, &ragdv1.GetThreadRequest{AgentName: args[0], ThreadId: args[1]})
 		if err != nil {
 			return err
@@ -198,7 +198,7 @@ func (p *program) agentForget() *cobra.Command {
 		Example: `  ragd agent forget support 2025-07-cables`,
 		Args:    arguments("AGENT", "THREAD"),
 	}
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		_, err := c.agents.DeleteThread(ctx, &ragdv1.DeleteThreadRequest{AgentName: args[0], ThreadId: args[1]})
 		return err
 	})
@@ -216,7 +216,7 @@ func (p *program) askCommand() *cobra.Command {
 	}
 	thread := cmd.Flags().String("thread", "", "id of a conversation to continue or begin")
 	within := contextFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		stream, err := c.agents.AskAgentStream(within(ctx), &ragdv1.AskAgentStreamRequest{Ask: &ragdv1.AskAgentRequest{AgentName: args[0], Message: args[1], ThreadId: *thread}})
 		if err != nil {
 			return err

@@ -53,13 +53,13 @@ master key of the service, and of API keys it has only hashes. Keep it as you ke
 		if *file == "" {
 			return usagef("give --output FILE, or --output - for standard output")
 		}
-		c, err := p.connect(credentials.forOperator)
+		c, err := p.connect(forOperator)
 		if err != nil {
 			return err
 		}
 		req := &ragdv1.ExportTenantRequest{TenantId: args[0], WithoutKeys: *withoutKeys}
 		if *file == "-" {
-			return c.exportTo(cmd.Context(), req, p.out.Stdout)
+			return exportTo(cmd.Context(), c, req, p.out.Stdout)
 		}
 		size, err := p.exportFile(cmd.Context(), c, req, *file)
 		if err != nil {
@@ -75,7 +75,7 @@ master key of the service, and of API keys it has only hashes. Keep it as you ke
 }
 
 // exportTo writes an archive whose frames are checked before they are written.
-func (c *client) exportTo(ctx context.Context, req *ragdv1.ExportTenantRequest, to io.Writer) error {
+func exportTo(ctx context.Context, c *client, req *ragdv1.ExportTenantRequest, to io.Writer) error {
 	stream, err := c.archives.ExportTenant(ctx, req)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (p *program) exportFile(ctx context.Context, c *client, req *ragdv1.ExportT
 	}
 	err = p.repeat(ctx, func() (progress int64, err error) {
 		req.KnownFrames = file.Begin(archive.MaxKnown)
-		err = c.exportInto(ctx, req, file)
+		err = exportInto(ctx, c, req, file)
 		return file.Size(), err
 	})
 	if err != nil {
@@ -148,7 +148,7 @@ func (p *program) exportFile(ctx context.Context, c *client, req *ragdv1.ExportT
 }
 
 // exportInto makes one call of an export.
-func (c *client) exportInto(ctx context.Context, req *ragdv1.ExportTenantRequest, file *archivefile.File) error {
+func exportInto(ctx context.Context, c *client, req *ragdv1.ExportTenantRequest, file *archivefile.File) error {
 	stream, err := c.archives.ExportTenant(ctx, req)
 	if err != nil {
 		return err
@@ -235,12 +235,12 @@ says which secrets must be given again, because this service has another master 
 	as := cmd.Flags().String("as", "", "name of the tenant, in place of that in the archive")
 	database := cmd.Flags().String("database", "", "database in which the tenant lives, see \"ragd databases\" (default: its own, else the smallest)")
 	withoutKeys := cmd.Flags().Bool("without-keys", false, "leave out API keys and issuers")
-	cmd.RunE = p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forOperator, func(ctx context.Context, c *client, args []string) error {
 		options := &ragdv1.ImportOptions{TenantId: *as, Database: *database, WithoutKeys: *withoutKeys}
 		var res *ragdv1.ImportTenantResponse
 		var err error
 		if args[0] == "-" {
-			res, err = c.importFrom(ctx, options, p.stdin)
+			res, err = importFrom(ctx, c, options, p.stdin)
 		} else {
 			res, err = p.importFile(ctx, c, options, args[0])
 		}
@@ -268,7 +268,7 @@ func showImported(res *ragdv1.ImportTenantResponse) func(io.Writer) {
 }
 
 // importFrom makes one call of an import with all that is read.
-func (c *client) importFrom(ctx context.Context, options *ragdv1.ImportOptions, from io.Reader) (*ragdv1.ImportTenantResponse, error) {
+func importFrom(ctx context.Context, c *client, options *ragdv1.ImportOptions, from io.Reader) (*ragdv1.ImportTenantResponse, error) {
 	stream, err := c.archives.ImportTenant(ctx)
 	if err != nil {
 		return nil, err
@@ -330,7 +330,7 @@ func (p *program) importFile(ctx context.Context, c *client, options *ragdv1.Imp
 		if _, err := file.Seek(from, io.SeekStart); err != nil {
 			return frames, err
 		}
-		res, err = c.importFrom(ctx, options, file)
+		res, err = importFrom(ctx, c, options, file)
 		return frames, err
 	})
 	return res, err

@@ -46,7 +46,7 @@ Times are dates, such as 2026-11-01, or RFC 3339, such as 2026-11-01T08:00:00Z.`
 	flags.StringVar(&req.Outcome, "outcome", "", "only ok, unknown, or the code of an error, such as denied (default all)")
 	asCSV := flags.Bool("csv", false, "print comma-separated values")
 	limit := limitFlag(flags)
-	cmd.RunE = p.call(credentials.forUsage, func(ctx context.Context, c *client, _ []string) (err error) {
+	cmd.RunE = p.call(forUsage, func(ctx context.Context, c *client, _ []string) (err error) {
 		if req.StartTime, err = timeFlag("from", *from); err != nil {
 			return err
 		}

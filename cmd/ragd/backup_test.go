@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,9 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ragdhq/ragd/internal/operate/doctor"
 	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
-	"github.com/ragdhq/ragd/internal/service"
 )
 
 // backupPage is the documentation whose commands the tests of this file run.
@@ -449,31 +446,6 @@ func TestAStoppedDatabaseIsBackedUp(t *testing.T) {
 	if out := h.ragd("index", "list"); !strings.Contains(out, "kept") {
 		t.Errorf("the restored indexes are %s", out)
 	}
-}
-
-func TestDoctorLooksForOldBackups(t *testing.T) {
-	t.Parallel()
-	folder, now := t.TempDir(), time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
-	backups := service.BackupConfig{Folder: folder, Interval: time.Hour}
-	check := func(status doctor.Status, detail string) {
-		t.Helper()
-		if f := checkBackups(backups, now); f.Status != status || !strings.Contains(f.Detail, detail) || (f.Action == "") != (status == doctor.OK) {
-			t.Errorf("%+v, want %s with %q", f, status, detail)
-		}
-	}
-	check(doctor.Fail, "has no backup")
-	add := func(started time.Time) {
-		t.Helper()
-		dir := filepath.Join(folder, started.Format("20060102T150405Z"))
-		text, err := json.Marshal(embedded.Backup{Started: started, Ended: started})
-		if err := errors.Join(err, os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "backup.json"), text, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	add(now.Add(-3 * time.Hour))
-	check(doctor.Fail, "is 3h0m0s old, but one is due every 1h0m0s")
-	add(now.Add(-time.Hour))
-	check(doctor.OK, "2 in "+folder+", the newest of 2026-07-01T11:00:00Z")
 }
 
 func TestSettingsOfBackupsAndShutdownThatAreRefused(t *testing.T) {

@@ -37,7 +37,7 @@ A file has at most 10 MiB here.`,
 	contentType := flags.String("content-type", "", "such as text/markdown (default by the file's name and content)")
 	chunking := chunkingFlags(flags)
 	extract := objectFlag(flags, "extract", "metadata to extract, such as {\"title\": true, \"keywords\": true} (default nothing)")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		name, err := p.previewIndex(ctx, c, *index)
 		if err != nil {
 			return err

@@ -6,18 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/spf13/cobra"
 )
-
-// yesFlag adds --yes, which skips the confirmation.
-func yesFlag(cmd *cobra.Command) *bool {
-	return cmd.Flags().Bool("yes", false, "do not ask")
-}
 
 // confirm asks before something that cannot be undone, unless yes. The user must type
 // word; any other answer is an error. If stdin is not a terminal it is a usage error.
-func (p *program) confirm(ctx context.Context, yes bool, word, format string, args ...any) error {
+func (p *runner) confirm(ctx context.Context, yes bool, word, format string, args ...any) error {
 	if yes {
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func (p *program) connectorCommands() *cobra.Command {
-	return p.clientFlags(p.group("connector", "Keep documents the same as a website, a feed, an MCP server, a repository, a bucket, a folder or a query", `
+	return p.clientFlags(group("connector", "Keep documents the same as a website, a feed, an MCP server, a repository, a bucket, a folder or a query", `
 A connector keeps documents of an index the same as the items of a source, such as the
 pages of a website: it adds new ones, updates changed ones and deletes those that are gone.
 These commands need a key of the scope admin.`,
@@ -113,7 +113,7 @@ func (f *connectorFlags) given() (string, error) {
 		switch {
 		case !f.flags.Changed(one.flag):
 		case source.flag != "":
-			return "", usageError{fmt.Errorf("a connector has one source: --%s or --%s", source.flag, one.flag)}
+			return "", usagef("a connector has one source: --%s or --%s", source.flag, one.flag)
 		default:
 			source = one
 		}
@@ -123,9 +123,9 @@ func (f *connectorFlags) given() (string, error) {
 			switch {
 			case !f.flags.Changed(name) || slices.Contains(source.others, name):
 			case source.flag == "":
-				return "", usageError{fmt.Errorf("--%s needs a source: one of %s", name, strings.Join(names, ", "))}
+				return "", usagef("--%s needs a source: one of %s", name, strings.Join(names, ", "))
 			default:
-				return "", usageError{fmt.Errorf("--%s is not for --%s", name, source.flag)}
+				return "", usagef("--%s is not for --%s", name, source.flag)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (f *connectorFlags) expressions() (map[string]string, error) {
 	for _, text := range named(*f.metadata) {
 		name, expression, ok := strings.Cut(text, "=")
 		if !ok {
-			return nil, usageError{errors.New(`--metadata must be "NAME=EXPRESSION"`)}
+			return nil, usagef(`--metadata must be "NAME=EXPRESSION"`)
 		}
 		out[strings.TrimSpace(name)] = strings.TrimSpace(expression)
 	}
@@ -267,7 +267,7 @@ func (p *program) connectorCreate() *cobra.Command {
 	index := cmd.Flags().String("index", "", "index of the documents (default the only one)")
 	namespace := cmd.Flags().String("namespace", "", "namespace of the documents")
 	paused := cmd.Flags().Bool("paused", false, "do not run yet")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		source, err := flags.source()
 		if err != nil {
 			return err
@@ -315,7 +315,7 @@ the whole source. A run follows that reads all items again.`,
 		Args:    arguments("CONNECTOR"),
 	}
 	flags := newConnectorFlags(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		source, err := flags.source()
 		if err != nil {
 			return err
@@ -360,7 +360,7 @@ the whole source. A run follows that reads all items again.`,
 func (p *program) connectorCall(use, short, example string, do func(ctx context.Context, c *client, name string) (*ragdv1.Connector, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " CONNECTOR", Short: short, Example: example, Args: arguments("CONNECTOR"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			got, err := do(ctx, c, args[0])
 			if err != nil {
 				return err
@@ -398,14 +398,14 @@ func (p *program) connectorSync() *cobra.Command {
 		if err != nil || !*wait {
 			return started, err
 		}
-		return c.awaitRun(ctx, started)
+		return awaitRun(ctx, c, started)
 	})
 	wait = cmd.Flags().Bool("wait", false, "wait until the run has ended, and fail if it failed")
 	return cmd
 }
 
 // awaitRun waits until a run ended that started after the one that is shown.
-func (c *client) awaitRun(ctx context.Context, before *ragdv1.Connector) (*ragdv1.Connector, error) {
+func awaitRun(ctx context.Context, c *client, before *ragdv1.Connector) (*ragdv1.Connector, error) {
 	const pause = 500 * time.Millisecond
 	for {
 		now, err := c.connectors.GetConnector(ctx, &ragdv1.GetConnectorRequest{ConnectorName: before.GetConnectorName()})
@@ -435,7 +435,7 @@ func (p *program) connectorList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		connectors := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Connector, string, error) {
 			page, err := c.connectors.ListConnectors(ctx, &ragdv1.ListConnectorsRequest{PageSize: size, PageToken: token})
 			return page.GetConnectors(), page.GetNextPageToken(), err
@@ -456,7 +456,7 @@ func (p *program) connectorItems() *cobra.Command {
 	}
 	limit := limitFlag(cmd.Flags())
 	status := cmd.Flags().String("status", "", "stored, skipped or failed (default all)")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		items := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.ConnectorItem, string, error) {
 			page, err := c.connectors.ListConnectorItems(ctx, &ragdv1.ListConnectorItemsRequest{ConnectorName: args[0], Status: *status, PageSize: size, PageToken: token})
 			return page.GetItems(), page.GetNextPageToken(), err
@@ -474,7 +474,7 @@ func (p *program) connectorTest() *cobra.Command {
 		Short:   "Show what the first 20 items of the source would become",
 		Example: `  ragd connector test handbook`,
 		Args:    arguments("CONNECTOR"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.connectors.TestConnector(ctx, &ragdv1.TestConnectorRequest{ConnectorName: args[0]})
 			if err != nil {
 				return err
@@ -498,7 +498,7 @@ func (p *program) connectorDelete() *cobra.Command {
 	}
 	documents := cmd.Flags().Bool("documents", false, "delete its documents too")
 	yes := yesFlag(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		what := "Deletes the connector %s; its documents stay."
 		if *documents {
 			what = "Deletes the connector %s and its documents."

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -71,20 +70,20 @@ func (f *mcpFlags) source(address string) (*ragdv1.McpSource, error) {
 	for _, text := range *f.headers {
 		name, value, ok := strings.Cut(text, ":")
 		if !ok {
-			return nil, usageError{errors.New(`--header must be "NAME: VALUE"`)}
+			return nil, usagef(`--header must be "NAME: VALUE"`)
 		}
 		m.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 	for _, text := range *f.templates {
 		fields := strings.Fields(text)
 		if len(fields) == 0 {
-			return nil, usageError{errors.New(`--template must be "TEMPLATE NAME=VALUE ..."`)}
+			return nil, usagef(`--template must be "TEMPLATE NAME=VALUE ..."`)
 		}
 		t := &ragdv1.McpTemplate{UriTemplate: fields[0], Arguments: map[string]string{}}
 		for _, field := range fields[1:] {
 			name, value, ok := strings.Cut(field, "=")
 			if !ok {
-				return nil, usageError{errors.New(`--template must be "TEMPLATE NAME=VALUE ..."`)}
+				return nil, usagef(`--template must be "TEMPLATE NAME=VALUE ..."`)
 			}
 			t.Arguments[name] = value
 		}
@@ -105,7 +104,7 @@ account of the user. The connector runs when the user has agreed. The address wo
 for ten minutes.`,
 		Example: `  ragd connector authorize wiki`,
 		Args:    arguments("CONNECTOR"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.connectors.AuthorizeConnector(ctx, &ragdv1.AuthorizeConnectorRequest{ConnectorName: args[0]})
 			if err != nil {
 				return err
@@ -119,7 +118,7 @@ for ten minutes.`,
 }
 
 func (p *program) connectCommands() *cobra.Command {
-	return p.clientFlags(p.group("connect", "Connect a source in one step", `
+	return p.clientFlags(group("connect", "Connect a source in one step", `
 Create a connector, sign in if its source asks for it, and wait for its first run.
 "ragd connector" has everything else about connectors.`, p.connectMCP()))
 }
@@ -138,7 +137,7 @@ server wants a user to sign in, the address for that is printed.`,
 	namespace := cmd.Flags().String("namespace", "", "namespace of the documents")
 	name := cmd.Flags().String("name", "", "name of the connector (default made from the address)")
 	schedule := cmd.Flags().String("schedule", "@daily", `when it runs besides, "" for never`)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		source, err := flags.source(args[0])
 		if err != nil {
 			return err
@@ -152,7 +151,7 @@ server wants a user to sign in, the address for that is printed.`,
 		if err != nil {
 			return err
 		}
-		ran, err := c.awaitRun(ctx, made)
+		ran, err := awaitRun(ctx, c, made)
 		if err != nil {
 			now, getErr := c.connectors.GetConnector(ctx, &ragdv1.GetConnectorRequest{ConnectorName: *name})
 			if getErr != nil || now.GetAuthorization() != "needed" {
@@ -176,7 +175,7 @@ func (p *program) signIn(ctx context.Context, c *client, now *ragdv1.Connector) 
 	fmt.Fprintf(p.out.Stderr, "Open this address to sign in, until %s:\n%s\n", output.Stamp(res.GetExpireTime()), output.OneLine(res.GetAuthorizationUrl()))
 	waiting, cancel := context.WithDeadlineCause(ctx, res.GetExpireTime().AsTime(), fmt.Errorf("nobody has signed in: ragd connector authorize %s begins again", now.GetConnectorName()))
 	defer cancel()
-	ran, err := c.awaitRun(waiting, now)
+	ran, err := awaitRun(waiting, c, now)
 	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
 		return nil, context.Cause(waiting)
 	}

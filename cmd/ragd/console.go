@@ -32,8 +32,8 @@ sees its documents.`,
 		Args: arguments(),
 	}
 	quiet := cmd.Flags().Bool("no-open", false, "print the link alone")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
-		link, err := c.consoleLink(ctx)
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
+		link, err := makeLink(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -51,14 +51,14 @@ sees its documents.`,
 	return p.clientFlags(cmd)
 }
 
-// consoleLink is a link that opens the console signed in, once.
+// makeLink is a link that opens the console signed in, once.
 type consoleLink struct {
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// consoleLink makes a link for the client's credential.
-func (c *client) consoleLink(ctx context.Context) (*consoleLink, error) {
+// makeLink makes a link for the client's credential.
+func makeLink(ctx context.Context, c *client) (*consoleLink, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.server+"/console/links", nil)
 	if err != nil {
 		return nil, err

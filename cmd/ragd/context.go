@@ -16,7 +16,7 @@ import (
 )
 
 func (p *program) contextCommands() *cobra.Command {
-	return p.clientFlags(p.group("context", "Declare keys of the request context", `
+	return p.clientFlags(group("context", "Declare keys of the request context", `
 Besides the known keys, such as topK, a tenant may declare keys of the request
 context. Tools use a value as {{context.NAME}}, and filters as
 {"$context": "context.NAME"}. Callers set a key, or the service fills it from a
@@ -46,7 +46,7 @@ func (p *program) contextDeclare() *cobra.Command {
 		"attribute": flags.String("attribute", "", "path of the API key's attribute that has the value"),
 	}
 	constant := flags.String("constant", "", "the value, as JSON")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		if err := cmp.Or(exclusive(flags, "header", "claim", "attribute", "constant"), exclusive(flags, "default", "constant")); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (p *program) contextGet() *cobra.Command {
 		Short:   "Show a declared key",
 		Example: `  ragd context get country`,
 		Args:    arguments("KEY"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.contexts.GetContextKey(ctx, &ragdv1.GetContextKeyRequest{Name: args[0]})
 			if err != nil {
 				return err
@@ -130,7 +130,7 @@ func (p *program) contextList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		keys := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.ContextKey, string, error) {
 			page, err := c.contexts.ListContextKeys(ctx, &ragdv1.ListContextKeysRequest{PageSize: size, PageToken: token})
 			return page.GetKeys(), page.GetNextPageToken(), err
@@ -149,7 +149,7 @@ func (p *program) contextDelete() *cobra.Command {
 		Long:    `Delete the declaration of a key. Filters that refer to it match nothing from then on.`,
 		Example: `  ragd context delete country`,
 		Args:    arguments("KEY"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.contexts.DeleteContextKey(ctx, &ragdv1.DeleteContextKeyRequest{Name: args[0]})
 			if err != nil {
 				return err

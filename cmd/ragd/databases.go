@@ -12,7 +12,7 @@ import (
 )
 
 func (p *program) databasesCommands() *cobra.Command {
-	return p.clientFlags(p.group("databases", "Manage the databases in which tenants live, as the operator", `
+	return p.clientFlags(group("databases", "Manage the databases in which tenants live, as the operator", `
 When one PostgreSQL is not enough, more are registered by name, and each tenant
 lives in one of them. The first database, main, keeps the tenants' list and keys.
 A URL is a secret: it is read from standard input or a file, stored encrypted, and
@@ -65,7 +65,7 @@ and alone. Connections to it are made by the rules for addresses of tenants.`,
 	owner := cmd.Flags().String("owner", "", "tenant that brings the database (default: none)")
 	connections := cmd.Flags().Int32("connections", 0, "connections that each instance opens for requests (default 10)")
 	distribution := cmd.Flags().String("distribution", "", "citus: require the coordinator of a Citus cluster with workers (default: tenants are spread over workers if there are any)")
-	cmd.RunE = p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forOperator, func(ctx context.Context, c *client, args []string) error {
 		url, err := p.secretValue(*file)
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func (p *program) databasesList() *cobra.Command {
 		Short:   "List the databases, with their tenants, sizes and health",
 		Example: `  ragd databases list`,
 		Args:    arguments(),
-		RunE: p.call(credentials.forOperator, func(ctx context.Context, c *client, _ []string) error {
+		RunE: p.call(forOperator, func(ctx context.Context, c *client, _ []string) error {
 			res, err := c.databases.ListDatabases(ctx, &ragdv1.ListDatabasesRequest{})
 			if err != nil {
 				return err
@@ -119,7 +119,7 @@ URL, as after its password or address has changed. It must be the same database.
 	}
 	file := cmd.Flags().String("file", "", "file with the new URL, - for standard input (default: as before)")
 	connections := cmd.Flags().Int32("connections", 0, "connections that each instance opens for requests (default: as before)")
-	cmd.RunE = p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forOperator, func(ctx context.Context, c *client, args []string) error {
 		req := &ragdv1.UpdateDatabaseRequest{DatabaseName: args[0]}
 		if *file != "" {
 			url, err := p.secretValue(*file)
@@ -146,7 +146,7 @@ func (p *program) databasesRemove() *cobra.Command {
 		Short:   "Remove a database in which no tenant lives; what is in it stays",
 		Example: `  ragd databases remove east`,
 		Args:    arguments("DATABASE"),
-		RunE: p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forOperator, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.databases.DeleteDatabase(ctx, &ragdv1.DeleteDatabaseRequest{DatabaseName: args[0]})
 			if err != nil {
 				return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 
@@ -23,19 +22,19 @@ const maxDefinition = 1 << 20
 var barePlaceholder = regexp.MustCompile(`(?m)[:-][ \t]+\{\{`)
 
 // readDefinition reads a message from a file in YAML or JSON, - for standard input.
-func (p *program) readDefinition(path string, into proto.Message) error {
+func (p *runner) readDefinition(path string, into proto.Message) error {
 	if path == "" {
-		return usageError{errors.New("--file is missing")}
+		return usagef("--file is missing")
 	}
-	in, name := p.stdin, "standard input"
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		in, name = file, path
+	name := path
+	if path == "-" {
+		name = "standard input"
 	}
+	in, err := p.open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
 	raw, err := io.ReadAll(io.LimitReader(in, maxDefinition+1))
 	switch {
 	case err != nil:
@@ -86,7 +85,7 @@ func yamlFlag(cmd *cobra.Command) *bool {
 }
 
 // showDefinition prints a definition in YAML.
-func (p *program) showDefinition(definition *structpb.Struct) error {
+func (p *runner) showDefinition(definition *structpb.Struct) error {
 	encoded, err := yaml.Marshal(definition.AsMap())
 	if err != nil {
 		return fmt.Errorf("write the definition: %w", err)

@@ -19,6 +19,18 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 )
 
+// machine is what doctor looks at on this machine, besides the settings, and installs.
+type machine struct {
+	checks []check
+	// install installs what the embedded database needs.
+	install func(context.Context, io.Writer) error
+}
+
+// thisMachine returns the machine that ragd runs on.
+func thisMachine() machine {
+	return machine{checks: []check{{"PostgreSQL here", checkPostgres}}, install: embedded.Install}
+}
+
 // check is one of doctor's checks. run returns what it found, or an error that says what
 // is wrong and how to fix it.
 type check struct {
@@ -65,28 +77,28 @@ if the installed one has a bug that damages indexes. That needs root or sudo.`,
   ragd doctor --server https://ragd.example.com --json`,
 		Args: arguments(),
 	})
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		if fix {
-			if err := p.install(ctx, p.out.Stderr); err != nil {
+			if err := p.machine.install(ctx, p.out.Stderr); err != nil {
 				return err
 			}
 		}
 		return p.diagnose(ctx, c)
 	})
-	p.settings.registerDoctor(cmd, p.getenv)
+	p.registerDoctor(cmd)
 	cmd.Flags().BoolVar(&fix, "fix", false, "install PostgreSQL and pgvector if they are missing")
 	return cmd
 }
 
-// diagnose runs all checks and prints the findings. A finding that is not OK is a doctorError.
+// diagnose runs all checks and prints the findings. A finding that is not OK is a exitError.
 func (p *program) diagnose(ctx context.Context, c *client) error {
 	checks := append([]check{
 		{"version", func(context.Context) (string, error) { return readBuild().String(), nil }},
-		{"service", func(ctx context.Context) (string, error) { return c.healthy(ctx, "/healthz") }},
-		{"ready", func(ctx context.Context) (string, error) { return c.healthy(ctx, "/readyz") }},
+		{"service", func(ctx context.Context) (string, error) { return healthy(ctx, c, "/healthz") }},
+		{"ready", func(ctx context.Context) (string, error) { return healthy(ctx, c, "/readyz") }},
 		{"tenant access", p.checkTenant},
 		{"operator key", p.checkOperator},
-	}, p.localChecks...)
+	}, p.machine.checks...)
 	findings := p.runChecks(ctx, checks)
 	findings = append(findings, p.checkDatabases(ctx)...)
 	findings = append(findings, p.checkDatabase(ctx)...)
@@ -138,7 +150,7 @@ func (p *program) printFindings(findings []doctor.Finding) error {
 // checkDatabases looks at each of the databases in which tenants live, if there are several. It needs the
 // operator key.
 func (p *program) checkDatabases(ctx context.Context) (findings []doctor.Finding) {
-	c, err := p.connect(credentials.operatorKey)
+	c, err := p.connect(operatorKey)
 	if err != nil || c.access.key == "" {
 		return nil
 	}
@@ -164,7 +176,7 @@ func (p *program) checkDatabases(ctx context.Context) (findings []doctor.Finding
 }
 
 // healthy fetches a health page. An answer other than 200 is an error.
-func (c *client) healthy(ctx context.Context, path string) (string, error) {
+func healthy(ctx context.Context, c *client, path string) (string, error) {
 	start := time.Now()
 	res, err := c.get(ctx, path)
 	if err != nil {
@@ -186,7 +198,7 @@ func (c *client) healthy(ctx context.Context, path string) (string, error) {
 func (p *program) checkTenant(ctx context.Context) (string, error) {
 	c := p.client
 	if c.access.key == "" {
-		return "", errors.New(p.noKey())
+		return "", errors.New(c.noKey())
 	}
 	if c.access.operator && c.access.header == "" {
 		return "the operator's key belongs to no tenant; --tenant names one to check", nil
@@ -216,7 +228,7 @@ func scopesText(me *ragdv1.WhoAmIResponse) string {
 
 // checkOperator checks that the operator key, if there is one, is valid.
 func (p *program) checkOperator(ctx context.Context) (string, error) {
-	c, err := p.connect(credentials.operatorKey)
+	c, err := p.connect(operatorKey)
 	switch {
 	case err != nil:
 		return "", err

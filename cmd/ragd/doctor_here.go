@@ -19,7 +19,6 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/internal/operate/doctor"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
-	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/service"
@@ -35,9 +34,10 @@ var doctorSettings = []string{
 }
 
 // registerDoctor adds the flags of the service that doctor reads.
-func (s *settings) registerDoctor(cmd *cobra.Command, getenv func(string) string) {
+func (p *program) registerDoctor(cmd *cobra.Command) {
+	s := &p.settings
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	s.registerService(all, getenv)
+	s.registerService(all, p.getenv)
 	s.registerServe(all)
 	names := doctorSettings
 	for _, provider := range s.providers() {
@@ -50,7 +50,8 @@ func (s *settings) registerDoctor(cmd *cobra.Command, getenv func(string) string
 
 // serviceAddress returns the address of the database of the service on this machine. It is ""
 // if no service has run here; why then tells what that means.
-func (s settings) serviceAddress() (address, setting string, none doctor.Finding) {
+func (p *program) serviceAddress() (address, setting string, none doctor.Finding) {
+	s := p.settings
 	none.Check = "database"
 	if url := cmp.Or(s.Service.DatabaseAdminURL, s.Service.DatabaseURL); url != "" {
 		return url, map[bool]string{true: "database-admin-url", false: "database-url"}[s.Service.DatabaseAdminURL != ""], none
@@ -73,7 +74,7 @@ const databaseTimeout = 2 * time.Minute
 // checkDatabase checks the database of the service on this machine, and the endpoints that
 // tenants have in it.
 func (p *program) checkDatabase(ctx context.Context) []doctor.Finding {
-	address, setting, none := p.settings.serviceAddress()
+	address, setting, none := p.serviceAddress()
 	if address == "" {
 		return []doctor.Finding{none}
 	}
@@ -107,7 +108,7 @@ func (p *program) checkVersions(ctx context.Context, conn *pgx.Conn, address, se
 	}
 	cfg := p.settings.Service
 	var err error
-	if cfg.MasterKeys, err = p.settings.masterKeysOf(setting); err != nil {
+	if cfg.MasterKeys, err = p.masterKeysOf(setting); err != nil {
 		found.Detail, found.Action = err.Error(), "correct what the message names"
 		return found
 	}
@@ -141,7 +142,8 @@ func unknown(v tenant.Versions) *tenant.DatabaseVersion {
 
 // masterKeysOf returns the keys of the settings, or else those that the service keeps beside a database
 // of its own; nil if there are none.
-func (s settings) masterKeysOf(setting string) (*seal.Keys, error) {
+func (p *program) masterKeysOf(setting string) (*seal.Keys, error) {
+	s := p.settings
 	keys, err := s.masterKeys()
 	if err == nil && keys == nil && setting == "data-dir" && exists(filepath.Join(s.Service.DataDir, seal.FileName)) {
 		return seal.OpenFile(s.Service.DataDir)
@@ -191,12 +193,12 @@ func (p *program) checkTenantEndpoints(ctx context.Context, conn *pgx.Conn) []do
 func (p *program) checkMachine(ctx context.Context) []doctor.Finding {
 	s := p.settings
 	var findings []doctor.Finding
-	address, setting, _ := s.serviceAddress()
+	address, setting, _ := p.serviceAddress()
 	if address != "" && setting == "data-dir" {
 		findings = append(findings, doctor.Disk(s.Service.DataDir, s.Service.MinFreeBytes))
 	}
 	if s.Service.Backup.Folder != "" && setting == "data-dir" {
-		findings = append(findings, checkBackups(s.Service.Backup, time.Now()))
+		findings = append(findings, doctor.Backups(s.Service.Backup.Folder, s.Service.Backup.Interval, time.Now()))
 	}
 	if files := s.Service.TLS; !files.IsZero() {
 		findings = append(findings, doctor.Certificate(files, time.Now()))
@@ -204,7 +206,7 @@ func (p *program) checkMachine(ctx context.Context) []doctor.Finding {
 	for _, path := range p.secretFiles() {
 		findings = append(findings, doctor.SecretFile(path)...)
 	}
-	findings = append(findings, s.checkParsers(ctx)...)
+	findings = append(findings, p.checkParsers(ctx)...)
 	own, err := s.endpoints()
 	if err != nil {
 		findings = append(findings, doctor.Finding{Check: "endpoints-file", Status: doctor.Fail, Detail: err.Error(), Action: "correct the file"})
@@ -222,23 +224,6 @@ func (p *program) checkMachine(ctx context.Context) []doctor.Finding {
 		addresses = append(addresses, doctor.Endpoint{Name: e.Name, URL: e.Config.BaseURL})
 	}
 	return append(findings, checkAddresses(ctx, addresses, (&net.Dialer{}).DialContext)...)
-}
-
-// checkBackups checks that the newest backup is not older than two intervals.
-func checkBackups(c service.BackupConfig, now time.Time) doctor.Finding {
-	found := doctor.Finding{Check: "backups", Status: doctor.Fail, Action: "see the log of the service for \"the scheduled backup failed\", or make one with `ragd backup`"}
-	all, err := embedded.Backups(c.Folder)
-	switch {
-	case err != nil:
-		found.Detail, found.Action = err.Error(), "let the user of the service read and write the folder"
-	case len(all) == 0:
-		found.Detail = c.Folder + " has no backup"
-	case now.Sub(all[len(all)-1].Started) > 2*c.Interval:
-		found.Detail = fmt.Sprintf("the newest backup in %s is %v old, but one is due every %v", c.Folder, now.Sub(all[len(all)-1].Started).Round(time.Minute), c.Interval)
-	default:
-		return doctor.Finding{Check: found.Check, Status: doctor.OK, Detail: fmt.Sprintf("%d in %s, the newest of %s", len(all), c.Folder, all[len(all)-1].Started.Format(time.RFC3339))}
-	}
-	return found
 }
 
 // secretFiles returns the paths of the files that may hold secrets.
@@ -259,13 +244,13 @@ func (p *program) secretFiles() []string {
 }
 
 // checkParsers checks the programs that the settings name for files that need one.
-func (s settings) checkParsers(ctx context.Context) (findings []doctor.Finding) {
+func (p *program) checkParsers(ctx context.Context) (findings []doctor.Finding) {
 	for _, parser := range []struct {
 		setting, value string
 		resolve        func(context.Context) error
 	}{
-		{"libreoffice", s.LibreOffice.Program, s.LibreOffice.Resolve},
-		{"ocr", s.OCR.Engine, s.OCR.Resolve},
+		{"libreoffice", p.settings.LibreOffice.Program, p.settings.LibreOffice.Resolve},
+		{"ocr", p.settings.OCR.Engine, p.settings.OCR.Resolve},
 	} {
 		if parser.value == "" {
 			continue
@@ -277,12 +262,6 @@ func (s settings) checkParsers(ctx context.Context) (findings []doctor.Finding) 
 		findings = append(findings, found)
 	}
 	return findings
-}
-
-// doctorError is the outcome of doctor, with its exit code.
-type doctorError struct {
-	code int
-	error
 }
 
 // Exit codes of doctor besides 0.
@@ -300,9 +279,9 @@ func verdict(findings []doctor.Finding) error {
 	}
 	switch doctor.Worst(findings) {
 	case doctor.Fail:
-		return doctorError{exitUnhealthy, fmt.Errorf("%d of %d checks failed", count[doctor.Fail], len(findings))}
+		return exitError{code: exitUnhealthy, err: fmt.Errorf("%d of %d checks failed", count[doctor.Fail], len(findings))}
 	case doctor.Warn:
-		return doctorError{exitWarned, fmt.Errorf("%d of %d checks have a warning", count[doctor.Warn], len(findings))}
+		return exitError{code: exitWarned, err: fmt.Errorf("%d of %d checks have a warning", count[doctor.Warn], len(findings))}
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func (p *program) documentCommands() *cobra.Command {
-	return p.clientFlags(p.group("document", "Look at the documents of an index", `
+	return p.clientFlags(group("document", "Look at the documents of an index", `
 A document is one uploaded file or text; "ragd ingest" uploads them. It has an
 id, which the service made, and a uri, which the uploader gave it.`,
 		p.documentList(), p.documentGet(), p.documentChunks(), p.documentDownload(), p.documentDelete(),
@@ -34,21 +34,6 @@ func newDocumentFlags(cmd *cobra.Command) documentFlags {
 		namespace: cmd.Flags().String("namespace", "", "namespace of the uri (default \"default\")"),
 		uri:       cmd.Flags().String("uri", "", "name the document by its uri instead of its id"),
 	}
-}
-
-// indexFlag adds --index.
-func indexFlag(cmd *cobra.Command) *string {
-	return cmd.Flags().String("index", "", "name of the index (default the tenant's only index)")
-}
-
-// existingIndex returns name, or if it is empty the name of the tenant's only index. A
-// tenant without an index is an error.
-func (c *client) existingIndex(ctx context.Context, name string) (string, error) {
-	name, err := c.onlyIndex(ctx, name)
-	if err == nil && name == "" {
-		err = errors.New("there is no index yet: `ragd ingest` or `ragd index create` makes one")
-	}
-	return name, err
 }
 
 // arguments checks that there is one argument, the document's id, or none with --uri.
@@ -90,7 +75,7 @@ func (p *program) documentList() *cobra.Command {
 	sort := cmd.Flags().String("sort", "", "createTime (default), updateTime, uri, title, contentType, status, byteSize or chunkCount; and \" desc\"")
 	filter := filterFlags(cmd.Flags(), "only documents whose metadata match")
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		index, err := c.existingIndex(ctx, *name)
 		if err != nil {
 			return err
@@ -119,7 +104,7 @@ func (p *program) documentGet() *cobra.Command {
 	}
 	named := newDocumentFlags(cmd)
 	cmd.Args = named.arguments
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		document, err := named.find(ctx, c, args)
 		if err != nil {
 			return err
@@ -157,7 +142,7 @@ func (p *program) documentChunks() *cobra.Command {
 	named := newDocumentFlags(cmd)
 	limit := limitFlag(cmd.Flags())
 	cmd.Args = named.arguments
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		document, err := named.find(ctx, c, args)
 		if err != nil {
 			return err
@@ -196,7 +181,7 @@ Of several that are named, those that are not there are passed over, and it says
 	dryRun := flags.Bool("dry-run", false, "say what would be deleted")
 	yes := yesFlag(cmd)
 	cmd.Args = func(_ *cobra.Command, args []string) error { return checkDeletion(flags, args) }
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		name, err := c.existingIndex(ctx, *index)
 		if err != nil {
 			return err

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 )
 
 func TestDocumentAndJobCommands(t *testing.T) {
@@ -146,7 +148,7 @@ func TestADownloadReplacesAFileAtOnce(t *testing.T) {
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
 		t.Errorf("the folder has %v, %v", files, err)
 	}
-	if err := replaceFile(path, func(w io.Writer) error { _, _ = w.Write([]byte("tw")); return io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := output.ReplaceFile(path, func(w io.Writer) error { _, _ = w.Write([]byte("tw")); return io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != "one" {

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
-	"path/filepath"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
@@ -36,19 +34,19 @@ of chunks are counted.`,
 	file := cmd.Flags().StringP("output", "o", "-", "file to write, - for standard output")
 	text := cmd.Flags().Bool("text", false, "write the text that was read from the document")
 	cmd.Args = named.arguments
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		document, err := named.find(ctx, c, args)
 		if err != nil {
 			return err
 		}
-		write := c.download
+		write := downloadTo
 		if *text {
-			write = c.readText
+			write = readTo
 		}
 		if *file == "-" {
-			return write(ctx, p.out.Stdout, document)
+			return write(ctx, c, p.out.Stdout, document)
 		}
-		err = replaceFile(*file, func(w io.Writer) error { return write(ctx, w, document) })
+		err = output.ReplaceFile(*file, func(w io.Writer) error { return write(ctx, c, w, document) })
 		if err != nil {
 			return err
 		}
@@ -58,9 +56,9 @@ of chunks are counted.`,
 	return cmd
 }
 
-// download writes the content of a document as it was uploaded. Errors: also if what arrived
+// downloadTo writes the content of a document as it was uploaded. Errors: also if what arrived
 // has another size or hash.
-func (c *client) download(ctx context.Context, to io.Writer, document *ragdv1.Document) error {
+func downloadTo(ctx context.Context, c *client, to io.Writer, document *ragdv1.Document) error {
 	stream, err := c.documents.DownloadDocument(ctx, &ragdv1.DownloadDocumentRequest{IndexName: document.GetIndexName(), DocumentId: document.GetDocumentId()})
 	if err != nil {
 		return err
@@ -91,8 +89,8 @@ func copyStream(to io.Writer, sum hash.Hash, stream *connect.ServerStreamForClie
 	return nil
 }
 
-// readText writes the text that was read from a document.
-func (c *client) readText(ctx context.Context, to io.Writer, document *ragdv1.Document) error {
+// readTo writes the text that was read from a document.
+func readTo(ctx context.Context, c *client, to io.Writer, document *ragdv1.Document) error {
 	req := &ragdv1.ReadDocumentRequest{IndexName: document.GetIndexName(), DocumentId: document.GetDocumentId()}
 	for hash := document.GetContentSha256(); ; {
 		res, err := c.documents.ReadDocument(ctx, req)
@@ -109,28 +107,4 @@ func (c *client) readText(ctx context.Context, to io.Writer, document *ragdv1.Do
 			return nil
 		}
 	}
-}
-
-// replaceFile calls write with a new file, which replaces that at path once it is complete.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), ".ragd-download-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = file.Close()
-			_ = os.Remove(file.Name())
-		}
-	}()
-	if err := write(file); err != nil {
-		return err
-	}
-	if err := file.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }

@@ -20,7 +20,7 @@ import (
 )
 
 func (p *program) endpointCommands() *cobra.Command {
-	return p.clientFlags(p.group("endpoint", "Manage where models are served, with which keys", `
+	return p.clientFlags(group("endpoint", "Manage where models are served, with which keys", `
 An endpoint is an address with a key, at which models are served. Every place
 that names a model names it as ENDPOINT/MODEL: an index, a reranker, an
 extraction. These commands manage the tenant's own endpoints, with a key of the
@@ -58,17 +58,9 @@ func newEndpointFlags(flags *pflag.FlagSet) *endpointFlags {
 	return f
 }
 
-// givenFlag returns the address of a flag's value, nil if the flag was not given.
-func givenFlag[T any](flags *pflag.FlagSet, name string, value *T) *T {
-	if !flags.Changed(name) {
-		return nil
-	}
-	return value
-}
-
 // all returns the models of --model and --models, nil if neither was given.
 func (f *endpointFlags) all() *ragdv1.EndpointModels {
-	if !f.models.set && !f.flags.Changed("model") {
+	if !f.models.given && !f.flags.Changed("model") {
 		return nil
 	}
 	all := &ragdv1.EndpointModels{Models: f.models.msg.(*ragdv1.EndpointModels).GetModels()}
@@ -173,7 +165,7 @@ standard input. The service stores it encrypted and never shows it again.`,
 	}
 	kind := cmd.Flags().String("kind", "", "openai-compatible, cohere, voyage, jina, tei, ollama or gemini")
 	flags := newEndpointFlags(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		key, keyErr := flags.secret(p)
 		headers, err := flags.headers()
 		if err := errors.Join(keyErr, err); err != nil {
@@ -207,7 +199,7 @@ their models: what answers under a name must be the same model.`,
 		Args: arguments("ENDPOINT"),
 	}
 	flags := newEndpointFlags(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		key, keyErr := flags.secret(p)
 		headers, err := flags.headers()
 		if err := errors.Join(keyErr, err); err != nil {
@@ -236,7 +228,7 @@ func (p *program) endpointGet() *cobra.Command {
 		Short:   "Show an endpoint, without its key",
 		Example: `  ragd endpoint get our-voyage`,
 		Args:    arguments("ENDPOINT"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			e, err := c.endpoints.GetEndpoint(ctx, &ragdv1.GetEndpointRequest{EndpointName: args[0]})
 			if err != nil {
 				return err
@@ -254,7 +246,7 @@ func (p *program) endpointList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		endpoints := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Endpoint, string, error) {
 			page, err := c.endpoints.ListEndpoints(ctx, &ragdv1.ListEndpointsRequest{PageSize: size, PageToken: token})
 			return append(page.GetOperatorEndpoints(), page.GetEndpoints()...), page.GetNextPageToken(), err
@@ -283,7 +275,7 @@ which endpoints of the kinds voyage and jina cannot.`,
 	}
 	model := cmd.Flags().String("model", "", "model to use (default: list the models)")
 	use := cmd.Flags().String("use", "", "what to use it for: embed, chat or rerank (default embed)")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		tested, err := c.endpoints.TestEndpoint(ctx, &ragdv1.TestEndpointRequest{EndpointName: args[0], Model: *model, Use: *use})
 		if err != nil {
 			return err
@@ -307,7 +299,7 @@ func (p *program) endpointDelete() *cobra.Command {
 		Short:   "Delete an endpoint that no index uses, with its key",
 		Example: `  ragd endpoint delete our-voyage`,
 		Args:    arguments("ENDPOINT"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.endpoints.DeleteEndpoint(ctx, &ragdv1.DeleteEndpointRequest{EndpointName: args[0]})
 			if err != nil {
 				return err

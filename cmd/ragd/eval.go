@@ -131,7 +131,7 @@ The agent has the rights of your key to read.`,
 		if e.questions, err = p.readQuestions(*queries, *qrels, false); err != nil {
 			return err
 		}
-		c, err := p.connect(credentials.forTenant)
+		c, err := p.connect(forTenant)
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ The agent has the rights of your key to read.`,
 			return err
 		}
 		if !*allowMissing {
-			if err := c.checkRelevant(cmd.Context(), e.index, e.questions); err != nil {
+			if err := checkRelevant(cmd.Context(), c, e.index, e.questions); err != nil {
 				return err
 			}
 		}
@@ -180,9 +180,7 @@ func (p *program) evalIndex(ctx context.Context, c *client, index, documents str
 	// Standard output is reserved for the measures.
 	quiet := *p
 	quiet.out = output.Printer{Stdout: p.out.Stderr, Stderr: p.out.Stderr}
-	return quiet.ingest(ctx, c, ingestOptions{
-		paths: []string{documents}, jsonl: true, index: index, create: true, concurrency: concurrency,
-	})
+	return (&quiet).ingestLines(ctx, c, documents, index, concurrency)
 }
 
 // readJudged reads questions, and their relevant documents from the file qrels if it is
@@ -237,7 +235,7 @@ const urisPerCheck = 1000
 
 // checkRelevant returns an error that names the line of a relevant document that the index
 // does not have.
-func (c *client) checkRelevant(ctx context.Context, index string, questions []evaluate.Question) error {
+func checkRelevant(ctx context.Context, c *client, index string, questions []evaluate.Question) error {
 	locations := map[string]string{} // by uri
 	for _, q := range questions {
 		for _, uri := range q.Documents() {
@@ -264,12 +262,12 @@ func (c *client) checkRelevant(ctx context.Context, index string, questions []ev
 	if len(locations) == 0 {
 		return nil
 	}
-	return c.missingError(ctx, index, locations)
+	return missingError(ctx, c, index, locations)
 }
 
 // missingError returns the error about documents that the index does not have, whose
 // locations are given by uri.
-func (c *client) missingError(ctx context.Context, index string, locations map[string]string) error {
+func missingError(ctx context.Context, c *client, index string, locations map[string]string) error {
 	byLocation := func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(locations[a]), len(locations[b])), cmp.Compare(locations[a], locations[b]), cmp.Compare(a, b))
 	}
@@ -321,7 +319,7 @@ func resultsOf(questions []evaluate.Question, answers []measure.Answer, k int) [
 	for i, a := range answers {
 		results[i] = result{
 			ID: questions[i].ID, Text: questions[i].Text, FirstRank: measure.FirstRank(a.Ranking, a.Judged), Recall: measure.Recall(a.Ranking, a.Judged, k),
-			Missing: orEmpty(measure.Missing(a.Ranking, a.Judged, k)), LatencyMs: milliseconds(a.Latency),
+			Missing: output.OrEmpty(measure.Missing(a.Ranking, a.Judged, k)), LatencyMs: milliseconds(a.Latency),
 		}
 	}
 	return results
@@ -380,7 +378,7 @@ func (p *program) ask(ctx context.Context, c *client, e evaluation, mode string)
 	for i, q := range e.questions {
 		group.Go(func() error {
 			start := time.Now()
-			sources, err := c.find(ctx, e, mode, q.Text, topK)
+			sources, err := findSources(ctx, c, e, mode, q.Text, topK)
 			if err != nil {
 				return fmt.Errorf("question %s: %w", q.ID, err)
 			}
@@ -404,9 +402,9 @@ func hitsOf(sources []*ragdv1.Source) []evaluate.Hit {
 	return hits
 }
 
-// find answers one question in a mode, which may have graphSuffix and then
+// findSources answers one question in a mode, which may have graphSuffix and then
 // rerankSuffix.
-func (c *client) find(ctx context.Context, e evaluation, mode, text string, topK int32) ([]*ragdv1.Source, error) {
+func findSources(ctx context.Context, c *client, e evaluation, mode, text string, topK int32) ([]*ragdv1.Source, error) {
 	var reranker *ragdv1.Reranker
 	mode, reranked := strings.CutSuffix(mode, rerankSuffix)
 	if reranked {

@@ -57,7 +57,7 @@ func (p *program) evalAnswers(cmd *cobra.Command, f answersFlags) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	c, err := p.connect(credentials.forTenant)
+	c, err := p.connect(forTenant)
 	if err != nil {
 		return err
 	}

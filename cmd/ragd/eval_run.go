@@ -29,7 +29,7 @@ func (p *program) awaitJob(ctx context.Context, c *client, job *ragdv1.Job, what
 	bar := progress.NewBar(p.out.Stderr, 1, what, progressbar.OptionSetVisibility(p.stderrTerminal), progressbar.OptionShowCount())
 	defer func() { _ = bar.Finish() }()
 	id := job.GetJobId()
-	job, err := c.follow(ctx, id, func(job *ragdv1.Job) error {
+	job, err := follow(ctx, c, id, func(job *ragdv1.Job) error {
 		if done := job.GetProgress(); done.GetTotal() > 0 {
 			bar.ChangeMax64(int64(done.GetTotal()))
 			_ = bar.Set64(int64(done.GetDone()))
@@ -70,7 +70,7 @@ with the same documents and name it with --index.`,
 	settings := objectFlag(flags, "settings", `other fields of the query, such as {"topK": 50}`)
 	reranker := rerankerFlag(flags, "rerank what was found")
 	noWait := noWaitFlag(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		req := &ragdv1.StartEvaluationRequest{SetName: args[0], K: *ks, Label: *label}
 		if flags.Changed("min-score") {
 			req.MinScore = minScore
@@ -217,7 +217,7 @@ func (p *program) evalRuns() *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		set := strings.Join(args, "")
 		runs := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Evaluation, string, error) {
 			page, err := c.evaluate.ListEvaluations(ctx, &ragdv1.ListEvaluationsRequest{SetName: set, PageSize: size, PageToken: token})
@@ -259,7 +259,7 @@ func (p *program) evalShow() *cobra.Command {
 	}
 	perQuestion := cmd.Flags().Bool("per-question", false, "list the results of the questions")
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		run, err := c.evaluate.GetEvaluation(ctx, &ragdv1.GetEvaluationRequest{EvaluationId: args[0]})
 		if err != nil {
 			return err
@@ -301,7 +301,7 @@ func (p *program) evalDelete() *cobra.Command {
 		Short:   "Delete a run with its results, and cancel it if it is under way",
 		Example: `  ragd eval delete 4711`,
 		Args:    arguments("RUN"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.evaluate.DeleteEvaluation(ctx, &ragdv1.DeleteEvaluationRequest{EvaluationId: args[0]})
 			if err != nil {
 				return err
@@ -325,7 +325,7 @@ sign test on them. Below come the questions that changed most.`,
 	}
 	by := cmd.Flags().String("measure", "", "what the questions are sorted by: recall@k, ndcg@k, all@k or mrr (default ndcg at the largest k); of answers any but the times (default correctness, else f1)")
 	limit := cmd.Flags().Int32("limit", 0, "questions to print (default 20)")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		compared, err := c.evaluate.CompareEvaluations(ctx, &ragdv1.CompareEvaluationsRequest{BaselineId: args[0], CandidateId: args[1], Measure: *by, Limit: *limit})
 		if err != nil {
 			return err

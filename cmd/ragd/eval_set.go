@@ -17,7 +17,7 @@ import (
 )
 
 func (p *program) evalSetCommands() *cobra.Command {
-	return p.group("set", "Keep questions whose answers are known", `
+	return group("set", "Keep questions whose answers are known", `
 A question set is a named list of questions about the documents of an index. The
 service keeps it, runs it with "ragd eval run" and compares the runs.`,
 		p.evalSetCreate(), p.evalSetList(), p.evalSetShow(), p.evalSetDelete(), p.evalSetImport(), p.evalSetExport(), p.evalSetDraft(),
@@ -46,7 +46,7 @@ func (p *program) evalSetCreate() *cobra.Command {
 	}
 	index := indexFlag(cmd)
 	description := cmd.Flags().String("description", "", "where the questions are from, for people")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		set, err := c.evaluate.CreateQuestionSet(ctx, &ragdv1.CreateQuestionSetRequest{SetName: args[0], IndexName: *index, Description: *description})
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func (p *program) evalSetList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		sets := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.QuestionSet, string, error) {
 			page, err := c.evaluate.ListQuestionSets(ctx, &ragdv1.ListQuestionSetsRequest{PageSize: size, PageToken: token})
 			return page.GetQuestionSets(), page.GetNextPageToken(), err
@@ -76,8 +76,8 @@ func (p *program) evalSetList() *cobra.Command {
 	return cmd
 }
 
-// questions returns the questions of a set, at most limit of them if limit is above 0.
-func (c *client) questions(ctx context.Context, set string, limit int) func(yield func(*ragdv1.Question, error) bool) {
+// questionsOf returns the questions of a set, at most limit of them if limit is above 0.
+func questionsOf(ctx context.Context, c *client, set string, limit int) func(yield func(*ragdv1.Question, error) bool) {
 	return paging.Items(limit, func(size int32, token string) ([]*ragdv1.Question, string, error) {
 		page, err := c.evaluate.ListQuestions(ctx, &ragdv1.ListQuestionsRequest{SetName: set, PageSize: size, PageToken: token})
 		return page.GetQuestions(), page.GetNextPageToken(), err
@@ -92,8 +92,8 @@ func (p *program) evalSetShow() *cobra.Command {
 		Args:    arguments("SET"),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
-		return output.List(p.out, "questions", c.questions(ctx, args[0], *limit), "QUESTION DRAFTED TEXT RELEVANT", func(q *ragdv1.Question) []any {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
+		return output.List(p.out, "questions", questionsOf(ctx, c, args[0], *limit), "QUESTION DRAFTED TEXT RELEVANT", func(q *ragdv1.Question) []any {
 			drafted := ""
 			if q.GetDrafted() {
 				drafted = "yes"
@@ -131,7 +131,7 @@ func (p *program) evalSetDelete() *cobra.Command {
 		Args:    arguments("SET"),
 	}
 	yes := yesFlag(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		if err := p.confirm(ctx, *yes, args[0], "This deletes the questions of the set %s and all its runs.", args[0]); err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ ids the set has. A set that does not exist is made.`,
 	queries := cmd.Flags().String("queries", "", "the questions, as JSON Lines")
 	qrels := cmd.Flags().String("qrels", "", "their relevant documents (default those in the questions)")
 	unanswerable := cmd.Flags().Bool("unanswerable", false, "mark questions for which nothing is relevant as unanswerable (default they are left out)")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		if *queries == "" {
 			return usagef("--queries is missing")
 		}
@@ -167,7 +167,7 @@ ids the set has. A set that does not exist is made.`,
 		if err != nil {
 			return err
 		}
-		if err := c.ensureSet(ctx, args[0], *index); err != nil {
+		if err := ensureSet(ctx, c, args[0], *index); err != nil {
 			return err
 		}
 		return p.putQuestions(ctx, c, args[0], questions)
@@ -190,7 +190,7 @@ func (p *program) importedQuestions(queries, qrels string, unanswerable bool) (q
 }
 
 // ensureSet makes a set unless it exists.
-func (c *client) ensureSet(ctx context.Context, name, index string) error {
+func ensureSet(ctx context.Context, c *client, name, index string) error {
 	_, err := c.evaluate.GetQuestionSet(ctx, &ragdv1.GetQuestionSetRequest{SetName: name})
 	if connect.CodeOf(err) != connect.CodeNotFound {
 		return err
@@ -267,16 +267,16 @@ read, to edit them in a file or to keep them beside the documents.`,
 	}
 	to := cmd.Flags().String("to", "", "the file (default standard output)")
 	qrels := cmd.Flags().String("qrels", "", "write the relevant documents to this file, tab-separated, and not to the questions")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		var questions []evaluate.Question
-		for q, err := range c.questions(ctx, args[0], 0) {
+		for q, err := range questionsOf(ctx, c, args[0], 0) {
 			if err != nil {
 				return err
 			}
 			questions = append(questions, fileQuestion(q))
 		}
 		if *qrels != "" {
-			if err := writeFile(*qrels, func(w io.Writer) error { return evaluate.WriteQrels(w, questions) }); err != nil {
+			if err := output.WriteFile(*qrels, func(w io.Writer) error { return evaluate.WriteQrels(w, questions) }); err != nil {
 				return err
 			}
 			questions = slices.Clone(questions)
@@ -287,7 +287,7 @@ read, to edit them in a file or to keep them beside the documents.`,
 		if *to == "" {
 			return evaluate.WriteQuestions(p.out.Stdout, questions)
 		}
-		return writeFile(*to, func(w io.Writer) error { return evaluate.WriteQuestions(w, questions) })
+		return output.WriteFile(*to, func(w io.Writer) error { return evaluate.WriteQuestions(w, questions) })
 	})
 	return cmd
 }
@@ -316,8 +316,8 @@ lines, remove "drafted", and import it again.`,
 	seed := cmd.Flags().Int64("seed", 0, "another number samples other documents and chunks")
 	namespace := cmd.Flags().String("namespace", "", "part of the index to draft from (default \"default\")")
 	noWait := noWaitFlag(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
-		if err := c.ensureSet(ctx, args[0], *index); err != nil {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
+		if err := ensureSet(ctx, c, args[0], *index); err != nil {
 			return err
 		}
 		started, err := c.evaluate.DraftQuestions(ctx, &ragdv1.DraftQuestionsRequest{SetName: args[0], Count: *count, Model: *model, Seed: *seed, Namespace: *namespace})

@@ -22,7 +22,7 @@ all of a kind such as "document.*", or "*". By default all are printed.`,
 		Example: `  ragd events
   ragd events document.ready document.failed --index docs
   ragd events "tool.*" --json`,
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			req.Types = args
 			return p.printEvents(ctx, c, req)
 		}),

@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -19,15 +22,15 @@ import (
 
 // messageFlag is a flag whose value is a message in JSON.
 type messageFlag struct {
-	msg proto.Message
-	set bool
+	msg   proto.Message
+	given bool
 }
 
 func (f *messageFlag) String() string { return "" }
 func (f *messageFlag) Type() string   { return "JSON" }
 
 func (f *messageFlag) Set(text string) error {
-	f.set = true
+	f.given = true
 	if err := jsonmessage.Unmarshal([]byte(text), f.msg); err != nil {
 		return errors.New(fault.Public(err)) // without the library's text
 	}
@@ -40,7 +43,7 @@ func objectFlag(flags *pflag.FlagSet, name, usage string) func() *structpb.Struc
 	f := &messageFlag{msg: &structpb.Struct{}}
 	flags.Var(f, name, usage)
 	return func() *structpb.Struct {
-		if !f.set {
+		if !f.given {
 			return nil
 		}
 		return f.msg.(*structpb.Struct)
@@ -97,7 +100,7 @@ func chunkingFlags(flags *pflag.FlagSet) func() *ragdv1.Chunking {
 	overlap := flags.Int32("overlap", 0, "wanted repetition between neighbours (default of the strategy)")
 	flags.Var(options, "chunking", "further options of the strategy, such as {\"headers\": [{\"marker\": \"#\", \"key\": \"title\"}]}")
 	return func() *ragdv1.Chunking {
-		given := options.set
+		given := options.given
 		if flags.Changed("strategy") {
 			given, chunking.Strategy = true, *strategy
 		}
@@ -134,7 +137,50 @@ func limitFlag(flags *pflag.FlagSet) *int {
 	return flags.Int("limit", 0, "print at most this many (default all)")
 }
 
-// jsonFlag adds --json to cmd and the commands below it.
-func (p *program) jsonFlag(cmd *cobra.Command) {
-	cmd.PersistentFlags().BoolVar(&p.out.JSON, "json", false, "print JSON")
+// yesFlag adds --yes, which skips the confirmation.
+func yesFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("yes", false, "do not ask")
+}
+
+// indexFlag adds --index.
+func indexFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("index", "", "name of the index (default the tenant's only index)")
+}
+
+// timeFlag parses a time or a date, in UTC. It returns nil for an empty text.
+func timeFlag(name, text string) (*timestamppb.Timestamp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return timestamppb.New(t), nil
+		}
+	}
+	return nil, usagef("--%s %q is no time: give a date, such as 2026-11-01, or RFC 3339, such as 2026-11-01T08:00:00Z", name, text)
+}
+
+// givenFlag returns the address of a flag's value, nil if the flag was not given.
+func givenFlag[T any](flags *pflag.FlagSet, name string, value *T) *T {
+	if !flags.Changed(name) {
+		return nil
+	}
+	return value
+}
+
+// allowedNames returns the list of the names, nil for none.
+func allowedNames(names []string) *ragdv1.AllowedNames {
+	if len(names) == 0 {
+		return nil
+	}
+	return &ragdv1.AllowedNames{Names: names}
+}
+
+// exclusive returns an error about the command line if more than one of the flags is given.
+func exclusive(flags *pflag.FlagSet, names ...string) error {
+	given := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !flags.Changed(name) })
+	if len(given) < 2 {
+		return nil
+	}
+	return usagef("--%s and --%s exclude each other", given[0], given[1])
 }

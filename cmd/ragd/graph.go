@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -52,7 +51,7 @@ with --dot - it is printed instead of the chunks.`,
 		if *dot == "-" && p.out.JSON {
 			return usagef("--json and --dot - both write to standard output: give --dot a file")
 		}
-		c, err := p.connect(credentials.forTenant)
+		c, err := p.connect(forTenant)
 		if err != nil {
 			return err
 		}
@@ -79,7 +78,7 @@ with --dot - it is printed instead of the chunks.`,
 		}
 		walk := newWalkDrawing(args[0], answer.GetExplain())
 		if *svg != "" {
-			if err := writeFile(*svg, walk.writeSVG); err != nil {
+			if err := output.WriteFile(*svg, walk.writeSVG); err != nil {
 				return err
 			}
 		}
@@ -90,7 +89,7 @@ with --dot - it is printed instead of the chunks.`,
 			}
 			return walk.writeDOT(p.out.Stdout)
 		case *dot != "":
-			if err := writeFile(*dot, walk.writeDOT); err != nil {
+			if err := output.WriteFile(*dot, walk.writeDOT); err != nil {
 				return err
 			}
 		}
@@ -142,17 +141,4 @@ func (d walkDrawing) writeSVG(w io.Writer) error {
 
 func (d walkDrawing) writeDOT(w io.Writer) error {
 	return graphdraw.WriteDOT(w, d.question, d.nodes, d.edges)
-}
-
-// writeFile creates or replaces a file with the output of write.
-func writeFile(path string, write func(io.Writer) error) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := write(file); err != nil {
-		file.Close() //nolint:errcheck,gosec // the write has failed already
-		return err
-	}
-	return file.Close()
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func (p *program) hookCommands() *cobra.Command {
-	return p.clientFlags(p.group("hook", "Post events to addresses of the tenant", `
+	return p.clientFlags(group("hook", "Post events to addresses of the tenant", `
 A hook is an address to which the service posts events, signed as Standard Webhooks
 describes: documents that became ready, jobs that failed, tools that were called.
 These commands need a key of the scope admin.`,
@@ -67,7 +67,7 @@ func (f *hookFlags) headerMap() (map[string]string, error) {
 	for _, line := range named(*f.headers) {
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return nil, usageError{errors.New(`--header must be "NAME: VALUE"`)}
+			return nil, usagef(`--header must be "NAME: VALUE"`)
 		}
 		headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
@@ -115,7 +115,7 @@ comes from the service.`,
 		Args: arguments("HOOK", "URL"),
 	}
 	flags := newHookFlags(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		headers, err := flags.headerMap()
 		if err != nil {
 			return err
@@ -144,7 +144,7 @@ works again with --enabled; "ragd hook replay" then delivers what has failed.`,
 	}
 	flags := newHookFlags(cmd.Flags())
 	url := cmd.Flags().String("url", "", "address")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		given := cmd.Flags()
 		req := &ragdv1.UpdateHookRequest{
 			HookName: args[0], Url: givenFlag(given, "url", url), Events: *flags.events, Description: givenFlag(given, "description", flags.description),
@@ -179,7 +179,7 @@ func (p *program) hookGet() *cobra.Command {
 		Short:   "Show a hook, and how its deliveries go",
 		Example: `  ragd hook get ingest`,
 		Args:    arguments("HOOK"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			h, err := c.hooks.GetHook(ctx, &ragdv1.GetHookRequest{HookName: args[0]})
 			if err != nil {
 				return err
@@ -197,7 +197,7 @@ func (p *program) hookList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		hooks := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Hook, string, error) {
 			page, err := c.hooks.ListHooks(ctx, &ragdv1.ListHooksRequest{PageSize: size, PageToken: token})
 			return page.GetHooks(), page.GetNextPageToken(), err
@@ -239,7 +239,7 @@ func (p *program) hookTest() *cobra.Command {
 		Short:   "Post a test event once, and show what happened",
 		Example: `  ragd hook test ingest`,
 		Args:    arguments("HOOK"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			d, err := c.hooks.TestHook(ctx, &ragdv1.TestHookRequest{HookName: args[0]})
 			if err != nil {
 				return err
@@ -261,7 +261,7 @@ func (p *program) hookDeliveries() *cobra.Command {
 	}
 	limit := limitFlag(cmd.Flags())
 	status := cmd.Flags().String("status", "", "pending, succeeded or failed (default all)")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		deliveries := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Delivery, string, error) {
 			page, err := c.hooks.ListDeliveries(ctx, &ragdv1.ListDeliveriesRequest{HookName: args[0], Status: *status, PageSize: size, PageToken: token})
 			return page.GetDeliveries(), page.GetNextPageToken(), err
@@ -284,7 +284,7 @@ receiver sees the same webhook-id again.`,
 		Args: cobra.RangeArgs(1, 2),
 	}
 	since := cmd.Flags().Duration("since", 0, "only what was to be delivered in the last hours or minutes, such as 6h (default all)")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		if len(args) == 2 {
 			d, err := c.hooks.ReplayDelivery(ctx, &ragdv1.ReplayDeliveryRequest{HookName: args[0], DeliveryId: args[1]})
 			if err != nil {
@@ -315,7 +315,7 @@ signed with both, so that the receiver can change it meanwhile.`,
 		Args:    arguments("HOOK"),
 	}
 	grace := cmd.Flags().Duration("grace", 24*time.Hour, "how long the old secret signs, too; at most 168h")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		seconds := int32(grace.Seconds())
 		res, err := c.hooks.RotateHookSecret(ctx, &ragdv1.RotateHookSecretRequest{HookName: args[0], GraceSeconds: &seconds})
 		if err != nil {
@@ -334,7 +334,7 @@ func (p *program) hookDelete() *cobra.Command {
 		Args:    arguments("HOOK"),
 	}
 	yes := yesFlag(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		if err := p.confirm(ctx, *yes, args[0], "Deletes the hook %s with its deliveries.", args[0]); err != nil {
 			return err
 		}

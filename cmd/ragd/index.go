@@ -15,7 +15,7 @@ import (
 )
 
 func (p *program) indexCommands() *cobra.Command {
-	return p.clientFlags(p.group("index", "Manage the indexes of a tenant", `
+	return p.clientFlags(group("index", "Manage the indexes of a tenant", `
 An index is a set of documents that are cut, embedded and searched alike.`,
 		p.indexCreate(), p.indexDescribe(), p.indexList(), p.indexGraph(), p.indexReembed(), p.indexQuestions(), p.indexTruncate(), p.indexDelete(),
 	))
@@ -43,29 +43,6 @@ func showIndex(index *ragdv1.Index) func(io.Writer) {
 		output.Field(w, "created", output.Stamp(index.GetCreateTime()))
 		output.Field(w, "updated", output.Stamp(index.GetUpdateTime()))
 	}
-}
-
-// onlyIndex returns name, or if it is empty the name of the tenant's only index, which is
-// empty if it has none. If the tenant has several indexes it is a usage error.
-func (c *client) onlyIndex(ctx context.Context, name string) (string, error) {
-	if name != "" {
-		return name, nil
-	}
-	const shown = 5
-	page, err := c.indexes.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: shown})
-	names := page.GetIndexNames()
-	switch {
-	case err != nil:
-		return "", err
-	case len(names) == 0:
-		return "", nil
-	case len(names) == 1:
-		return names[0], nil
-	}
-	if page.GetNextPageToken() != "" {
-		names = append(names, "...")
-	}
-	return "", usagef("--index is missing and there are several: %s", strings.Join(names, ", "))
 }
 
 func (p *program) indexCreate() *cobra.Command {
@@ -104,7 +81,7 @@ model later, use "ragd index reembed".`,
 		if *m != 0 || *ef != 0 {
 			req.IndexConfig.Hnsw = &ragdv1.HnswConfig{M: *m, EfConstruction: *ef}
 		}
-		c, err := p.connect(credentials.forTenant)
+		c, err := p.connect(forTenant)
 		if err != nil {
 			return err
 		}
@@ -126,7 +103,7 @@ func (p *program) indexDescribe() *cobra.Command {
 		Short:   "Show an index and how many documents it has",
 		Example: `  ragd index describe handbook --json | jq .documentCount`,
 		Args:    arguments("INDEX"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			index, err := c.indexes.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: args[0]})
 			if err != nil {
 				return err
@@ -144,7 +121,7 @@ func (p *program) indexList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		indexes := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Index, string, error) {
 			page, err := c.indexes.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: size, PageToken: token})
 			return page.GetIndexes(), page.GetNextPageToken(), err
@@ -196,7 +173,7 @@ with them how widely approximate searches must look.`,
 		if changes == *remove {
 			return usagef("either --record or --delete is needed")
 		}
-		c, err := p.connect(credentials.forTenant)
+		c, err := p.connect(forTenant)
 		if err != nil {
 			return err
 		}
@@ -241,7 +218,7 @@ index over their embeddings was built.`,
 		if *rebuild == (wanted != nil) {
 			return usagef("either settings are needed or --rebuild")
 		}
-		c, err := p.connect(credentials.forTenant)
+		c, err := p.connect(forTenant)
 		if err != nil {
 			return err
 		}
@@ -323,7 +300,7 @@ end, unless --wait=false; ` + "`ragd job cancel`" + ` ends it and leaves the ind
 		if *model == "" {
 			return usagef("--model is missing")
 		}
-		c, err := p.connect(credentials.forTenant)
+		c, err := p.connect(forTenant)
 		if err != nil {
 			return err
 		}
@@ -357,7 +334,7 @@ for the index's name unless --yes is given.`,
 		if err := p.confirm(cmd.Context(), *yes, args[0], "This deletes index %s with its documents.", args[0]); err != nil {
 			return err
 		}
-		c, err := p.connect(credentials.forTenant)
+		c, err := p.connect(forTenant)
 		if err != nil {
 			return err
 		}
@@ -381,7 +358,7 @@ given.`,
 		Args:    arguments("INDEX"),
 	}
 	yes := yesFlag(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		index, err := c.indexes.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: args[0]})
 		if err != nil {
 			return err

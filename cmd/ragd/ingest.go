@@ -91,7 +91,7 @@ after an interrupt.`,
 	extract := objectFlag(flags, "extract", "what to find out about chunks, such as {\"title\": true, \"keywords\": true}")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.paths, o.noWait, o.metadata, o.chunking, o.extract = args, !*wait, metadata().AsMap(), chunking(), extract()
-		c, err := p.connect(credentials.forTenant)
+		c, err := p.connect(forTenant)
 		if err != nil {
 			return err
 		}
@@ -153,6 +153,12 @@ func (p *program) ingest(ctx context.Context, c *client, o ingestOptions) (strin
 	return index, p.reportIngest(index, result, o.verbose, err)
 }
 
+// ingestLines ingests a file of JSON Lines into an index, which it makes if it is missing, and
+// returns the name of the index.
+func (p *program) ingestLines(ctx context.Context, c *client, path, index string, concurrency int) (string, error) {
+	return p.ingest(ctx, c, ingestOptions{paths: []string{path}, jsonl: true, index: index, create: true, concurrency: concurrency})
+}
+
 // errNothingToIngest is the error for paths without a document.
 var errNothingToIngest = errors.New("nothing was ingested: there is no document that can be read")
 
@@ -176,7 +182,7 @@ func (p *program) upload(ctx context.Context, c *client, docs iter.Seq2[localfil
 	meter := progress.New(p.out.Stderr, size, p.stderrTerminal)
 	defer meter.Finish()
 	cfg.Progress, cfg.Retrying = meter.Update, meter.Retrying
-	return upload.Run(ctx, c.uploads(), docs, cfg)
+	return upload.Run(ctx, uploads(c), docs, cfg)
 }
 
 // open returns the documents and the number of bytes that they are read from, -1 if it
@@ -332,12 +338,6 @@ func (p *program) printIngest(index string, result *upload.Result, rate float64,
 	}
 }
 
-// extractionLine describes the cost of extraction: calls, tokens in and out, and fields
-// that failed.
-func extractionLine(calls, in, out, failed int) string {
-	return fmt.Sprintf("%s, %d tokens in, %d out, %d failed", output.Count(calls, "call"), in, out, failed)
-}
-
 // skipsNamed is the number of skipped files that are named for each reason.
 const skipsNamed = 3
 
@@ -402,7 +402,7 @@ func (o *ingestOptions) completeSync() error {
 }
 
 // uploads returns the client for package upload.
-func (c *client) uploads() upload.Client {
+func uploads(c *client) upload.Client {
 	return upload.Client{Documents: c.documents, Indexes: c.indexes}
 }
 
@@ -423,13 +423,13 @@ type syncReport struct {
 // uploads first, so that a renamed document is never missing, and deletes only if every
 // document could be read.
 func (p *program) syncSource(ctx context.Context, c *client, docs iter.Seq2[localfiles.Document, error], o ingestOptions, cfg upload.Config) error {
-	plan, err := upload.PlanSync(ctx, c.uploads(), docs, o.sync.source, cfg)
+	plan, err := upload.PlanSync(ctx, uploads(c), docs, o.sync.source, cfg)
 	if err != nil {
 		return err
 	}
 	report := syncReport{
-		DryRun: o.sync.dryRun, New: orEmpty(plan.New), Changed: orEmpty(plan.Changed), Unchanged: plan.Unchanged,
-		Gone: orEmpty(plan.Gone), Kept: orEmpty(plan.Kept), Unread: plan.Unread,
+		DryRun: o.sync.dryRun, New: output.OrEmpty(plan.New), Changed: output.OrEmpty(plan.Changed), Unchanged: plan.Unchanged,
+		Gone: output.OrEmpty(plan.Gone), Kept: output.OrEmpty(plan.Kept), Unread: plan.Unread,
 	}
 	for _, uri := range plan.Kept {
 		output.Note(p.out.Stderr, "kept, though its file cannot be read any more: %s", output.OneLine(uri))
@@ -442,7 +442,7 @@ func (p *program) syncSource(ctx context.Context, c *client, docs iter.Seq2[loca
 		return p.reportIngest(cfg.Index, result, o.verbose, err)
 	}
 	if plan.Unread == 0 {
-		if report.Deleted, err = plan.Finish(ctx, c.uploads(), cfg); err != nil {
+		if report.Deleted, err = plan.Finish(ctx, uploads(c), cfg); err != nil {
 			return err
 		}
 	} else if plan.GoneCount > 0 {
@@ -481,6 +481,3 @@ func (p *program) showSync(index string, report syncReport, gone int) error {
 	}
 	return nil
 }
-
-// orEmpty returns a copy of list that JSON encodes as [] and not null if it is empty.
-func orEmpty(list []string) []string { return append([]string{}, list...) }

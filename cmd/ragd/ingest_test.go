@@ -279,8 +279,11 @@ func TestIngestShowsABarOnATerminal(t *testing.T) {
 	s := newSession(t, refusing(t)...)
 	var out, errs bytes.Buffer
 	p := &program{
-		stdin: strings.NewReader(""), out: output.Printer{Stdout: &out, Stderr: &errs}, stderrTerminal: true,
-		getenv: func(key string) string { return s.env[key] }, environ: variables(s.env),
+		runner: runner{
+			stdin: strings.NewReader(""), out: output.Printer{Stdout: &out, Stderr: &errs}, stderrTerminal: true,
+			getenv: func(key string) string { return s.env[key] },
+		},
+		environ: variables(s.env),
 	}
 	if code := p.run(t.Context(), []string{"ingest", folder(t)}); code != 1 {
 		t.Errorf("exit code %d", code)

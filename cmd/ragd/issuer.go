@@ -15,7 +15,7 @@ import (
 )
 
 func (p *program) issuerCommands() *cobra.Command {
-	return p.clientFlags(p.group("issuer", "Manage the authorization servers of a tenant", `
+	return p.clientFlags(group("issuer", "Manage the authorization servers of a tenant", `
 An issuer is an authorization server whose access tokens a tenant accepts for
 itself, beside those of the operator. Its users connect MCP clients to
 /t/TENANT/mcp, where the clients find it and log in. Managing issuers needs a
@@ -80,7 +80,7 @@ issued for the tenant's address has the rights in the token's scopes.`,
 		Args: arguments("ISSUER", "URL"),
 	}
 	s := newIssuerSettings(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		made, err := c.issuers.CreateIssuer(ctx, &ragdv1.CreateIssuerRequest{
 			IssuerName: args[0], Url: args[1], Audiences: s.audiences, JwksUrl: s.jwksURL, ScopeClaim: s.scopeClaim,
 			ScopePrefix: s.scopePrefix, Scopes: s.scopes, FilterClaim: s.filterClaim, BoundsClaim: s.boundsClaim,
@@ -99,7 +99,7 @@ func (p *program) issuerGet() *cobra.Command {
 		Short:   "Show an issuer",
 		Example: `  ragd issuer get okta`,
 		Args:    arguments("ISSUER"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			found, err := c.issuers.GetIssuer(ctx, &ragdv1.GetIssuerRequest{IssuerName: args[0]})
 			if err != nil {
 				return err
@@ -117,7 +117,7 @@ func (p *program) issuerList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		issuers := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Issuer, string, error) {
 			page, err := c.issuers.ListIssuers(ctx, &ragdv1.ListIssuersRequest{PageSize: size, PageToken: token})
 			return page.GetIssuers(), page.GetNextPageToken(), err
@@ -137,7 +137,7 @@ func (p *program) issuerUpdate() *cobra.Command {
 		Args:    arguments("ISSUER"),
 	}
 	s := newIssuerSettings(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		req := &ragdv1.UpdateIssuerRequest{
 			IssuerName: args[0], Scopes: s.scopes, JwksUrl: s.text("jwks-url", &s.jwksURL), ScopeClaim: s.text("scope-claim", &s.scopeClaim),
 			ScopePrefix: s.text("scope-prefix", &s.scopePrefix), FilterClaim: s.text("filter-claim", &s.filterClaim), BoundsClaim: s.text("bounds-claim", &s.boundsClaim),
@@ -160,7 +160,7 @@ func (p *program) issuerDelete() *cobra.Command {
 		Short:   "Accept the tokens of an issuer no longer",
 		Example: `  ragd issuer delete okta`,
 		Args:    arguments("ISSUER"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.issuers.DeleteIssuer(ctx, &ragdv1.DeleteIssuerRequest{IssuerName: args[0]})
 			if err != nil {
 				return err

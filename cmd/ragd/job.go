@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -13,40 +12,11 @@ import (
 )
 
 func (p *program) jobCommands() *cobra.Command {
-	return p.clientFlags(p.group("job", "Look at the work that uploads started, cancel it or try it again", `
+	return p.clientFlags(group("job", "Look at the work that uploads started, cancel it or try it again", `
 A job is work that goes on after a call was answered, such as cutting and
 embedding a document. It is queued, running, succeeded, failed or cancelled.`,
 		p.jobList(), p.jobGet(), p.jobWatch(), p.jobCancel(), p.jobRetry(),
 	))
-}
-
-func showJob(job *ragdv1.Job) func(io.Writer) {
-	return func(w io.Writer) {
-		output.Field(w, "job", job.GetJobId())
-		output.Field(w, "kind", job.GetKind())
-		output.Field(w, "status", job.GetStatus())
-		output.Field(w, "progress", jobProgress(job))
-		output.Field(w, "attempts", job.GetAttempts())
-		output.Field(w, "error", job.GetError())
-		if e := job.GetExtraction(); e != nil {
-			output.Field(w, "extraction", extractionLine(int(e.GetCalls()), int(e.GetInputTokens()), int(e.GetOutputTokens()), int(e.GetFailed())))
-			for _, f := range e.GetFailures() {
-				output.Field(w, fmt.Sprintf("chunk %d", f.GetOrdinal()), output.OneLine(f.GetField()+": "+f.GetReason()))
-			}
-		}
-		output.Field(w, "index", job.GetIndexName())
-		output.Field(w, "document", job.GetDocumentId())
-		output.Field(w, "created", output.Stamp(job.GetCreateTime()))
-		output.Field(w, "updated", output.Stamp(job.GetUpdateTime()))
-	}
-}
-
-func jobProgress(job *ragdv1.Job) string {
-	progress := job.GetProgress()
-	if progress.GetTotal() == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d %s", progress.GetDone(), progress.GetTotal(), progress.GetUnit())
 }
 
 func (p *program) jobList() *cobra.Command {
@@ -58,7 +28,7 @@ func (p *program) jobList() *cobra.Command {
 	}
 	status := cmd.Flags().String("status", "", "only jobs in this state")
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		jobs := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Job, string, error) {
 			page, err := c.documents.ListJobs(ctx, &ragdv1.ListJobsRequest{
 				Status: *status, PageSize: size, PageToken: token,
@@ -81,7 +51,7 @@ func (p *program) jobGet() *cobra.Command {
 		Short:   "Show a job",
 		Example: `  ragd job get 4711`,
 		Args:    arguments("JOB"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			job, err := c.documents.GetJob(ctx, &ragdv1.GetJobRequest{JobId: args[0]})
 			if err != nil {
 				return err
@@ -99,7 +69,7 @@ func (p *program) jobWatch() *cobra.Command {
 the job succeeded.`,
 		Example: `  ragd job watch 4711`,
 		Args:    arguments("JOB"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			return p.watch(ctx, c, args[0])
 		}),
 	}
@@ -108,7 +78,7 @@ the job succeeded.`,
 // watch prints a job at each change until it ends. It returns an error unless the job
 // succeeded.
 func (p *program) watch(ctx context.Context, c *client, id string) error {
-	job, err := c.follow(ctx, id, func(job *ragdv1.Job) error {
+	job, err := follow(ctx, c, id, func(job *ragdv1.Job) error {
 		if p.out.JSON {
 			return p.out.MessageLine(job)
 		}
@@ -121,43 +91,6 @@ func (p *program) watch(ctx context.Context, c *client, id string) error {
 	return outcome(id, job)
 }
 
-// follow calls changed with each state of a job until the job has ended, and returns the last
-// state, which counts even if the stream broke off after it.
-func (c *client) follow(ctx context.Context, id string, changed func(*ragdv1.Job) error) (*ragdv1.Job, error) {
-	stream, err := c.documents.WatchJob(ctx, &ragdv1.WatchJobRequest{JobId: id})
-	if err != nil {
-		return nil, err
-	}
-	defer stream.Close()
-	var last *ragdv1.Job
-	for stream.Receive() {
-		last = stream.Msg()
-		if err := changed(last); err != nil {
-			return last, err
-		}
-	}
-	if hasEnded(last) {
-		return last, nil
-	}
-	return last, stream.Err()
-}
-
-// hasEnded reports whether a job is in its last state.
-func hasEnded(job *ragdv1.Job) bool {
-	return job.GetStatus() == "succeeded" || job.GetStatus() == "failed" || job.GetStatus() == "cancelled"
-}
-
-// outcome returns an error unless the last known state of a job is that it succeeded.
-func outcome(id string, job *ragdv1.Job) error {
-	switch {
-	case !hasEnded(job):
-		return fmt.Errorf("the service stopped following job %s before its end", id)
-	case job.GetStatus() != "succeeded":
-		return fmt.Errorf("job %s ended as %s: %s", id, job.GetStatus(), job.GetError())
-	}
-	return nil
-}
-
 func (p *program) jobCancel() *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel JOB",
@@ -166,7 +99,7 @@ func (p *program) jobCancel() *cobra.Command {
 then, and its last good version, if it has one, stays searchable.`,
 		Example: `  ragd job cancel 4711`,
 		Args:    arguments("JOB"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			job, err := c.documents.CancelJob(ctx, &ragdv1.CancelJobRequest{JobId: args[0]})
 			if err != nil {
 				return err
@@ -182,7 +115,7 @@ func (p *program) jobRetry() *cobra.Command {
 		Short:   "Start the work of a failed or cancelled job again, as a new job",
 		Example: `  ragd job retry 4711`,
 		Args:    arguments("JOB"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			job, err := c.documents.RetryJob(ctx, &ragdv1.RetryJobRequest{JobId: args[0]})
 			if err != nil {
 				return err

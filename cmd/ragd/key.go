@@ -20,7 +20,7 @@ import (
 )
 
 func (p *program) keyCommands() *cobra.Command {
-	return p.clientFlags(p.group("key", "Manage the API keys of a tenant", `
+	return p.clientFlags(group("key", "Manage the API keys of a tenant", `
 An API key is what a client of a tenant shows with its calls. The operator
 manages the keys of every tenant and names it with --tenant, or means the one of
 client.conf; an admin of a tenant manages its own with RAGD_API_KEY and no
@@ -57,7 +57,7 @@ need not exist yet. --attribute describes who uses the key, for templates and fi
 	tools := flags.StringSlice("tool", nil, "tool that the key may use (default all)")
 	prompts := flags.StringSlice("prompt", nil, "prompt that the key may use (default all)")
 	attributes := flags.StringArray("attribute", nil, "attribute of who uses the key, as name=value; a value that is JSON, such as 7 or [\"a\"], is taken as such, others as text")
-	cmd.RunE = p.call(credentials.forKeys, func(ctx context.Context, c *client, _ []string) (err error) {
+	cmd.RunE = p.call(forKeys, func(ctx context.Context, c *client, _ []string) (err error) {
 		req := &ragdv1.CreateApiKeyRequest{
 			TenantId: c.access.tenant, DisplayName: *name, Scopes: *scopes, MandatoryFilter: filter(),
 			Servers: allowedNames(*servers), Indexes: allowedNames(*indexes), Tools: allowedNames(*tools), Prompts: allowedNames(*prompts),
@@ -67,7 +67,7 @@ need not exist yet. --attribute describes who uses the key, for templates and fi
 				return err
 			}
 		}
-		if slices.Contains(*scopes, "operator") && p.settings.Tenant == "" {
+		if slices.Contains(*scopes, "operator") && p.access.Tenant == "" {
 			req.TenantId = "" // an operator's key belongs to no tenant
 		}
 		if *expires != 0 {
@@ -104,7 +104,7 @@ func (p *program) keyList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forKeys, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forKeys, func(ctx context.Context, c *client, _ []string) error {
 		keys := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.ApiKey, string, error) {
 			page, err := c.tenants.ListApiKeys(ctx, &ragdv1.ListApiKeysRequest{
 				TenantId: c.access.tenant, PageSize: size, PageToken: token,
@@ -162,14 +162,6 @@ func boundsColumn(key *ragdv1.ApiKey) string {
 	return strings.Join(columns, " ")
 }
 
-// allowedNames returns the list of the names, nil for none.
-func allowedNames(names []string) *ragdv1.AllowedNames {
-	if len(names) == 0 {
-		return nil
-	}
-	return &ragdv1.AllowedNames{Names: names}
-}
-
 // parseAttributes returns the attributes that are given as name=value. A value that
 // is JSON is taken as such, others as text.
 func parseAttributes(pairs []string) (*structpb.Struct, error) {
@@ -222,7 +214,7 @@ KEY is the id that "ragd key list" shows, or the whole key, of which only the id
 is sent. It does not ask, so that a leaked key is ended quickly.`,
 		Example: `  ragd key revoke --tenant acme 01hx3e8g`,
 		Args:    arguments("KEY"),
-		RunE: p.call(credentials.forKeys, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forKeys, func(ctx context.Context, c *client, args []string) error {
 			id := args[0]
 			if of, ok := tenant.APIKeyIDOf(id); ok {
 				id = of

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +15,8 @@ import (
 
 // localServices returns the services of client.conf that have run on this machine; the one
 // that was started last is the last one.
-func (p *program) localServices() ([]config.Client, error) {
-	path, err := config.ClientPath(p.getenv)
+func localServices(getenv func(string) string) ([]config.Client, error) {
+	path, err := config.ClientPath(getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -25,15 +24,15 @@ func (p *program) localServices() ([]config.Client, error) {
 }
 
 // findServer returns the address of the service to call, and its section of client.conf if
-// it has one. The address is the one of the settings, else that of the only service of
+// it has one. The address is named, the one of the settings, else that of the only service of
 // client.conf, or the only one of several that runs, or the one that was started last.
 // Errors: usageError if several are running.
-func (p *program) findServer() (server string, local config.Client, err error) {
-	services, err := p.localServices()
+func findServer(named string, getenv func(string) string) (server string, local config.Client, err error) {
+	services, err := localServices(getenv)
 	if err != nil {
 		return "", local, err
 	}
-	if named := p.settings.Server; named != "" {
+	if named != "" {
 		if server, err = serverURL(named); err != nil {
 			return "", local, err
 		}
@@ -63,18 +62,18 @@ func loopback(address string) string {
 }
 
 // noKey says where a key comes from when there is none for the service that is called.
-func (p *program) noKey() string {
+func (c *client) noKey() string {
 	hint := "there is no key: set RAGD_API_KEY, or run on the machine of the service as the user who runs it"
-	services, err := p.localServices()
+	services, err := localServices(c.getenv)
 	if err != nil || len(services) == 0 {
 		return hint
 	}
 	return hint + "; client.conf has keys of " + listServices(services) + " only"
 }
 
-// whoseKey says why a service may not know the key of a call.
-func (p *program) whoseKey(c *client) string {
-	services, err := p.localServices()
+// whoseKey says why the service may not know the key of a call.
+func (c *client) whoseKey() string {
+	services, err := localServices(c.getenv)
 	if err != nil {
 		services = nil
 	}
@@ -137,49 +136,4 @@ func listens(server string) bool {
 	}
 	_ = conn.Close()
 	return true
-}
-
-// localURL returns the address under which a service on this machine is reached: a service
-// that listens on all interfaces has no address of its own.
-func localURL(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsUnspecified() {
-		u.Host = net.JoinHostPort("127.0.0.1", u.Port())
-	}
-	return u.String()
-}
-
-// registration is what `ragd serve` with a database of its own writes to client.conf.
-type registration struct {
-	path   string
-	client config.Client // the present section
-}
-
-// register returns the section of client.conf of the configured data directory. It is
-// called before anything is created, and returns an error if the section has no keys and
-// could not be written.
-func (p *program) register() (*registration, error) {
-	path, err := config.ClientPath(p.getenv)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := filepath.Abs(p.settings.Service.DataDir)
-	if err != nil {
-		return nil, err
-	}
-	clients, err := config.ReadClients(path)
-	if err != nil {
-		return nil, err
-	}
-	r := &registration{path, config.Of(clients, dir)}
-	if r.client.OperatorKey != "" {
-		return r, nil
-	}
-	if err := config.CheckWritable(path); err != nil {
-		return nil, fmt.Errorf("%w: ragd serve keeps the keys that it makes in this folder; make it writable, name another in XDG_CONFIG_HOME, or set RAGD_OPERATOR_KEY to a key of your own", err)
-	}
-	return r, nil
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -12,7 +11,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
-	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 )
 
 func main() {
@@ -20,14 +18,13 @@ func main() {
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
 	color := term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	p := &program{
-		stdin: os.Stdin, out: output.Printer{Stdout: os.Stdout, Stderr: os.Stderr, Color: color},
-		getenv: os.Getenv, environ: os.Environ,
-		interactive:    term.IsTerminal(int(os.Stdin.Fd())),
-		stderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
-		localChecks: []check{
-			{"PostgreSQL here", checkPostgres},
+		runner: runner{
+			stdin: os.Stdin, out: output.Printer{Stdout: os.Stdout, Stderr: os.Stderr, Color: color}, getenv: os.Getenv,
+			interactive:    term.IsTerminal(int(os.Stdin.Fd())),
+			stderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		},
-		install: embedded.Install,
+		environ: os.Environ,
+		machine: thisMachine(),
 	}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
@@ -35,19 +32,12 @@ func main() {
 // program is one run of ragd with the parts of its environment that tests replace. Its
 // run method may be called once.
 type program struct {
-	stdin          io.Reader
-	out            output.Printer
-	getenv         func(string) string
-	environ        func() []string
-	interactive    bool    // stdin is a terminal: questions can be asked
-	stderrTerminal bool    // stderr is a terminal: it can show a progress bar
-	localChecks    []check // checks of this machine, for doctor
-	// install installs what the embedded database needs.
-	install func(context.Context, io.Writer) error
+	runner
+	environ func() []string
+	machine machine
 
-	settings settings
-	client   *client // once connected
-	parsed   bool    // the command line was parsed without an error
+	settings settings // of the commands that run the service, or work on its database
+	parsed   bool     // the command line was parsed without an error
 }
 
 // Exit codes besides 0.

@@ -30,7 +30,7 @@ refuses the key.`,
 		Args: arguments(),
 	})
 	name := cmd.Flags().String("mcp-server", "", "MCP server of the tenant (default the one at /mcp)")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		if _, err := c.tenants.WhoAmI(ctx, &ragdv1.WhoAmIRequest{}); err != nil {
 			return err // the client shows it, unlike errors of calls
 		}

@@ -43,7 +43,10 @@ const (
 	spareBytes = 32 << 20
 )
 
-// returnMemory returns memory to the system after bursts of requests, until ctx ends.
+// keepSpare returns memory to the system after bursts of requests, until ctx ends.
+func keepSpare(ctx context.Context) { returnMemory(ctx, calmInterval, &usage{}) }
+
+// returnMemory looks at intervals whether memory can be returned, until ctx ends.
 func returnMemory(ctx context.Context, every time.Duration, u *usage) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

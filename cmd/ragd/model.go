@@ -20,7 +20,7 @@ import (
 )
 
 func (p *program) modelCommands() *cobra.Command {
-	return p.group("model", "Fetch, list and check local models", `
+	return group("model", "Fetch, list and check local models", `
 Local models are folders of sentence-transformers or of cross-encoders on the machine
 of the service, which computes them itself. An index uses one as the embedding model
 local/FOLDER, a reranker as the model local/FOLDER.

@@ -14,8 +14,11 @@ func TestModelCommandsDescribeAFolderOfModels(t *testing.T) {
 	run := func(code int, args ...string) string {
 		var out, errs bytes.Buffer
 		p := &program{
-			stdin: strings.NewReader(""), out: output.Printer{Stdout: &out, Stderr: &errs},
-			getenv: func(string) string { return "" }, environ: func() []string { return nil },
+			runner: runner{
+				stdin: strings.NewReader(""), out: output.Printer{Stdout: &out, Stderr: &errs},
+				getenv: func(string) string { return "" },
+			},
+			environ: func() []string { return nil },
 		}
 		if got := p.run(t.Context(), append([]string{"model"}, args...)); got != code {
 			t.Errorf("%v exits with %d: %s", args, got, errs.String())

@@ -52,7 +52,7 @@ shows how far the move is, until the tenant lives in the new database.`,
 		Args:    arguments("TENANT", "DATABASE"),
 	}
 	wait := cmd.Flags().Bool("wait", false, "wait until the tenant lives in the new database")
-	cmd.RunE = p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forOperator, func(ctx context.Context, c *client, args []string) error {
 		m, err := c.tenants.MoveTenant(ctx, &ragdv1.MoveTenantRequest{TenantId: args[0], DatabaseName: args[1]})
 		if err == nil && *wait {
 			m, err = p.awaitMove(ctx, c, m)
@@ -108,7 +108,7 @@ func (p *program) tenantMoves() *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forOperator, func(ctx context.Context, c *client, args []string) error {
 		of := ""
 		if len(args) > 0 {
 			of = args[0]

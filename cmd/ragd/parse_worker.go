@@ -7,10 +7,6 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse/subprocess"
 )
 
-// parseWorker is the name of the command that the service runs as child processes to
-// read files.
-const parseWorker = "parse-worker"
-
 func (p *program) parseWorkerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: parseWorker, Hidden: true, Args: cobra.NoArgs,

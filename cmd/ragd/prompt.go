@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) promptCommands() *cobra.Command {
-	return p.clientFlags(p.group("prompt", "Make prompts of one's own for users of agents", `
+	return p.clientFlags(group("prompt", "Make prompts of one's own for users of agents", `
 A prompt is a conversation with arguments, which users of an agent choose by its
 name. It is kept in versions: each change makes the next.`,
 		p.promptCreate(), p.promptUpdate(), p.promptGet(), p.promptList(), p.promptRender(), p.promptDelete(),
@@ -38,7 +38,7 @@ and versionName:
 		Args: arguments("PROMPT"),
 	}
 	file := promptFile(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		req := &ragdv1.CreatePromptRequest{}
 		if err := p.readDefinition(*file, req); err != nil {
 			return err
@@ -70,7 +70,7 @@ version, unless nothing changes. --name names it; without --file it names the la
 	}
 	file := promptFile(cmd)
 	name := cmd.Flags().String("name", "", "name of the version, such as stable, which other versions lose")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		req := &ragdv1.UpdatePromptRequest{PromptName: args[0]}
 		if *file != "" || !cmd.Flags().Changed("name") {
 			wanted := &ragdv1.CreatePromptRequest{}
@@ -165,7 +165,7 @@ func (p *program) promptGet() *cobra.Command {
 		Args: arguments("PROMPT"),
 	}
 	version := versionFlag(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		prompt, err := c.prompts.GetPrompt(ctx, &ragdv1.GetPromptRequest{PromptName: args[0], Version: *version})
 		if err != nil {
 			return err
@@ -187,7 +187,7 @@ func (p *program) promptList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		prompts := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Prompt, string, error) {
 			page, err := c.prompts.ListPrompts(ctx, &ragdv1.ListPromptsRequest{PageSize: size, PageToken: token})
 			return page.GetPrompts(), page.GetNextPageToken(), err
@@ -208,12 +208,12 @@ func (p *program) promptRender() *cobra.Command {
 	}
 	version := versionFlag(cmd)
 	given := cmd.Flags().StringArray("argument", nil, "NAME=VALUE of an argument; may be repeated")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		req := &ragdv1.GetPromptMessagesRequest{PromptName: args[0], Version: *version, Arguments: map[string]string{}}
 		for _, argument := range *given {
 			name, value, ok := strings.Cut(argument, "=")
 			if !ok {
-				return usageError{fmt.Errorf("--argument %q is not NAME=VALUE", argument)}
+				return usagef("--argument %q is not NAME=VALUE", argument)
 			}
 			req.Arguments[name] = value
 		}
@@ -235,7 +235,7 @@ func (p *program) promptDelete() *cobra.Command {
 		Args: arguments("PROMPT"),
 	}
 	version := cmd.Flags().String("version", "", "number or name of the version to delete, which is not the latest (default all)")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		res, err := c.prompts.DeletePrompt(ctx, &ragdv1.DeletePromptRequest{PromptName: args[0], Version: *version})
 		if err != nil {
 			return err

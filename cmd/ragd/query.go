@@ -47,7 +47,7 @@ question may be left out.`,
 	full := flags.Bool("full", false, "print chunks as a whole, not only the sentences that match best")
 	promptText := flags.Bool("prompt-text", false, "print only the text for a prompt")
 	within := contextFlag(flags)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		question := ""
 		if len(args) > 0 {
 			question = args[0]

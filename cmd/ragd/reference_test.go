@@ -37,7 +37,7 @@ func checkPage(t *testing.T, path, want string) {
 // referenceRoot returns the root command with the defaults of an unnamed user.
 func referenceRoot() *cobra.Command {
 	environment := map[string]string{"XDG_DATA_HOME": "~/.local/share"}
-	p := &program{getenv: func(name string) string { return environment[name] }}
+	p := &program{runner: runner{getenv: func(name string) string { return environment[name] }}}
 	root := p.root()
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

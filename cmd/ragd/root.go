@@ -2,8 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,7 +12,7 @@ import (
 )
 
 func (p *program) root() *cobra.Command {
-	root := p.group("ragd", "Retrieval for many tenants: upload documents, ask questions", `
+	root := group("ragd", "Retrieval for many tenants: upload documents, ask questions", `
 ragd stores documents of many tenants in PostgreSQL and finds the passages that
 answer a question, over Connect RPC, MCP and this command line.
 
@@ -27,10 +26,7 @@ to be set: it leaves its address and keys in client.conf in the same folder.
 Commands exit with 0, with 1 if something failed, with 2 if the command line is
 wrong, and with 130 if they were interrupted; doctor has codes of its own. With --json they print one JSON
 object, and lists print one object a line.`,
-		p.serveCommand(), p.migrateCommand(), p.databaseCommand(), p.backupCommand(), p.restoreCommand(), p.clientFlags(p.exportCommand()), p.clientFlags(p.importCommand()), p.mcpCommand(),
-		p.tenantCommands(), p.keyCommands(), p.indexCommands(), p.documentCommands(), p.jobCommands(), p.eventCommands(), p.hookCommands(), p.connectorCommands(), p.connectCommands(), p.toolCommands(), p.serverCommands(), p.promptCommands(), p.agentCommands(), p.workflowCommands(), p.endpointCommands(), p.secretCommands(), p.contextCommands(), p.modelCommands(),
-		p.ingestCommand(), p.queryCommand(), p.graphCommand(), p.chunkCommand(), p.evalCommand(), p.askCommand(),
-		p.issuerCommands(), p.storeCommands(), p.usageCommand(), p.auditCommand(), p.databasesCommands(), p.whoamiCommand(), p.consoleCommand(), p.doctorCommand(), p.probeCommand(), p.versionCommand(), p.licensesCommand(), p.parseWorkerCommand(),
+		slices.Concat(p.operateCommands(), p.dataCommands(), p.accessCommands(), p.automationCommands(), p.evaluateCommands())...,
 	)
 	root.SetIn(p.stdin)
 	root.SetOut(p.out.Stdout)
@@ -48,7 +44,7 @@ object, and lists print one object a line.`,
 		}
 		err := config.Fill(cmd, p.settings.Config, p.getenv)
 		if secret := (config.SecretFlagError{}); errors.As(err, &secret) {
-			return usageError{secret}
+			return usagef("%w", secret)
 		}
 		return err
 	}
@@ -59,37 +55,11 @@ object, and lists print one object a line.`,
 // do something have an example.
 func isGroup(cmd *cobra.Command) bool { return cmd.HasSubCommands() && cmd.Example == "" }
 
-// group returns a command that only has subcommands.
-func (p *program) group(use, short, long string, children ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use, Short: short, Long: strings.TrimSpace(long),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return fmt.Errorf("unknown command %q%s", args[0], nearest.Hint(args[0], commandNames(cmd)))
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(children...)
-	return cmd
-}
-
-// commandNames returns the names of the commands below cmd, without hidden ones.
-func commandNames(cmd *cobra.Command) (names []string) {
-	for _, child := range cmd.Commands() {
-		if child.IsAvailableCommand() {
-			names = append(names, child.Name())
-		}
-	}
-	return names
-}
-
 // flagError returns the error about a flag that is unknown or has a bad value.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return usageError{err}
+		return usagef("%w", err)
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -98,23 +68,4 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	})
 	return usagef("%w%s", err, nearest.Hint("--"+unknown.GetSpecifiedName(), names))
-}
-
-// arguments checks that a command gets the named arguments. The last name may be
-// "NAME..." for one or more. The error about a missing one shows an example.
-func arguments(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < len(names) {
-			missing := strings.TrimSuffix(names[len(args)], "...")
-			if example, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n"); example != "" {
-				return fmt.Errorf("%s is missing, as in: %s", missing, strings.TrimSuffix(example, " \\"))
-			}
-			return fmt.Errorf("%s is missing", missing)
-		}
-		more := len(names) > 0 && strings.HasSuffix(names[len(names)-1], "...")
-		if len(args) > len(names) && !more {
-			return fmt.Errorf("unexpected argument %q", args[len(names)])
-		}
-		return nil
-	}
 }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +14,7 @@ import (
 )
 
 func (p *program) secretCommands() *cobra.Command {
-	return p.clientFlags(p.group("secret", "Keep the keys that tools send to other services", `
+	return p.clientFlags(group("secret", "Keep the keys that tools send to other services", `
 A secret is a value that tools of the tenant send, named {{secrets.NAME}} in their
 definitions. The service stores it encrypted and never shows it. These commands
 need a key of the scope admin.`,
@@ -42,7 +40,7 @@ tools. Without, only who may administrate makes and changes tools with it.`,
 	file := cmd.Flags().String("file", "-", "file with the value, - for standard input")
 	hosts := cmd.Flags().StringSlice("host", nil, `host to which the value may be sent, repeatable; "" for any (default: as before, for a new secret any)`)
 	generate := cmd.Flags().Bool("generate", false, "generate a secret for signatures by Standard Webhooks")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		req := &ragdv1.SetSecretRequest{SecretName: args[0], Generate: *generate}
 		if cmd.Flags().Changed("host") {
 			req.Hosts = &ragdv1.SecretHosts{}
@@ -66,31 +64,6 @@ tools. Without, only who may administrate makes and changes tools with it.`,
 		return p.out.Show(res, showSecret(res))
 	})
 	return cmd
-}
-
-// maxSecretInput bounds what is read of a value; the service accepts less.
-const maxSecretInput = 1 << 20
-
-// secretValue reads a value from a file, without a newline at its end.
-func (p *program) secretValue(path string) (string, error) {
-	in := p.stdin
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return "", err
-		}
-		defer file.Close()
-		in = file
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, maxSecretInput))
-	if err != nil {
-		return "", fmt.Errorf("read the value: %w", err)
-	}
-	value := strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r")
-	if value == "" {
-		return "", usageError{errors.New("the value is empty: give it on standard input, or with --file")}
-	}
-	return value, nil
 }
 
 func showSecret(res *ragdv1.SetSecretResponse) func(io.Writer) {
@@ -120,7 +93,7 @@ func (p *program) secretList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		secrets := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Secret, string, error) {
 			page, err := c.secrets.ListSecrets(ctx, &ragdv1.ListSecretsRequest{PageSize: size, PageToken: token})
 			return page.GetSecrets(), page.GetNextPageToken(), err
@@ -139,7 +112,7 @@ func (p *program) secretDelete() *cobra.Command {
 		Long:    `Delete a secret. Calls of tools that name it fail from then on.`,
 		Example: `  ragd secret delete orders_key`,
 		Args:    arguments("SECRET"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.secrets.DeleteSecret(ctx, &ragdv1.DeleteSecretRequest{SecretName: args[0]})
 			if err != nil {
 				return err

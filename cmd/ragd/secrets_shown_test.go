@@ -210,7 +210,7 @@ func shownOnPurpose(place, name string) bool { return place == "answer that make
 // serveCommand returns the command serve with all its settings.
 func serveCommand(t *testing.T) *cobra.Command {
 	t.Helper()
-	p := &program{getenv: func(string) string { return "" }}
+	p := &program{runner: runner{getenv: func(string) string { return "" }}}
 	serve, _, err := p.root().Find([]string{"serve"})
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ data directory are lost, the next start makes new ones.`),
 func (p *program) serve(ctx context.Context, log *slog.Logger) (err error) {
 	limitMemory(os.DirFS("/"), p.getenv)
 	collectLess(p.getenv)
-	go returnMemory(ctx, calmInterval, &usage{})
+	go keepSpare(ctx)
 	cfg, err := p.settings.serviceConfig(log)
 	if err != nil {
 		return err

@@ -19,25 +19,10 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/tool/server"
 )
 
-// packageFlag is a flag whose value is a package of a registry.
-type packageFlag struct{ to **server.Package }
-
-func (f packageFlag) String() string { return "" }
-func (f packageFlag) Type() string   { return "PACKAGE" }
-
-func (f packageFlag) Set(text string) error {
-	parsed, err := server.ParsePackage(text)
-	if err == nil {
-		*f.to = &parsed
-	}
-	return err
-}
-
 func (p *program) serverCommands() *cobra.Command {
-	return p.clientFlags(p.group("server", "Compose MCP servers of one's own for agents", `
+	return p.clientFlags(group("server", "Compose MCP servers of one's own for agents", `
 An MCP server has a name, under which agents reach it at /mcp/NAME, and shows them
 chosen tools, prompts and indexes, with instructions of its own. The server
 "default" is the one at /mcp.`,
@@ -86,14 +71,6 @@ func newServerFlags(flags *pflag.FlagSet) *serverFlags {
 	return f
 }
 
-// text returns the value of a text flag, nil if it was not given.
-func (f *serverFlags) text(name string, value *string) *string {
-	if !f.flags.Changed(name) {
-		return nil
-	}
-	return value
-}
-
 // names returns the names that a list flag gives, an empty list if none are to be shown, and
 // nil if neither was given.
 func names(given []string, none bool) *ragdv1.AllowedNames {
@@ -113,7 +90,7 @@ func (f *serverFlags) presentedTools() (*ragdv1.PresentedTools, error) {
 		}
 		all.Tools = append(all.Tools, &ragdv1.PresentedTool{ToolName: tool, Name: name})
 	}
-	if !f.presented.set && len(*f.renames) == 0 {
+	if !f.presented.given && len(*f.renames) == 0 {
 		return nil, nil
 	}
 	return all, nil
@@ -159,8 +136,8 @@ func (p *program) serverRequest(name string, f *serverFlags) (*ragdv1.UpdateServ
 		}
 	}
 	req := &ragdv1.UpdateServerRequest{
-		ServerName: name, Version: f.text("version", f.version), Title: f.text("title", f.title), Description: f.text("description", f.description),
-		Instructions: f.text("instructions", f.instructions), WebsiteUrl: f.text("website", f.website), RegistryName: f.text("registry-name", f.registryName),
+		ServerName: name, Version: givenFlag(f.flags, "version", f.version), Title: givenFlag(f.flags, "title", f.title), Description: givenFlag(f.flags, "description", f.description),
+		Instructions: givenFlag(f.flags, "instructions", f.instructions), WebsiteUrl: givenFlag(f.flags, "website", f.website), RegistryName: givenFlag(f.flags, "registry-name", f.registryName),
 		Tools: names(*f.tools, *f.noTools), Prompts: names(*f.prompts, *f.noPrompts), Indexes: names(*f.indexes, *f.noIndex),
 		DefaultContext: f.defaults(), FixedContext: f.fixed(),
 	}
@@ -248,7 +225,7 @@ use, also those that are made later; the same holds for prompts and indexes.`,
 		Args: arguments("NAME"),
 	}
 	flags := newServerFlags(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		given, err := p.serverRequest(args[0], flags)
 		if err != nil {
 			return err
@@ -282,7 +259,7 @@ whole. Agents that are connected are told of it.`,
 	flags.allTools = cmd.Flags().Bool("all-tools", false, "show all tools again")
 	flags.allPrompts = cmd.Flags().Bool("all-prompts", false, "show all prompts again")
 	flags.allIndexes = cmd.Flags().Bool("all-indexes", false, "show all indexes again")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		req, err := p.serverRequest(args[0], flags)
 		if err != nil {
 			return err
@@ -303,7 +280,7 @@ func (p *program) serverGet() *cobra.Command {
 		Short:   "Show an MCP server",
 		Example: `  ragd server get handbook`,
 		Args:    arguments("NAME"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			found, err := c.servers.GetServer(ctx, &ragdv1.GetServerRequest{ServerName: args[0]})
 			if err != nil {
 				return err
@@ -321,7 +298,7 @@ func (p *program) serverDocument() *cobra.Command {
 are those of the setting public-url of the service, else the one it was called at.`,
 		Example: `  ragd server document handbook > server.json`,
 		Args:    arguments("NAME"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			found, err := c.servers.GetServer(ctx, &ragdv1.GetServerRequest{ServerName: args[0]})
 			if err != nil {
 				return err
@@ -344,7 +321,7 @@ func (p *program) serverList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		servers := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Server, string, error) {
 			page, err := c.servers.ListServers(ctx, &ragdv1.ListServersRequest{PageSize: size, PageToken: token})
 			return page.GetServers(), page.GetNextPageToken(), err
@@ -362,7 +339,7 @@ func (p *program) serverDelete() *cobra.Command {
 		Short:   "Delete an MCP server",
 		Example: `  ragd server delete handbook`,
 		Args:    arguments("NAME"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.servers.DeleteServer(ctx, &ragdv1.DeleteServerRequest{ServerName: args[0]})
 			if err != nil {
 				return err

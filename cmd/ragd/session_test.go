@@ -90,8 +90,11 @@ func startService(t *testing.T, environment []string) string {
 	}
 	ready := &announcement{prefix: "ragd is ready at ", text: make(chan string, 1), rest: t.Output()}
 	p := &program{
-		stdin: strings.NewReader(""), out: output.Printer{Stdout: t.Output(), Stderr: ready},
-		getenv: func(key string) string { return env[key] }, environ: variables(env),
+		runner: runner{
+			stdin: strings.NewReader(""), out: output.Printer{Stdout: t.Output(), Stderr: ready},
+			getenv: func(key string) string { return env[key] },
+		},
+		environ: variables(env),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan int, 1)
@@ -170,8 +173,11 @@ func (s *session) runIn(ctx context.Context, args ...string) (code int, stdout, 
 	var out bytes.Buffer
 	var errs logtest.Buffer // the log is written at the same time as notes
 	p := &program{
-		stdin: strings.NewReader(s.stdin), out: output.Printer{Stdout: &out, Stderr: &errs}, interactive: s.interactive,
-		getenv: func(key string) string { return s.env[key] }, environ: variables(s.env), install: s.install,
+		runner: runner{
+			stdin: strings.NewReader(s.stdin), out: output.Printer{Stdout: &out, Stderr: &errs}, interactive: s.interactive,
+			getenv: func(key string) string { return s.env[key] },
+		},
+		environ: variables(s.env), machine: machine{install: s.install},
 	}
 	args = slices.Clone(args)
 	for i, id := range s.ids {

@@ -28,18 +28,16 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 )
 
-// settings holds the settings of all commands. Each is a flag whose name is also its
+// parseWorker is the name of the command that the service runs as child processes to
+// read files.
+const parseWorker = "parse-worker"
+
+// settings holds the settings of the commands that run the service, or work on its database or
+// its folders themselves. Each is a flag whose name is also its
 // key in the file of settings and, as RAGD_KEY, in the environment. A command registers
 // the flags that it needs.
 type settings struct {
 	Config string // path of the file of settings
-
-	// Settings of the client commands.
-	Server string
-	Tenant string
-	APIKey string // secret
-
-	OperatorKey string // secret; of the client commands and of the service
 
 	// Settings of the commands on local models.
 	ModelHub      string
@@ -47,6 +45,7 @@ type settings struct {
 
 	// Settings of the service.
 	Service     service.Config
+	OperatorKey string // secret
 	FirstTenant string
 	LogLevel    string
 	OAuth       oauth.Config
@@ -62,16 +61,6 @@ type settings struct {
 
 	EndpointsFile string
 	IssuersFile   string
-}
-
-// registerClient adds the flags of the commands that call a service.
-func (s *settings) registerClient(flags *pflag.FlagSet) {
-	flags.StringVar(&s.Server, "server", "", "address of the service (default "+defaultServer+")")
-	flags.StringVar(&s.Tenant, "tenant", "", "act for this tenant, with the operator key")
-	flags.StringVar(&s.APIKey, "api-key", "", "key of a tenant")
-	flags.StringVar(&s.OperatorKey, "operator-key", "", "key of the operator")
-	config.MarkSettings(flags, "server", "tenant")
-	config.MarkSecrets(flags, "api-key", "operator-key")
 }
 
 // registerService adds the flags of the commands that open the database themselves.

@@ -172,9 +172,8 @@ func TestMisspeltVariablesStopEveryCommand(t *testing.T) {
 // A negative number would otherwise be taken for no limit, for the default, or for none at all.
 func TestSettingsOutOfRangeAreRefused(t *testing.T) {
 	t.Parallel()
-	p := &program{getenv: func(string) string { return "" }}
 	numbers := 0
-	p.serveCommand().Flags().VisitAll(func(flag *pflag.Flag) {
+	serveCommand(t).Flags().VisitAll(func(flag *pflag.Flag) {
 		variable, kind := "RAGD_"+strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_")), "a whole number, 0 or more"
 		switch flag.Value.Type() {
 		case "float64":
@@ -234,14 +233,14 @@ func TestSettingsWithoutEffectAreSaid(t *testing.T) {
 		{"RAGD_OAUTH_CLIENT_SECRET=k", "--oauth-issuer https://id.example.com", []string{"oauth-client-secret"}},
 	} {
 		name, value, _ := strings.Cut(c.env, "=")
-		p := &program{getenv: func(key string) string {
+		p := &program{runner: runner{getenv: func(key string) string {
 			if key == name {
 				return value
 			}
 			return map[string]string{"XDG_CONFIG_HOME": "/nowhere"}[key]
-		}}
-		cmd := p.serveCommand()
-		if err := errors.Join(cmd.ParseFlags(args(c.flags)), config.Fill(cmd, "", p.getenv)); err != nil {
+		}}}
+		cmd, _, err := p.root().Find([]string{"serve"})
+		if err := errors.Join(err, cmd.ParseFlags(args(c.flags)), config.Fill(cmd, "", p.getenv)); err != nil {
 			t.Fatal(err)
 		}
 		var got []string

@@ -63,7 +63,7 @@ func TestMatchesAreColoredOnTerminalsOnly(t *testing.T) {
 		true:  "1. 0.5000  \x1b[1ma\ufffd[2J\x1b[0m\n   ... The \x1b[1;31mh\u00e4fen\x1b[0m\ufffd[2J \x1b[1;31mopen\x1b[0m late. ...\n\n",
 	} {
 		var out bytes.Buffer
-		p := &program{out: output.Printer{Stdout: &out, Stderr: &out, Color: color}}
+		p := &program{runner: runner{out: output.Printer{Stdout: &out, Stderr: &out, Color: color}}}
 		if err := p.printSources(sourceList{sources: []*ragdv1.Source{source}}); err != nil {
 			t.Fatal(err)
 		}

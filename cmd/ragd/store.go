@@ -11,7 +11,7 @@ import (
 )
 
 func (p *program) storeCommands() *cobra.Command {
-	return p.clientFlags(p.group("store", "Name a tenant's vector store", `
+	return p.clientFlags(group("store", "Name a tenant's vector store", `
 A tenant has one vector store. Clients that name theirs, as in vectorStoreName,
 may call it ragd, pgvector, pinecone or chroma, and by the tenant's own names.`,
 		p.storeSet(), p.storeList(),
@@ -26,7 +26,7 @@ func (p *program) storeSet() *cobra.Command {
 digits, _, - and dots; none removes them all. It needs a key with the scope admin.`,
 		Example: `  ragd store set postgres my-store`,
 		Args:    cobra.ArbitraryArgs,
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.tenants.SetVectorStoreNames(ctx, &ragdv1.SetVectorStoreNamesRequest{VectorStoreNames: args})
 			if err != nil {
 				return err
@@ -42,7 +42,7 @@ func (p *program) storeList() *cobra.Command {
 		Short:   "List the tenant's own names of its vector store",
 		Example: `  ragd store list`,
 		Args:    arguments(),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 			res, err := c.tenants.GetVectorStoreNames(ctx, &ragdv1.GetVectorStoreNamesRequest{})
 			if err != nil {
 				return err

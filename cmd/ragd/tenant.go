@@ -16,7 +16,7 @@ import (
 )
 
 func (p *program) tenantCommands() *cobra.Command {
-	return p.group("tenant", "Manage tenants, as the operator", `
+	return group("tenant", "Manage tenants, as the operator", `
 A tenant is a customer with documents that no other tenant can see. These
 commands need the operator's key, which "ragd serve" prints on its first start:
 in RAGD_OPERATOR_KEY, in the file of settings, or in client.conf on the machine
@@ -50,7 +50,7 @@ characters of a-z, 0-9 and -, the first a letter.`,
 	name := cmd.Flags().String("name", "", "name for people")
 	settings := objectFlag(cmd.Flags(), "settings", "free-form settings")
 	database := cmd.Flags().String("database", "", "database in which the tenant lives, see \"ragd databases\" (default: its own, else the smallest)")
-	cmd.RunE = p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forOperator, func(ctx context.Context, c *client, args []string) error {
 		tenant, err := c.tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{
 			TenantId: args[0], DisplayName: *name, Settings: settings(), Database: *database,
 		})
@@ -68,7 +68,7 @@ func (p *program) tenantGet() *cobra.Command {
 		Short:   "Show a tenant",
 		Example: `  ragd tenant get acme --json`,
 		Args:    arguments("TENANT"),
-		RunE: p.call(credentials.forOperator, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forOperator, func(ctx context.Context, c *client, args []string) error {
 			tenant, err := c.tenants.GetTenant(ctx, &ragdv1.GetTenantRequest{TenantId: args[0]})
 			if err != nil {
 				return err
@@ -86,7 +86,7 @@ func (p *program) tenantList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forOperator, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forOperator, func(ctx context.Context, c *client, _ []string) error {
 		tenants := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Tenant, string, error) {
 			page, err := c.tenants.ListTenants(ctx, &ragdv1.ListTenantsRequest{PageSize: size, PageToken: token})
 			return page.GetTenants(), page.GetNextPageToken(), err
@@ -125,7 +125,7 @@ on the others.`,
 		if req.DisplayName == nil && req.Settings == nil {
 			return usagef("nothing to change: give --name or --settings")
 		}
-		c, err := p.connect(credentials.forOperator)
+		c, err := p.connect(forOperator)
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ cannot be undone, so it asks for the tenant's id unless --yes is given.`,
 		if err := p.confirm(cmd.Context(), *yes, args[0], "This deletes tenant %s with everything it owns.", args[0]); err != nil {
 			return err
 		}
-		c, err := p.connect(credentials.forOperator)
+		c, err := p.connect(forOperator)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ cannot be undone, so it asks for the tenant's id unless --yes is given.`,
 func showDeletion(w io.Writer, tenant string, res *ragdv1.DeleteTenantResponse) {
 	var deleted []string
 	for _, r := range res.GetDeleted() {
-		deleted = append(deleted, number(r.GetCount())+" "+r.GetKind())
+		deleted = append(deleted, output.Number(r.GetCount())+" "+r.GetKind())
 	}
 	fmt.Fprintf(w, "deleted tenant %s", tenant)
 	if len(deleted) > 0 {
@@ -177,7 +177,7 @@ func showDeletion(w io.Writer, tenant string, res *ragdv1.DeleteTenantResponse) 
 	}
 	fmt.Fprintln(w)
 	for _, k := range res.GetKept() {
-		fmt.Fprintf(w, "kept %s %s: %s\n", number(k.GetCount()), k.GetKind(), k.GetReason())
+		fmt.Fprintf(w, "kept %s %s: %s\n", output.Number(k.GetCount()), k.GetKind(), k.GetReason())
 	}
 }
 
@@ -193,7 +193,7 @@ done and the command fails, naming it: keep the other master keys until it has
 succeeded.`,
 		Example: `  ragd tenant reencrypt`,
 		Args:    arguments(),
-		RunE: p.call(credentials.forOperator, func(ctx context.Context, c *client, _ []string) error {
+		RunE: p.call(forOperator, func(ctx context.Context, c *client, _ []string) error {
 			res, err := c.tenants.ReencryptSecrets(ctx, &ragdv1.ReencryptSecretsRequest{})
 			if err != nil {
 				return err

@@ -19,7 +19,7 @@ import (
 )
 
 func (p *program) toolCommands() *cobra.Command {
-	return p.clientFlags(p.group("tool", "Make tools of one's own for agents", `
+	return p.clientFlags(group("tool", "Make tools of one's own for agents", `
 A tool is a search or a chunker with a name, a description and settings of its own.
 Over MCP the agents of the tenant see it beside the builtin ones.`,
 		p.toolCreate(), p.toolUpdate(), p.toolGet(), p.toolList(), p.toolDelete(), p.toolCall(),
@@ -76,18 +76,10 @@ func (f *toolFlags) all() *structpb.Struct {
 
 // hints returns --annotations, nil if they were not given.
 func (f *toolFlags) hints() *ragdv1.ToolAnnotations {
-	if !f.annotations.set {
+	if !f.annotations.given {
 		return nil
 	}
 	return f.annotations.msg.(*ragdv1.ToolAnnotations)
-}
-
-// given returns a flag's value, nil if the flag was not given.
-func given[T any](f *toolFlags, name string, value *T) *T {
-	if !f.flags.Changed(name) {
-		return nil
-	}
-	return value
 }
 
 // ownSettings returns the settings without what the service has set: the description that another
@@ -134,7 +126,7 @@ filters are joined.`,
 	}
 	kind := cmd.Flags().String("kind", "vector_query", "vector_query, graph_rag, document_chunker, http or mcp")
 	flags := newToolFlags(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		tool, err := c.tools.CreateTool(ctx, &ragdv1.CreateToolRequest{
 			ToolName: args[0], Kind: *kind, Title: *flags.title, Description: *flags.description,
 			Settings: flags.all(), Arguments: *flags.arguments, Fixed: *flags.fixed,
@@ -159,10 +151,10 @@ are replaced as a whole.`,
 		Args: arguments("TOOL"),
 	}
 	flags := newToolFlags(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		tool, err := c.tools.UpdateTool(ctx, &ragdv1.UpdateToolRequest{
-			ToolName: args[0], Title: given(flags, "title", flags.title), Description: given(flags, "description", flags.description),
-			Settings: flags.all(), Arguments: *flags.arguments, Fixed: given(flags, "fixed", flags.fixed),
+			ToolName: args[0], Title: givenFlag(flags.flags, "title", flags.title), Description: givenFlag(flags.flags, "description", flags.description),
+			Settings: flags.all(), Arguments: *flags.arguments, Fixed: givenFlag(flags.flags, "fixed", flags.fixed),
 			Annotations: flags.hints(), Meta: flags.meta(), OutputSchema: flags.output(),
 		})
 		if err != nil {
@@ -182,7 +174,7 @@ func (p *program) toolGet() *cobra.Command {
 		Args: arguments("TOOL"),
 	}
 	through := toolServerFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		tool, err := c.tools.GetTool(through(ctx), &ragdv1.GetToolRequest{ToolName: args[0]})
 		if err != nil {
 			return err
@@ -217,7 +209,7 @@ func (p *program) toolList() *cobra.Command {
 	limit := limitFlag(cmd.Flags())
 	builtin := cmd.Flags().Bool("builtin", false, "list the builtin tools too")
 	through := toolServerFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		tools := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Tool, string, error) {
 			page, err := c.tools.ListTools(through(ctx), &ragdv1.ListToolsRequest{PageSize: size, PageToken: token, IncludeBuiltin: *builtin})
 			return page.GetTools(), page.GetNextPageToken(), err
@@ -236,7 +228,7 @@ func (p *program) toolDelete() *cobra.Command {
 		Short:   "Delete a tool",
 		Example: `  ragd tool delete ask_handbook`,
 		Args:    arguments("TOOL"),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 			res, err := c.tools.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: args[0]})
 			if err != nil {
 				return err

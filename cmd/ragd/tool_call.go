@@ -34,7 +34,7 @@ passed as such, unless the tool wants a text; any other as text.`,
 	all := objectFlag(flags, "arguments", "all arguments, such as {\"queryText\": \"notice\"}")
 	request := objectFlag(flags, "context", contextUsage)
 	through := toolServerFlag(flags)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		given, err := withArguments(all(), *single)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ background when a tenth of the chunks has changed.`,
 	}
 	index := indexFlag(cmd)
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		var all ragdv1.ListTopicsResponse
 		for topic, err := range paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Topic, string, error) {
 			page, err := c.queries.ListTopics(ctx, &ragdv1.ListTopicsRequest{IndexName: *index, PageSize: size, PageToken: token})

@@ -3,14 +3,11 @@ package main
 import (
 	"context"
 	"encoding/csv"
-	"fmt"
 	"io"
 	"iter"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
@@ -41,7 +38,7 @@ Times are dates, such as 2026-11-01, or RFC 3339, such as 2026-11-01T08:00:00Z.`
 	flags.StringVar(&req.Stage, "stage", "", "only ingest, upsert, query, walk, embedding, rerank or chat (default all)")
 	asCSV := flags.Bool("csv", false, "print comma-separated values")
 	limit := limitFlag(flags)
-	cmd.RunE = p.call(credentials.forUsage, func(ctx context.Context, c *client, _ []string) (err error) {
+	cmd.RunE = p.call(forUsage, func(ctx context.Context, c *client, _ []string) (err error) {
 		if req.StartTime, err = timeFlag("from", *from); err != nil {
 			return err
 		}
@@ -58,36 +55,12 @@ Times are dates, such as 2026-11-01, or RFC 3339, such as 2026-11-01T08:00:00Z.`
 		}
 		return output.List(p.out, "rows", rows, "START TENANT INDEX STAGE MODEL CALLS DOCUMENTS CHUNKS BYTES IN OUT", func(u *ragdv1.Usage) []any {
 			return []any{
-				output.Stamp(u.GetStartTime()), u.GetTenantId(), u.GetIndexName(), u.GetStage(), u.GetModel(), number(u.GetCalls()), number(u.GetDocuments()),
-				number(u.GetChunks()), number(u.GetBytes()), number(u.GetInputTokens()), number(u.GetOutputTokens()),
+				output.Stamp(u.GetStartTime()), u.GetTenantId(), u.GetIndexName(), u.GetStage(), u.GetModel(), output.Number(u.GetCalls()), output.Number(u.GetDocuments()),
+				output.Number(u.GetChunks()), output.Number(u.GetBytes()), output.Number(u.GetInputTokens()), output.Number(u.GetOutputTokens()),
 			}
 		})
 	})
 	return p.clientFlags(cmd)
-}
-
-// forUsage returns access to the usage of a tenant: with an API key and no --tenant as the
-// tenant's admin, else as the operator, for all tenants if --tenant names none.
-func (c credentials) forUsage() access {
-	operator := c.operatorKey()
-	if operator.key == "" || c.settings.Tenant == "" && c.settings.APIKey != "" {
-		return c.apiKey()
-	}
-	operator.tenant, operator.header = c.settings.Tenant, c.settings.Tenant
-	return operator
-}
-
-// timeFlag parses a time or a date, in UTC. It returns nil for an empty text.
-func timeFlag(name, text string) (*timestamppb.Timestamp, error) {
-	if text == "" {
-		return nil, nil
-	}
-	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return timestamppb.New(t), nil
-		}
-	}
-	return nil, usageError{fmt.Errorf("--%s %q is no time: give a date, such as 2026-11-01, or RFC 3339, such as 2026-11-01T08:00:00Z", name, text)}
 }
 
 // writeUsage writes rows as comma-separated values, as they arrive.
@@ -103,8 +76,8 @@ func writeUsage(w io.Writer, rows iter.Seq2[*ragdv1.Usage, error]) error {
 			return err
 		}
 		err = out.Write([]string{
-			u.GetStartTime().AsTime().Format(time.RFC3339), u.GetTenantId(), u.GetIndexName(), u.GetStage(), u.GetModel(), number(u.GetCalls()), number(u.GetDocuments()),
-			number(u.GetChunks()), number(u.GetBytes()), number(u.GetInputTokens()), number(u.GetOutputTokens()),
+			u.GetStartTime().AsTime().Format(time.RFC3339), u.GetTenantId(), u.GetIndexName(), u.GetStage(), u.GetModel(), output.Number(u.GetCalls()), output.Number(u.GetDocuments()),
+			output.Number(u.GetChunks()), output.Number(u.GetBytes()), output.Number(u.GetInputTokens()), output.Number(u.GetOutputTokens()),
 		})
 		if err != nil {
 			return err
@@ -113,6 +86,3 @@ func writeUsage(w io.Writer, rows iter.Seq2[*ragdv1.Usage, error]) error {
 	out.Flush()
 	return out.Error()
 }
-
-// number formats a count without an exponent.
-func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

@@ -21,7 +21,7 @@ too, or else of client.conf.`,
 		Example: `  ragd whoami
   RAGD_API_KEY=... ragd whoami --server https://ragd.example.com --json`,
 		Args: arguments(),
-		RunE: p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+		RunE: p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 			me, err := c.tenants.WhoAmI(ctx, &ragdv1.WhoAmIRequest{})
 			if err != nil {
 				return err

@@ -21,7 +21,7 @@ import (
 )
 
 func (p *program) workflowCommands() *cobra.Command {
-	return p.clientFlags(p.group("workflow", "Make and run workflows: sequences of steps that call tools", `
+	return p.clientFlags(group("workflow", "Make and run workflows: sequences of steps that call tools", `
 A workflow is kept in versions: each change makes the next. Over MCP it is the tool
 run_WORKFLOW. A run is kept with the inputs and outputs of its steps, goes on when
 ragd is started again, and can wait for somebody to resume it.`,
@@ -63,7 +63,7 @@ func (p *program) workflowCreate() *cobra.Command {
 		Args:    arguments("WORKFLOW"),
 	}
 	file := workflowFile(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		definition, err := p.readWorkflow(*file)
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ changes. Runs go on with the version that they began with.`,
 		Args:    arguments("WORKFLOW"),
 	}
 	file := workflowFile(cmd)
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		definition, err := p.readWorkflow(*file)
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (p *program) workflowGet() *cobra.Command {
 	}
 	alone := yamlFlag(cmd)
 	version := workflowVersion(cmd, "number of the version (default the latest)")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		w, err := c.workflows.GetWorkflow(ctx, &ragdv1.GetWorkflowRequest{WorkflowName: args[0], Version: *version})
 		if err != nil {
 			return err
@@ -154,7 +154,7 @@ func (p *program) workflowList() *cobra.Command {
 		Args:    arguments(),
 	}
 	limit := limitFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, _ []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, _ []string) error {
 		workflows := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Workflow, string, error) {
 			page, err := c.workflows.ListWorkflows(ctx, &ragdv1.ListWorkflowsRequest{PageSize: size, PageToken: token})
 			return page.GetWorkflows(), page.GetNextPageToken(), err
@@ -174,7 +174,7 @@ func (p *program) workflowDelete() *cobra.Command {
 		Args:    arguments("WORKFLOW"),
 	}
 	version := workflowVersion(cmd, "number of the version to delete, which is not the latest (default all)")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		res, err := c.workflows.DeleteWorkflow(ctx, &ragdv1.DeleteWorkflowRequest{WorkflowName: args[0], Version: *version})
 		if err != nil {
 			return err
@@ -199,7 +199,7 @@ to standard output. The run goes on when the command is interrupted.`,
 	input := cmd.Flags().String("input", "", "input as a JSON object, or @FILE (default {})")
 	start := cmd.Flags().Bool("start", false, "only start the run and print its id")
 	within := contextFlag(cmd.Flags())
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		given := &structpb.Struct{}
 		if err := readJSON("--input", *input, given.UnmarshalJSON); err != nil {
 			return err
@@ -233,7 +233,7 @@ func readJSON(flag, given string, into func([]byte) error) error {
 		}
 	}
 	if err := into(raw); err != nil {
-		return usageError{fmt.Errorf("%s is not the JSON that is needed: %s", flag, protoReason(err))}
+		return usagef("%s is not the JSON that is needed: %s", flag, protoReason(err))
 	}
 	return nil
 }
@@ -307,7 +307,7 @@ func (p *program) workflowRuns() *cobra.Command {
 	}
 	limit := limitFlag(cmd.Flags())
 	status := cmd.Flags().String("status", "", "only queued, running, waiting, succeeded, failed or cancelled runs")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		name := strings.Join(args, "")
 		runs := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.WorkflowRun, string, error) {
 			page, err := c.workflows.ListRuns(ctx, &ragdv1.ListRunsRequest{WorkflowName: name, Status: *status, PageSize: size, PageToken: token})
@@ -352,7 +352,7 @@ func (p *program) workflowShow() *cobra.Command {
 		Example: `  ragd workflow show 0198f2c4-7d52-7a3e-9c1b-2f6f0a1d3e4b`,
 		Args:    arguments("RUN"),
 	}
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		run, err := c.workflows.GetRun(ctx, &ragdv1.GetRunRequest{RunId: args[0]})
 		if err != nil {
 			return err
@@ -372,7 +372,7 @@ func (p *program) workflowResume() *cobra.Command {
 	}
 	data := cmd.Flags().String("data", "", "data as JSON, or @FILE (default {})")
 	step := cmd.Flags().String("step", "", "path of the step, if several wait")
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		given := structpb.NewStructValue(&structpb.Struct{})
 		if err := readJSON("--data", *data, given.UnmarshalJSON); err != nil {
 			return err
@@ -396,7 +396,7 @@ func (p *program) workflowCancel() *cobra.Command {
 		Example: `  ragd workflow cancel 0198f2c4-7d52-7a3e-9c1b-2f6f0a1d3e4b`,
 		Args:    arguments("RUN"),
 	}
-	cmd.RunE = p.call(credentials.forTenant, func(ctx context.Context, c *client, args []string) error {
+	cmd.RunE = p.call(forTenant, func(ctx context.Context, c *client, args []string) error {
 		run, err := c.workflows.CancelRun(ctx, &ragdv1.CancelRunRequest{RunId: args[0]})
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -155,3 +156,9 @@ func CompactJSON(msg proto.Message) string {
 
 // Note prints a formatted line.
 func Note(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+// Number formats a count without an exponent.
+func Number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// OrEmpty returns a copy of list that JSON encodes as [] and not null if it is empty.
+func OrEmpty(list []string) []string { return append([]string{}, list...) }

@@ -1,0 +1,45 @@
+package output
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// ReplaceFile calls write with a new file, which replaces that at path once it is complete.
+func ReplaceFile(path string, write func(io.Writer) error) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), ".ragd-download-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = file.Close()
+			_ = os.Remove(file.Name())
+		}
+	}()
+	if err := write(file); err != nil {
+		return err
+	}
+	if err := file.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// WriteFile creates or replaces a file with the output of write.
+func WriteFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(file); err != nil {
+		file.Close() //nolint:errcheck,gosec // the write has failed already
+		return err
+	}
+	return file.Close()
+}
