@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
+	"github.com/ragdhq/ragd/cmd/ragd/operate"
 	"github.com/ragdhq/ragd/internal/operate/doctor"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
@@ -114,7 +115,7 @@ func TestDoctorChecksTheDatabaseThatIsSet(t *testing.T) {
 		}
 		return found
 	}
-	found := run("doctor --json", exitUnhealthy)
+	found := run("doctor --json", operate.ExitUnhealthy)
 	for check, status := range map[string]doctor.Status{
 		"database": doctor.OK, "migrations": doctor.OK, "durability": doctor.Fail, "invalid indexes": doctor.OK,
 		"endpoint acme/mine": doctor.Fail, // in a private network, which is not allowed here
@@ -127,21 +128,21 @@ func TestDoctorChecksTheDatabaseThatIsSet(t *testing.T) {
 		t.Errorf("migrations: %q", f.Detail)
 	}
 	s.env["RAGD_ALLOWED_PRIVATE_NETWORKS"] = "127.0.0.1"
-	if f := run("doctor --json", exitUnhealthy)["endpoint acme/mine"]; f.Status != doctor.OK {
+	if f := run("doctor --json", operate.ExitUnhealthy)["endpoint acme/mine"]; f.Status != doctor.OK {
 		t.Errorf("an endpoint in an allowed network: %+v", f)
 	}
 	s.env["RAGD_LIBREOFFICE"], s.env["RAGD_OPENAI_BASE_URL"] = "/nowhere/soffice", "http://127.0.0.1:1/v1"
-	found = run("doctor --json", exitUnhealthy)
+	found = run("doctor --json", operate.ExitUnhealthy)
 	for _, check := range []string{"libreoffice", "endpoint openai"} {
 		if found[check].Status != doctor.Fail {
 			t.Errorf("%s: %+v, want a failure", check, found[check])
 		}
 	}
 	s.env["RAGD_DATABASE_URL"] = "postgres://ragd:top-secret@127.0.0.1:1/ragd"
-	if f := run("doctor --json", exitUnhealthy)["database"]; f.Status != doctor.Fail || strings.Contains(f.Detail, "top-secret") {
+	if f := run("doctor --json", operate.ExitUnhealthy)["database"]; f.Status != doctor.Fail || strings.Contains(f.Detail, "top-secret") {
 		t.Errorf("a database that does not answer: %+v", f)
 	}
-	s.want(t, step{args: args("doctor --jsn"), code: exitNotDiagnosed, stderr: "...unknown flag"})
+	s.want(t, step{args: args("doctor --jsn"), code: operate.ExitNotDiagnosed, stderr: "...unknown flag"})
 }
 
 func TestDoctorFindsTheEmbeddedDatabase(t *testing.T) {
@@ -158,7 +159,7 @@ func TestDoctorFindsTheEmbeddedDatabase(t *testing.T) {
 	stop(t, service, syscall.SIGTERM)
 	cmd := h.command(t.Context(), "doctor")
 	text, _ = cmd.Output()
-	if code := cmd.ProcessState.ExitCode(); code != exitUnhealthy || !strings.Contains(string(text), "does not run") {
+	if code := cmd.ProcessState.ExitCode(); code != operate.ExitUnhealthy || !strings.Contains(string(text), "does not run") {
 		t.Errorf("without the service: exit code %d\n%s", code, text)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ragdhq/ragd/cmd/ragd/settings"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 )
 
@@ -25,7 +26,7 @@ import (
 const asRagd = "RAGD_TEST_AS_RAGD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asRagd) != "" || len(os.Args) == 2 && os.Args[1] == parseWorker {
+	if os.Getenv(asRagd) != "" || len(os.Args) == 2 && os.Args[1] == settings.ParseWorker {
 		main()
 		return
 	}

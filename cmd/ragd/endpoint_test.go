@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ragdhq/ragd/cmd/ragd/settings"
 	"github.com/ragdhq/ragd/internal/model/endpoint"
 )
 
@@ -16,9 +17,9 @@ func TestEndpointsFile(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s := settings{EndpointsFile: path}
+		s := settings.Settings{EndpointsFile: path}
 		s.Service.ProviderCalls = 7
-		return s.endpoints()
+		return s.Endpoints()
 	}
 	got, err := read(`[
 		{"endpointName": "tei-embed", "kind": "tei", "baseUrl": "http://10.0.0.5:8080", "models": [{"model": "BAAI/bge-m3", "dimension": 1024}]},

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
@@ -279,9 +280,9 @@ func TestIngestShowsABarOnATerminal(t *testing.T) {
 	s := newSession(t, refusing(t)...)
 	var out, errs bytes.Buffer
 	p := &program{
-		runner: runner{
-			stdin: strings.NewReader(""), out: output.Printer{Stdout: &out, Stderr: &errs}, stderrTerminal: true,
-			getenv: func(key string) string { return s.env[key] },
+		Program: command.Program{
+			Stdin: strings.NewReader(""), Out: output.Printer{Stdout: &out, Stderr: &errs}, StderrTerminal: true,
+			Getenv: func(key string) string { return s.env[key] },
 		},
 		environ: variables(s.env),
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ragdhq/ragd/cmd/ragd/settings"
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant/oauth"
@@ -13,23 +14,23 @@ import (
 
 func TestIssuersFile(t *testing.T) {
 	t.Parallel()
-	read := func(text string) (settings, error) {
+	read := func(text string) (settings.Settings, error) {
 		path := filepath.Join(t.TempDir(), "issuers.json")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s := settings{
+		s := settings.Settings{
 			Service: service.Config{MCP: mcphttp.Config{PublicURL: "https://rag.example.com"}}, IssuersFile: path,
 			OAuth: oauth.Config{Issuer: "https://id.example.com"},
 		}
-		_, err := s.tokens()
+		_, err := s.Tokens()
 		return s, err
 	}
 	s, err := read(`[{"issuer": "https://id.acme.example", "tenants": ["acme"], "scopePrefix": "ragd:", "scopes": ["read"]}]`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := s.tokens()
+	tokens, err := s.Tokens()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestIssuersFile(t *testing.T) {
 		}
 	}
 	s.Service.MCP.PublicURL, s.OAuth = "", oauth.Config{}
-	if _, err := s.tokens(); err == nil || !strings.HasPrefix(err.Error(), "oauth-issuers-file needs public-url") {
+	if _, err := s.Tokens(); err == nil || !strings.HasPrefix(err.Error(), "oauth-issuers-file needs public-url") {
 		t.Errorf("without an address: %v", err)
 	}
 }

@@ -10,7 +10,10 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/operate"
+	"github.com/ragdhq/ragd/cmd/ragd/settings"
 )
 
 func main() {
@@ -18,13 +21,13 @@ func main() {
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
 	color := term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	p := &program{
-		runner: runner{
-			stdin: os.Stdin, out: output.Printer{Stdout: os.Stdout, Stderr: os.Stderr, Color: color}, getenv: os.Getenv,
-			interactive:    term.IsTerminal(int(os.Stdin.Fd())),
-			stderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		Program: command.Program{
+			Stdin: os.Stdin, Out: output.Printer{Stdout: os.Stdout, Stderr: os.Stderr, Color: color}, Getenv: os.Getenv,
+			Interactive:    term.IsTerminal(int(os.Stdin.Fd())),
+			StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		},
 		environ: os.Environ,
-		machine: thisMachine(),
+		machine: operate.ThisMachine(),
 	}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
@@ -32,12 +35,12 @@ func main() {
 // program is one run of ragd with the parts of its environment that tests replace. Its
 // run method may be called once.
 type program struct {
-	runner
+	command.Program
 	environ func() []string
-	machine machine
+	machine operate.Machine
 
-	settings settings // of the commands that run the service, or work on its database
-	parsed   bool     // the command line was parsed without an error
+	settings settings.Settings // of the commands that run the service, or work on its database
+	parsed   bool              // the command line was parsed without an error
 }
 
 // Exit codes besides 0.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/build"
 )
 
 const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n"
@@ -74,8 +76,8 @@ func TestMCPReportsTheVersionOfTheBinary(t *testing.T) {
 		if err := json.Unmarshal([]byte(answer), &initialized); err != nil {
 			t.Fatalf("%s: %v in %s", transport, err, answer)
 		}
-		if got := initialized.Result.ServerInfo; got.Name != "ragd" || got.Version != readBuild().Version {
-			t.Errorf("%s: %+v, want version %s", transport, got, readBuild().Version)
+		if got := initialized.Result.ServerInfo; got.Name != "ragd" || got.Version != build.Read().Version {
+			t.Errorf("%s: %+v, want version %s", transport, got, build.Read().Version)
 		}
 	}
 }

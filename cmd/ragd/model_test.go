@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 )
 
@@ -14,9 +15,9 @@ func TestModelCommandsDescribeAFolderOfModels(t *testing.T) {
 	run := func(code int, args ...string) string {
 		var out, errs bytes.Buffer
 		p := &program{
-			runner: runner{
-				stdin: strings.NewReader(""), out: output.Printer{Stdout: &out, Stderr: &errs},
-				getenv: func(string) string { return "" },
+			Program: command.Program{
+				Stdin: strings.NewReader(""), Out: output.Printer{Stdout: &out, Stderr: &errs},
+				Getenv: func(string) string { return "" },
 			},
 			environ: func() []string { return nil },
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/reference/cli.md and docs/reference/settings.md")
@@ -37,7 +39,7 @@ func checkPage(t *testing.T, path, want string) {
 // referenceRoot returns the root command with the defaults of an unnamed user.
 func referenceRoot() *cobra.Command {
 	environment := map[string]string{"XDG_DATA_HOME": "~/.local/share"}
-	p := &program{runner: runner{getenv: func(name string) string { return environment[name] }}}
+	p := &program{Program: command.Program{Getenv: func(name string) string { return environment[name] }}}
 	root := p.root()
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

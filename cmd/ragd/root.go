@@ -7,12 +7,19 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ragdhq/ragd/cmd/ragd/access"
+	"github.com/ragdhq/ragd/cmd/ragd/automation"
+	"github.com/ragdhq/ragd/cmd/ragd/data"
+	"github.com/ragdhq/ragd/cmd/ragd/evaluate"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
+	"github.com/ragdhq/ragd/cmd/ragd/operate"
 	"github.com/ragdhq/ragd/internal/operate/nearest"
 )
 
 func (p *program) root() *cobra.Command {
-	root := group("ragd", "Retrieval for many tenants: upload documents, ask questions", `
+	root := command.Group("ragd", "Retrieval for many tenants: upload documents, ask questions", `
 ragd stores documents of many tenants in PostgreSQL and finds the passages that
 answer a question, over Connect RPC, MCP and this command line.
 
@@ -26,11 +33,11 @@ to be set: it leaves its address and keys in client.conf in the same folder.
 Commands exit with 0, with 1 if something failed, with 2 if the command line is
 wrong, and with 130 if they were interrupted; doctor has codes of its own. With --json they print one JSON
 object, and lists print one object a line.`,
-		slices.Concat(p.operateCommands(), p.dataCommands(), p.accessCommands(), p.automationCommands(), p.evaluateCommands())...,
+		slices.Concat(operate.Commands(&p.Program, &p.settings, p.machine), data.Commands(&p.Program), access.Commands(&p.Program), automation.Commands(&p.Program), evaluate.Commands(&p.Program))...,
 	)
-	root.SetIn(p.stdin)
-	root.SetOut(p.out.Stdout)
-	root.SetErr(p.out.Stderr)
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Out.Stdout)
+	root.SetErr(p.Out.Stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&p.settings.Config, "config", "", "`FILE` of settings, one \"key = value\" a line")
@@ -42,9 +49,9 @@ object, and lists print one object a line.`,
 		if err := config.CheckEnvironment(root, p.environ()); err != nil {
 			return err
 		}
-		err := config.Fill(cmd, p.settings.Config, p.getenv)
+		err := config.Fill(cmd, p.settings.Config, p.Getenv)
 		if secret := (config.SecretFlagError{}); errors.As(err, &secret) {
-			return usagef("%w", secret)
+			return misuse.Errorf("%w", secret)
 		}
 		return err
 	}
@@ -59,7 +66,7 @@ func isGroup(cmd *cobra.Command) bool { return cmd.HasSubCommands() && cmd.Examp
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return usagef("%w", err)
+		return misuse.Errorf("%w", err)
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -67,5 +74,5 @@ func flagError(cmd *cobra.Command, err error) error {
 			names = append(names, "--"+flag.Name)
 		}
 	})
-	return usagef("%w%s", err, nearest.Hint("--"+unknown.GetSpecifiedName(), names))
+	return misuse.Errorf("%w%s", err, nearest.Hint("--"+unknown.GetSpecifiedName(), names))
 }

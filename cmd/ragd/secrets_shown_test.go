@@ -25,6 +25,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 )
@@ -210,7 +211,7 @@ func shownOnPurpose(place, name string) bool { return place == "answer that make
 // serveCommand returns the command serve with all its settings.
 func serveCommand(t *testing.T) *cobra.Command {
 	t.Helper()
-	p := &program{runner: runner{getenv: func(string) string { return "" }}}
+	p := &program{Program: command.Program{Getenv: func(string) string { return "" }}}
 	serve, _, err := p.root().Find([]string{"serve"})
 	if err != nil {
 		t.Fatal(err)

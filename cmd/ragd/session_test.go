@@ -17,8 +17,10 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/operate"
 	"github.com/ragdhq/ragd/internal/service/testing/logtest"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
@@ -90,9 +92,9 @@ func startService(t *testing.T, environment []string) string {
 	}
 	ready := &announcement{prefix: "ragd is ready at ", text: make(chan string, 1), rest: t.Output()}
 	p := &program{
-		runner: runner{
-			stdin: strings.NewReader(""), out: output.Printer{Stdout: t.Output(), Stderr: ready},
-			getenv: func(key string) string { return env[key] },
+		Program: command.Program{
+			Stdin: strings.NewReader(""), Out: output.Printer{Stdout: t.Output(), Stderr: ready},
+			Getenv: func(key string) string { return env[key] },
 		},
 		environ: variables(env),
 	}
@@ -173,11 +175,11 @@ func (s *session) runIn(ctx context.Context, args ...string) (code int, stdout, 
 	var out bytes.Buffer
 	var errs logtest.Buffer // the log is written at the same time as notes
 	p := &program{
-		runner: runner{
-			stdin: strings.NewReader(s.stdin), out: output.Printer{Stdout: &out, Stderr: &errs}, interactive: s.interactive,
-			getenv: func(key string) string { return s.env[key] },
+		Program: command.Program{
+			Stdin: strings.NewReader(s.stdin), Out: output.Printer{Stdout: &out, Stderr: &errs}, Interactive: s.interactive,
+			Getenv: func(key string) string { return s.env[key] },
 		},
-		environ: variables(s.env), machine: machine{install: s.install},
+		environ: variables(s.env), machine: operate.Machine{Install: s.install},
 	}
 	args = slices.Clone(args)
 	for i, id := range s.ids {

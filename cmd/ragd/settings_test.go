@@ -10,7 +10,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
+	"github.com/ragdhq/ragd/cmd/ragd/operate"
+	"github.com/ragdhq/ragd/cmd/ragd/settings"
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant/oauth"
@@ -126,20 +129,20 @@ func TestOAuthSettings(t *testing.T) {
 	const id, public = "https://id.example.com", "https://rag.example.com/"
 	published := service.Config{MCP: mcphttp.Config{PublicURL: public}}
 	for name, tc := range map[string]struct {
-		settings settings
+		settings settings.Settings
 		takes    bool
 		issuers  int
 		wrong    bool
 	}{
 		"none":                           {},
-		"an address":                     {settings: settings{Service: published}, takes: true},
-		"an issuer":                      {settings: settings{Service: published, OAuth: oauth.Config{Issuer: id}}, takes: true, issuers: 1},
-		"an issuer and no address":       {settings: settings{OAuth: oauth.Config{Issuer: id}}, wrong: true},
-		"an audience and no issuer":      {settings: settings{Service: published, OAuth: oauth.Config{Audiences: []string{"a"}}}, wrong: true},
-		"a filter's claim and no issuer": {settings: settings{Service: published, OAuth: oauth.Config{FilterClaim: "see"}}, wrong: true},
-		"issuer over http":               {settings: settings{Service: published, OAuth: oauth.Config{Issuer: "http://id.example.com"}}, wrong: true},
+		"an address":                     {settings: settings.Settings{Service: published}, takes: true},
+		"an issuer":                      {settings: settings.Settings{Service: published, OAuth: oauth.Config{Issuer: id}}, takes: true, issuers: 1},
+		"an issuer and no address":       {settings: settings.Settings{OAuth: oauth.Config{Issuer: id}}, wrong: true},
+		"an audience and no issuer":      {settings: settings.Settings{Service: published, OAuth: oauth.Config{Audiences: []string{"a"}}}, wrong: true},
+		"a filter's claim and no issuer": {settings: settings.Settings{Service: published, OAuth: oauth.Config{FilterClaim: "see"}}, wrong: true},
+		"issuer over http":               {settings: settings.Settings{Service: published, OAuth: oauth.Config{Issuer: "http://id.example.com"}}, wrong: true},
 	} {
-		tokens, err := tc.settings.tokens()
+		tokens, err := tc.settings.Tokens()
 		if (err != nil) != tc.wrong || (tokens != nil) != tc.takes {
 			t.Errorf("%s: %v, %v", name, tokens, err)
 		}
@@ -160,7 +163,7 @@ func TestMisspeltVariablesStopEveryCommand(t *testing.T) {
 	for _, command := range []string{"serve", "index list", "doctor", "tenant repair"} {
 		code := 1
 		if command == "doctor" {
-			code = exitNotDiagnosed
+			code = operate.ExitNotDiagnosed
 		}
 		s.want(t, step{args: args(command), code: code, stderr: "ragd: environment: RAGD_DATABSE_URL is not a setting; did you mean RAGD_DATABASE_URL?; RAGD_ZZZ is not a setting" + list})
 	}
@@ -233,19 +236,19 @@ func TestSettingsWithoutEffectAreSaid(t *testing.T) {
 		{"RAGD_OAUTH_CLIENT_SECRET=k", "--oauth-issuer https://id.example.com", []string{"oauth-client-secret"}},
 	} {
 		name, value, _ := strings.Cut(c.env, "=")
-		p := &program{runner: runner{getenv: func(key string) string {
+		p := &program{Program: command.Program{Getenv: func(key string) string {
 			if key == name {
 				return value
 			}
 			return map[string]string{"XDG_CONFIG_HOME": "/nowhere"}[key]
 		}}}
 		cmd, _, err := p.root().Find([]string{"serve"})
-		if err := errors.Join(err, cmd.ParseFlags(args(c.flags)), config.Fill(cmd, "", p.getenv)); err != nil {
+		if err := errors.Join(err, cmd.ParseFlags(args(c.flags)), config.Fill(cmd, "", p.Getenv)); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, u := range p.settings.unused(cmd.Flags().Changed) {
-			got = append(got, u.setting)
+		for _, u := range p.settings.Unused(cmd.Flags().Changed) {
+			got = append(got, u.Setting)
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, c.want) {

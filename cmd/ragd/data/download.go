@@ -1,0 +1,112 @@
+package data
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+func documentDownload(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "download DOCUMENT",
+		Short: "Write a document as it was uploaded, or its text, to a file",
+		Long: `Write a document to standard output or a file, byte by byte as it was uploaded. The
+command checks the hash of what it received; with --output the file appears only
+when it is complete.
+
+With --text it writes the text that was read from the document, in which positions
+of chunks are counted.`,
+		Example: `  ragd document download --uri handbook/travel.pdf --output travel.pdf
+  ragd document download 01hx3e8g --index handbook > travel.pdf
+  ragd document download --uri handbook/travel.pdf --text`,
+	}
+	named := newDocumentFlags(cmd)
+	file := cmd.Flags().StringP("output", "o", "-", "file to write, - for standard output")
+	text := cmd.Flags().Bool("text", false, "write the text that was read from the document")
+	cmd.Args = named.arguments
+	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+		document, err := named.find(ctx, c, args)
+		if err != nil {
+			return err
+		}
+		write := downloadTo
+		if *text {
+			write = readTo
+		}
+		if *file == "-" {
+			return write(ctx, c, p.Out.Stdout, document)
+		}
+		err = output.ReplaceFile(*file, func(w io.Writer) error { return write(ctx, c, w, document) })
+		if err != nil {
+			return err
+		}
+		output.Note(p.Out.Stderr, "wrote %s", *file)
+		return nil
+	})
+	return cmd
+}
+
+// downloadTo writes the content of a document as it was uploaded. Errors: also if what arrived
+// has another size or hash.
+func downloadTo(ctx context.Context, c *client.Client, to io.Writer, document *ragdv1.Document) error {
+	stream, err := c.Documents.DownloadDocument(ctx, &ragdv1.DownloadDocumentRequest{IndexName: document.GetIndexName(), DocumentId: document.GetDocumentId()})
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	err = copyStream(io.MultiWriter(to, sum), sum, stream)
+	return errors.Join(err, stream.Close())
+}
+
+// copyStream writes the content of a download, and checks it with sum, which hashes what is
+// written.
+func copyStream(to io.Writer, sum hash.Hash, stream *connect.ServerStreamForClient[ragdv1.DownloadDocumentResponse]) error {
+	var sent *ragdv1.Document
+	for stream.Receive() {
+		if d := stream.Msg().GetDocument(); d != nil {
+			sent = d
+		}
+		if _, err := to.Write(stream.Msg().GetContent()); err != nil {
+			return err
+		}
+	}
+	if err := stream.Err(); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != sent.GetContentSha256() {
+		return fmt.Errorf("what arrived is not the document: its SHA-256 is %s instead of %s", got, sent.GetContentSha256())
+	}
+	return nil
+}
+
+// readTo writes the text that was read from a document.
+func readTo(ctx context.Context, c *client.Client, to io.Writer, document *ragdv1.Document) error {
+	req := &ragdv1.ReadDocumentRequest{IndexName: document.GetIndexName(), DocumentId: document.GetDocumentId()}
+	for hash := document.GetContentSha256(); ; {
+		res, err := c.Documents.ReadDocument(ctx, req)
+		if err != nil {
+			return err
+		}
+		if res.GetDocument().GetContentSha256() != hash {
+			return errors.New("the document was changed meanwhile: read it again")
+		}
+		if _, err := io.WriteString(to, res.GetText()); err != nil {
+			return err
+		}
+		if req.StartByte = res.GetEndByte(); req.GetStartByte() >= res.GetByteSize() {
+			return nil
+		}
+	}
+}

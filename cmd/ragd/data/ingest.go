@@ -1,0 +1,487 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/jobs"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/progress"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/upload"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+// firstIndex is the name of the index that an ingest creates for a tenant without one,
+// unless --index is given.
+const firstIndex = "documents"
+
+func ingestCommand(p *command.Program) *cobra.Command {
+	cmd := p.ClientFlags(&cobra.Command{
+		Use:   "ingest PATH...",
+		Short: "Upload files, folders or JSON Lines and wait until they are searchable",
+		Long: `Upload documents and wait until they are searchable.
+
+A PATH is a file or a folder. In a folder every file is taken that can be read:
+text, source code, Markdown, HTML, JSON, CSV, LaTeX, PDF, Office, OpenDocument, RTF,
+EPUB, email, and zip and tar archives, which are read as folders. What .gitignore and
+.ragdignore ignore is skipped, and so are hidden files, symbolic links and everything
+else; it says how much and why. A document is known by its uri, which is the file's
+path relative to the present folder, or to --base.
+
+With --jsonl a PATH is a file of JSON Lines, - for standard input, gzip or not,
+with one document a line: {"id": "a1", "title": "...", "text": "...", "metadata":
+{...}}. The uri is the field uri, or else id. A field contentType is optional,
+other fields are ignored.
+
+Without --index the documents go to the tenant's only index, or to a new one
+called "` + firstIndex + `". An index that is missing is made with the defaults of the
+service, unless --create=false.
+
+The same documents again change nothing, so a run that was interrupted is resumed
+by running it again. It rides out a service that is busy or restarting for up to
+two minutes. What failed is listed at the end.
+
+With --sync the index has afterwards what the PATH has: only what is new or changed
+is uploaded, and then the documents are deleted that the PATH has no more. Those are
+looked for among the uris that begin as those of the folder do, or with --prefix; with
+--whole-index, among all. Nothing is deleted when something could not be read, or
+when there is nothing at all, unless --allow-empty; and no document whose file is
+still there, but of a kind that is skipped; but what is ignored or hidden is deleted.
+--dry-run says what would happen.
+
+The exit code is 0 if every document is searchable, or with --wait=false stored; 1 if
+one failed or there was nothing to read; 2 for a mistake in the command line; 130
+after an interrupt.`,
+		Example: `  ragd ingest handbook/ README.md
+  ragd ingest --jsonl corpus.jsonl.gz --index papers --concurrency 8
+  ragd ingest contracts/ --metadata '{"team": "legal"}' --strategy markdown
+  ragd ingest handbook/ --extract '{"model": "openai/gpt-5-mini", "summary": true, "keywords": true}'
+  my-export | ragd ingest --jsonl -
+  ragd ingest --sync --dry-run handbook/`,
+		Args: command.Arguments("PATH..."),
+	})
+	flags := cmd.Flags()
+	o := ingestOptions{}
+	flags.StringVar(&o.index, "index", "", "name of the index (default the tenant's only index)")
+	flags.StringVar(&o.namespace, "namespace", "", "part of the index that the documents belong to (default \"default\")")
+	flags.BoolVar(&o.create, "create", true, "make the index if it is missing")
+	flags.IntVar(&o.concurrency, "concurrency", 4, "uploads at once")
+	flags.BoolVar(&o.jsonl, "jsonl", false, "read JSON Lines")
+	flags.StringVar(&o.files.Base, "base", ".", "folder that uris are relative to")
+	flags.BoolVar(&o.files.NoIgnore, "no-ignore", false, "upload also what .gitignore and .ragdignore ignore")
+	flags.BoolVar(&o.verbose, "verbose", false, "name every file that is skipped")
+	flags.BoolVar(&o.sync.on, "sync", false, "delete what the path has no more")
+	flags.BoolVar(&o.sync.dryRun, "dry-run", false, "with --sync: say what would happen")
+	flags.StringVar(&o.sync.source.Prefix, "prefix", "", "with --sync: what the uris begin with (default the folder's)")
+	flags.BoolVar(&o.sync.source.WholeIndex, "whole-index", false, "with --sync: the path is all that the index is to have")
+	flags.BoolVar(&o.sync.source.AllowEmpty, "allow-empty", false, "with --sync: take a path without documents to be no mistake")
+	wait := flags.Bool("wait", true, "wait until the documents are searchable")
+	metadata := command.ObjectFlag(flags, "metadata", "metadata of every document, unless it has its own")
+	chunking := command.ChunkingFlags(flags)
+	extract := command.ObjectFlag(flags, "extract", "what to find out about chunks, such as {\"title\": true, \"keywords\": true}")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.paths, o.noWait, o.metadata, o.chunking, o.extract = args, !*wait, metadata().AsMap(), chunking(), extract()
+		c, err := p.Connect(client.ForTenant)
+		if err != nil {
+			return err
+		}
+		_, err = ingest(cmd.Context(), p, c, o)
+		return err
+	}
+	return cmd
+}
+
+// ingestOptions are the flags and arguments of an ingest.
+type ingestOptions struct {
+	paths       []string
+	jsonl       bool
+	files       localfiles.Options
+	verbose     bool
+	index       string
+	namespace   string
+	create      bool
+	concurrency int
+	noWait      bool
+	metadata    map[string]any
+	chunking    *ragdv1.Chunking
+	extract     *structpb.Struct
+	sync        syncOptions
+}
+
+// ingest uploads the documents, prints a report and returns the name of the index. If a
+// document failed it is an error.
+func ingest(ctx context.Context, p *command.Program, c *client.Client, o ingestOptions) (string, error) {
+	if o.concurrency < 1 {
+		return "", misuse.Errorf("--concurrency must be at least 1, got %d", o.concurrency)
+	}
+	if err := o.completeSync(); err != nil {
+		return "", err
+	}
+	docs, size, err := open(p, o)
+	if err != nil {
+		return "", err
+	}
+	if !o.jsonl && !o.files.Any(o.paths...) && !o.sync.source.AllowEmpty {
+		return "", nothingToIngest(p, docs, o.verbose)
+	}
+	var index string
+	err = upload.Retry(ctx, nil, func(ctx context.Context) (err error) {
+		index, err = ensureIndex(ctx, p, c, o.index, o.create)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	cfg := upload.Config{Index: index, Namespace: o.namespace, Concurrency: o.concurrency, Chunking: o.chunking, Metadata: o.metadata, Extract: o.extract, NoWait: o.noWait}
+	if o.sync.on {
+		return index, syncSource(ctx, p, c, docs, o, cfg)
+	}
+	result, err := uploadAll(ctx, p, c, docs, size, cfg)
+	if err == nil && result.Uploaded+len(result.Failures) == 0 {
+		err = errNothingToIngest
+	}
+	return index, reportIngest(p, index, result, o.verbose, err)
+}
+
+// IngestLines ingests a file of JSON Lines into an index, which it makes if it is missing, and
+// returns the name of the index.
+func IngestLines(ctx context.Context, p *command.Program, c *client.Client, path, index string, concurrency int) (string, error) {
+	return ingest(ctx, p, c, ingestOptions{paths: []string{path}, jsonl: true, index: index, create: true, concurrency: concurrency})
+}
+
+// errNothingToIngest is the error for paths without a document.
+var errNothingToIngest = errors.New("nothing was ingested: there is no document that can be read")
+
+// nothingToIngest prints what is skipped of paths without any document and returns the
+// error of the command.
+func nothingToIngest(p *command.Program, docs iter.Seq2[localfiles.Document, error], verbose bool) error {
+	var skips []localfiles.Skip
+	for _, err := range docs {
+		var skip *localfiles.Skip
+		if !errors.As(err, &skip) {
+			return err
+		}
+		skips = append(skips, *skip)
+	}
+	printSkips(p, skips, verbose)
+	return errNothingToIngest
+}
+
+// uploadAll uploads documents while it shows the progress.
+func uploadAll(ctx context.Context, p *command.Program, c *client.Client, docs iter.Seq2[localfiles.Document, error], size int64, cfg upload.Config) (*upload.Result, error) {
+	meter := progress.New(p.Out.Stderr, size, p.StderrTerminal)
+	defer meter.Finish()
+	cfg.Progress, cfg.Retrying = meter.Update, meter.Retrying
+	return upload.Run(ctx, uploads(c), docs, cfg)
+}
+
+// open returns the documents and the number of bytes that they are read from, -1 if it
+// is not known. A path that does not exist is an error.
+func open(p *command.Program, o ingestOptions) (iter.Seq2[localfiles.Document, error], int64, error) {
+	fromStdin := o.jsonl && slices.Contains(o.paths, "-")
+	for _, path := range o.paths {
+		if _, err := os.Stat(path); err != nil && (!o.jsonl || path != "-") {
+			return nil, 0, err
+		}
+	}
+	size := int64(-1)
+	if !fromStdin {
+		size = o.files.Size(o.paths...)
+	}
+	if !o.jsonl {
+		return o.files.Files(o.paths...), size, nil
+	}
+	return func(yield func(localfiles.Document, error) bool) {
+		for _, path := range o.paths {
+			docs := localfiles.LineFiles(path)
+			if path == "-" {
+				docs = localfiles.Lines("stdin", p.Stdin)
+			}
+			for doc, err := range docs {
+				if !yield(doc, err) {
+					return
+				}
+			}
+		}
+	}, size, nil
+}
+
+// ensureIndex returns the name of the index to ingest into. It creates the index if it
+// does not exist and create is set, else that is an error.
+func ensureIndex(ctx context.Context, p *command.Program, c *client.Client, name string, create bool) (string, error) {
+	name, err := c.OnlyIndex(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	if name == "" {
+		name = firstIndex
+	}
+	_, err = c.Indexes.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: name})
+	if connect.CodeOf(err) != connect.CodeNotFound || err == nil {
+		return name, err
+	}
+	if !create {
+		return "", fmt.Errorf("index %q not found; `ragd index create %s` makes it", name, name)
+	}
+	index, err := c.Indexes.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: name})
+	if err != nil {
+		return "", err
+	}
+	output.Note(p.Out.Stderr, "made index %s (%s, %d dimensions)", name, output.OneLine(index.GetEmbeddingModel()), index.GetDimension())
+	return name, nil
+}
+
+// ingestReport is the output of an ingest with --json.
+type ingestReport struct {
+	Index              string             `json:"index"`
+	Uploaded           int                `json:"uploaded"`
+	Unchanged          int                `json:"unchanged"`
+	Ready              int                `json:"ready"`
+	Pending            int                `json:"pending"`
+	Failed             int                `json:"failed"`
+	Seconds            float64            `json:"seconds"`
+	DocumentsPerSecond float64            `json:"documentsPerSecond"`
+	Failures           []upload.Failure   `json:"failures"`
+	Skips              []skip             `json:"skips"`
+	Warnings           []upload.Warning   `json:"warnings"`
+	Extraction         *upload.Extraction `json:"extraction,omitempty"`
+}
+
+type skip struct {
+	Location string `json:"place"`
+	Reason   string `json:"reason"`
+}
+
+// reportIngest prints the result of an upload that ended with err. It returns err, or an
+// error if documents failed.
+func reportIngest(p *command.Program, index string, result *upload.Result, verbose bool, err error) error {
+	rate := rateOf(result)
+	if p.Out.JSON {
+		if printErr := p.Out.Value(newIngestReport(index, result, rate)); printErr != nil {
+			return printErr
+		}
+	} else {
+		printIngest(p, index, result, rate, verbose)
+	}
+	if err != nil && result.Uploaded > 0 {
+		output.Note(p.Out.Stderr, "what is uploaded is safe; the same command again goes on from here")
+	}
+	if err != nil {
+		return err
+	}
+	return failures(result)
+}
+
+// failures returns an error if documents failed.
+func failures(result *upload.Result) error {
+	if failed := len(result.Failures); failed > 0 {
+		return fmt.Errorf("%s failed", output.Count(failed, "document"))
+	}
+	return nil
+}
+
+// rateOf returns the documents processed per second, or uploaded per second if none is
+// known to be ready.
+func rateOf(result *upload.Result) float64 {
+	if result.Ready == 0 {
+		return float64(result.Uploaded) / result.Elapsed.Seconds()
+	}
+	return float64(result.Uploaded-result.Pending) / result.Elapsed.Seconds()
+}
+
+func newIngestReport(index string, result *upload.Result, rate float64) ingestReport {
+	report := ingestReport{
+		Index: index, Uploaded: result.Uploaded, Unchanged: result.Unchanged, Ready: result.Ready,
+		Pending: result.Pending, Failed: len(result.Failures),
+		Seconds: result.Elapsed.Seconds(), DocumentsPerSecond: rate,
+		Failures: append([]upload.Failure{}, result.Failures...), Skips: []skip{}, Warnings: append([]upload.Warning{}, result.Warnings...),
+		Extraction: result.Extraction,
+	}
+	for _, s := range result.Skips {
+		report.Skips = append(report.Skips, skip(s))
+	}
+	return report
+}
+
+func printIngest(p *command.Program, index string, result *upload.Result, rate float64, verbose bool) {
+	printSkips(p, result.Skips, verbose)
+	for _, w := range result.Warnings {
+		output.Note(p.Out.Stderr, "warning: %s: %s", output.OneLine(w.Location), output.OneLine(w.Text))
+	}
+	for _, failure := range result.Failures {
+		output.Note(p.Out.Stderr, "failed: %s: %s", output.OneLine(failure.Location), output.OneLine(failure.Reason))
+	}
+	took := result.Elapsed.Round(10 * time.Millisecond)
+	line := fmt.Sprintf("%s ready in index %s", output.Count(result.Ready, "document"), index)
+	if result.Unchanged > 0 {
+		line += fmt.Sprintf(", %d of them unchanged", result.Unchanged)
+	}
+	if result.Pending > 0 {
+		line += fmt.Sprintf(", %d being processed", result.Pending)
+	}
+	fmt.Fprintf(p.Out.Stdout, "%s: %v, %.0f documents/s\n", line, took, rate)
+	if e := result.Extraction; e != nil {
+		fmt.Fprintln(p.Out.Stdout, "extraction: "+jobs.ExtractionLine(e.Calls, e.InputTokens, e.OutputTokens, e.Failed))
+		if e.Failed > 0 {
+			output.Note(p.Out.Stderr, "why something was not extracted, its job says: ragd job get %s", e.FailedJob)
+		}
+	}
+}
+
+// skipsNamed is the number of skipped files that are named for each reason.
+const skipsNamed = 3
+
+// printSkips prints what was skipped: grouped by the reason, or with verbose one by one.
+func printSkips(p *command.Program, skips []localfiles.Skip, verbose bool) {
+	byReason := map[string][]string{}
+	var reasons []string // in the order of their first file
+	for _, s := range skips {
+		name := output.OneLine(s.Location)
+		if verbose {
+			output.Note(p.Out.Stderr, "skipped: %s: %s", name, s.Reason)
+			continue
+		}
+		if byReason[s.Reason] == nil {
+			reasons = append(reasons, s.Reason)
+		}
+		byReason[s.Reason] = append(byReason[s.Reason], name)
+	}
+	unnamed := false
+	for _, reason := range reasons {
+		names := byReason[reason]
+		line := strings.Join(names[:min(len(names), skipsNamed)], ", ")
+		if more := len(names) - skipsNamed; more > 0 {
+			line, unnamed = fmt.Sprintf("%s and %d more", line, more), true
+		}
+		output.Note(p.Out.Stderr, "skipped %d: %s: %s", len(names), line, reason)
+	}
+	if unnamed {
+		output.Note(p.Out.Stderr, "--verbose names all that is skipped")
+	}
+}
+
+// syncOptions are the flags of ingest --sync.
+type syncOptions struct {
+	on     bool
+	dryRun bool
+	source upload.Source
+}
+
+// completeSync checks the flags of --sync and sets the prefix of the uris if it follows
+// from the folder.
+func (o *ingestOptions) completeSync() error {
+	s := &o.sync
+	switch {
+	case !s.on && (s.dryRun || s.source != upload.Source{}):
+		return misuse.Errorf("--dry-run, --prefix, --whole-index and --allow-empty need --sync")
+	case !s.on:
+		return nil
+	case o.jsonl && slices.Contains(o.paths, "-"):
+		return misuse.Errorf("--sync reads its documents twice, which standard input cannot do")
+	case s.source.WholeIndex || s.source.Prefix != "":
+		return nil
+	}
+	if info, err := os.Stat(o.paths[0]); err != nil || len(o.paths) > 1 || !info.IsDir() {
+		return misuse.Errorf("--sync of anything but one folder needs --prefix or --whole-index")
+	}
+	var err error
+	if s.source.Prefix, err = localfiles.Prefix(o.files.Base, o.paths[0]); err == nil && s.source.Prefix == "" {
+		return misuse.Errorf("the uris of %s have no prefix: give a --base above it, or --whole-index if the index is to have nothing else", o.paths[0])
+	}
+	return err
+}
+
+// uploads returns the client for package upload.
+func uploads(c *client.Client) upload.Client {
+	return upload.Client{Documents: c.Documents, Indexes: c.Indexes}
+}
+
+// syncReport is the output of ingest --sync with --json.
+type syncReport struct {
+	DryRun    bool          `json:"dryRun"`
+	New       []string      `json:"new"`
+	Changed   []string      `json:"changed"`
+	Unchanged int           `json:"unchanged"`
+	Gone      []string      `json:"gone"`
+	Kept      []string      `json:"kept"`
+	Unread    int           `json:"unread"`
+	Deleted   int           `json:"deleted"`
+	Ingest    *ingestReport `json:"ingest,omitempty"`
+}
+
+// syncSource makes the index contain exactly docs, within the configured source. It
+// uploads first, so that a renamed document is never missing, and deletes only if every
+// document could be read.
+func syncSource(ctx context.Context, p *command.Program, c *client.Client, docs iter.Seq2[localfiles.Document, error], o ingestOptions, cfg upload.Config) error {
+	plan, err := upload.PlanSync(ctx, uploads(c), docs, o.sync.source, cfg)
+	if err != nil {
+		return err
+	}
+	report := syncReport{
+		DryRun: o.sync.dryRun, New: output.OrEmpty(plan.New), Changed: output.OrEmpty(plan.Changed), Unchanged: plan.Unchanged,
+		Gone: output.OrEmpty(plan.Gone), Kept: output.OrEmpty(plan.Kept), Unread: plan.Unread,
+	}
+	for _, uri := range plan.Kept {
+		output.Note(p.Out.Stderr, "kept, though its file cannot be read any more: %s", output.OneLine(uri))
+	}
+	if o.sync.dryRun {
+		return showSync(p, cfg.Index, report, plan.GoneCount)
+	}
+	result, err := uploadAll(ctx, p, c, plan.Due(docs), -1, cfg)
+	if err != nil {
+		return reportIngest(p, cfg.Index, result, o.verbose, err)
+	}
+	if plan.Unread == 0 {
+		if report.Deleted, err = plan.Finish(ctx, uploads(c), cfg); err != nil {
+			return err
+		}
+	} else if plan.GoneCount > 0 {
+		output.Note(p.Out.Stderr, "nothing is deleted, as %s could not be read", output.Count(plan.Unread, "document"))
+	}
+	if p.Out.JSON {
+		ingest := newIngestReport(cfg.Index, result, rateOf(result))
+		report.Ingest = &ingest
+		if err := p.Out.Value(report); err != nil {
+			return err
+		}
+		return failures(result)
+	}
+	err = reportIngest(p, cfg.Index, result, o.verbose, nil)
+	fmt.Fprintf(p.Out.Stdout, "%d new, %d changed, %d unchanged, %d deleted\n", len(plan.New), len(plan.Changed), plan.Unchanged, report.Deleted)
+	return err
+}
+
+// showSync prints the plan of a sync, for --dry-run.
+func showSync(p *command.Program, index string, report syncReport, gone int) error {
+	if p.Out.JSON {
+		return p.Out.Value(report)
+	}
+	for _, group := range []struct {
+		mark string
+		uris []string
+	}{{"new      ", report.New}, {"changed  ", report.Changed}, {"gone     ", report.Gone}} {
+		for _, uri := range group.uris {
+			fmt.Fprintln(p.Out.Stdout, group.mark+output.OneLine(uri))
+		}
+	}
+	fmt.Fprintf(p.Out.Stdout, "would upload %d new and %d changed documents to index %s, delete %d and leave %d\n",
+		len(report.New), len(report.Changed), index, gone, report.Unchanged)
+	if report.Unread > 0 {
+		output.Note(p.Out.Stderr, "nothing would be deleted, as %s could not be read", output.Count(report.Unread, "document"))
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package data
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+func queryCommand(p *command.Program) *cobra.Command {
+	cmd := p.ClientFlags(&cobra.Command{
+		Use:   "query QUESTION",
+		Short: "Find the passages that answer a question",
+		Long: `Find the chunks that answer a question best and print them, best first, each with
+its score, its document, where it is in the document, and the sentences that match
+the question best. On a terminal the words that match are in color, unless
+NO_COLOR is set. --explain shows the scores that each score is made of.
+
+Modes are vector (by embedding), keyword (by words) and hybrid (both). A filter
+is a JSON object over the metadata, such as {"team": "legal"}. With --vector the
+question may be left out.`,
+		Example: `  ragd query "Who pays for a delayed flight?"
+  ragd query "delayed flight" --index handbook --mode keyword --top-k 3 --full
+  ragd query "notice period" --filter '{"team": "legal"}' --json | jq -r '.sources[].uri'
+  ragd query "notice period" --prefix contracts/2024/
+  ragd query "notice period" --rerank lexical -k 3
+  ragd query "notice period" --neighbours 1 --max-per-document 2 --explain
+  ragd query "notice period" --prompt-text | my-prompt
+  ragd query "notice period" --context '{"country": "fr"}' --explain`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && cmd.Flags().Changed("vector") {
+				return nil
+			}
+			return command.Arguments("QUESTION")(cmd, args)
+		},
+	})
+	flags := cmd.Flags()
+	index := command.IndexFlag(cmd)
+	request := queryFlags(flags)
+	full := flags.Bool("full", false, "print chunks as a whole, not only the sentences that match best")
+	promptText := flags.Bool("prompt-text", false, "print only the text for a prompt")
+	within := command.ContextFlag(flags)
+	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+		question := ""
+		if len(args) > 0 {
+			question = args[0]
+		}
+		req := request(question)
+		req.IndexName = *index
+		answer, err := c.Queries.VectorQuery(within(ctx), req)
+		switch {
+		case err != nil:
+			return err
+		case p.Out.JSON:
+			return p.Out.Message(answer)
+		case *promptText:
+			_, err := fmt.Fprintln(p.Out.Stdout, output.Printable(answer.GetRelevantContext()))
+			return err
+		}
+		list := sourceList{sources: answer.GetSources(), warnings: answer.GetWarnings(), full: *full, widened: req.GetNeighbours() > 0}
+		if answer.GetExplain() != nil {
+			list.explain = func(source *ragdv1.Source) string { return explainScore(source, answer.GetExplain().GetSearchMode()) }
+		}
+		if err := printSources(p, list); err != nil {
+			return err
+		}
+		return printExplain(p, answer.GetExplain())
+	})
+	return cmd
+}
+
+// printExplain prints how an answer was found and the time of each stage. It prints
+// nothing for nil.
+func printExplain(p *command.Program, explain *ragdv1.Explain) error {
+	if explain == nil {
+		return nil
+	}
+	fmt.Fprintf(p.Out.Stdout, "%s\n\n", output.OneLine(summary(explain)))
+	if err := printContext(p, explain.GetContext()); err != nil {
+		return err
+	}
+	return printStages(p, explain.GetSearchMode(), explain.GetStages())
+}
+
+// printContext prints the effective request context. It prints nothing if that is empty.
+func printContext(p *command.Program, values []*ragdv1.ContextValue) error {
+	if len(values) == 0 {
+		return nil
+	}
+	w := output.NewTable(p.Out.Stdout)
+	fmt.Fprintln(w, "request context\tvalue\tfrom")
+	for _, v := range values {
+		value := "***"
+		if !v.GetSecret() {
+			value = output.CompactJSON(v.GetValue())
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", output.OneLine(v.GetName()), output.OneLine(value), output.OneLine(v.GetOrigin()))
+	}
+	fmt.Fprintln(w)
+	return w.Flush()
+}
+
+// printStages prints the time of each stage of a query.
+func printStages(p *command.Program, mode string, stages []*ragdv1.Stage) error {
+	w := output.NewTable(p.Out.Stdout)
+	fmt.Fprintf(w, "%s search\tms\tcandidates\n", output.OneLine(mode))
+	for _, stage := range stages {
+		fmt.Fprintf(w, "%s\t%.2f\t%d\n", output.OneLine(stage.GetName()), stage.GetDurationMs(), stage.GetCandidates())
+	}
+	return w.Flush()
+}
+
+// summary describes in one line how an answer was found.
+func summary(e *ragdv1.Explain) string {
+	var facts []string
+	if e.GetPlan() != "" {
+		facts = append(facts, e.GetPlan()+" plan")
+	}
+	if e.GetCandidates() > 0 {
+		facts = append(facts, fmt.Sprintf("about %d candidates", e.GetCandidates()))
+	}
+	if e.GetComplete() {
+		facts = append(facts, "complete: there are as many as wanted, or all that match")
+	}
+	if e.GetExact() {
+		facts = append(facts, "exact: no better ones exist")
+	} else {
+		facts = append(facts, "not exact: better ones may exist")
+	}
+	return strings.Join(facts, "; ")
+}
+
+// queryFlags adds the flags of a search. The returned function builds the request for a
+// question.
+func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryRequest {
+	topK := flags.Int32P("top-k", "k", 10, "chunks wanted")
+	mode := flags.String("mode", "", "vector, keyword or hybrid (default hybrid where it is possible)")
+	vector := flags.Float32Slice("vector", nil, "a ready-made embedding to look for, as numbers with commas between")
+	filter := command.FilterFlags(flags, "only chunks whose metadata match")
+	namespace := flags.String("namespace", "", "part of the index to search (default \"default\")")
+	minScore := flags.Float64("min-score", 0, "only chunks that score more than this")
+	minSimilarity := flags.Float64("min-similarity", 0, "only chunks whose embedding is more similar than this")
+	neighbours := flags.Int32("neighbours", 0, "chunks before and after each one to add to it, up to 10")
+	diversity := flags.Float64("diversity", 0, "0 to 1: how much chunks that say the same give way to others")
+	perDocument := flags.Int32("max-per-document", 0, "chunks of one document at most (default any number)")
+	fusion := flags.String("fusion", "", "how hybrid mode joins its legs: weighted or rrf (default weighted)")
+	reranker := command.RerankerFlag(flags, "score what was found a second time")
+	staleness := flags.Duration("max-staleness", 0, "how stale the answer may be, up to 5m: it may then come from a replica of the database; 0s for the primary (default as the service is set)")
+	explain := flags.Bool("explain", false, "print of what each score is made, how the answer was found and how long each stage took")
+	return func(question string) *ragdv1.VectorQueryRequest {
+		req := &ragdv1.VectorQueryRequest{
+			QueryText: question, QueryVector: *vector, TopK: topK, SearchMode: *mode, Namespace: *namespace,
+			Neighbours: *neighbours, Diversity: *diversity, MaxPerDocument: *perDocument,
+			Reranker: reranker(), Explain: *explain, Highlight: question != "",
+		}
+		if object := filter(); object != nil {
+			req.Filter = structpb.NewStructValue(object)
+		}
+		if *fusion != "" {
+			req.Hybrid = &ragdv1.Hybrid{Fusion: *fusion}
+		}
+		if flags.Changed("min-score") {
+			req.MinScore = minScore
+		}
+		if flags.Changed("min-similarity") {
+			req.MinSimilarity = minSimilarity
+		}
+		if flags.Changed("max-staleness") {
+			req.MaxStaleness = durationpb.New(*staleness)
+		}
+		return req
+	}
+}

@@ -1,0 +1,276 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/tenant"
+)
+
+func (p *program) tenantCommands() *cobra.Command {
+	return command.Group("tenant", "Manage tenants, as the operator", `
+A tenant is a customer with documents that no other tenant can see. These
+commands need the operator's key, which "ragd serve" prints on its first start:
+in RAGD_OPERATOR_KEY, in the file of settings, or in client.conf on the machine
+of the service.`,
+		p.ClientFlags(p.tenantCreate()), p.ClientFlags(p.tenantGet()), p.ClientFlags(p.tenantList()),
+		p.ClientFlags(p.tenantUpdate()), p.ClientFlags(p.tenantDelete()), p.ClientFlags(p.tenantMove()), p.ClientFlags(p.tenantMoves()), p.ClientFlags(p.tenantReencrypt()), p.tenantRepair(),
+	)
+}
+
+func showTenant(tenant *ragdv1.Tenant) func(io.Writer) {
+	return func(w io.Writer) {
+		output.Field(w, "tenant", tenant.GetTenantId())
+		output.Field(w, "name", tenant.GetDisplayName())
+		output.Field(w, "database", tenant.GetDatabase())
+		output.Field(w, "settings", output.CompactJSON(tenant.GetSettings()))
+		output.Field(w, "created", output.Stamp(tenant.GetCreateTime()))
+		output.Field(w, "updated", output.Stamp(tenant.GetUpdateTime()))
+	}
+}
+
+func (p *program) tenantCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "create TENANT",
+		Short: "Make a tenant with its own schema and database role",
+		Long: `Make a tenant with its own schema and database role. TENANT is 1 to 40
+characters of a-z, 0-9 and -, the first a letter.`,
+		Example: `  ragd tenant create acme --name "Acme Ltd."
+  ragd key create --tenant acme`,
+		Args: command.Arguments("TENANT"),
+	}
+	name := cmd.Flags().String("name", "", "name for people")
+	settings := command.ObjectFlag(cmd.Flags(), "settings", "free-form settings")
+	database := cmd.Flags().String("database", "", "database in which the tenant lives, see \"ragd databases\" (default: its own, else the smallest)")
+	cmd.RunE = p.Call(client.ForOperator, func(ctx context.Context, c *client.Client, args []string) error {
+		tenant, err := c.Tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{
+			TenantId: args[0], DisplayName: *name, Settings: settings(), Database: *database,
+		})
+		if err != nil {
+			return err
+		}
+		return p.Out.Show(tenant, showTenant(tenant))
+	})
+	return cmd
+}
+
+func (p *program) tenantGet() *cobra.Command {
+	return &cobra.Command{
+		Use:     "get TENANT",
+		Short:   "Show a tenant",
+		Example: `  ragd tenant get acme --json`,
+		Args:    command.Arguments("TENANT"),
+		RunE: p.Call(client.ForOperator, func(ctx context.Context, c *client.Client, args []string) error {
+			tenant, err := c.Tenants.GetTenant(ctx, &ragdv1.GetTenantRequest{TenantId: args[0]})
+			if err != nil {
+				return err
+			}
+			return p.Out.Show(tenant, showTenant(tenant))
+		}),
+	}
+}
+
+func (p *program) tenantList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the tenants in the order of their ids",
+		Example: `  ragd tenant list --json | jq -r .tenantId`,
+		Args:    command.Arguments(),
+	}
+	limit := command.LimitFlag(cmd.Flags())
+	cmd.RunE = p.Call(client.ForOperator, func(ctx context.Context, c *client.Client, _ []string) error {
+		tenants := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Tenant, string, error) {
+			page, err := c.Tenants.ListTenants(ctx, &ragdv1.ListTenantsRequest{PageSize: size, PageToken: token})
+			return page.GetTenants(), page.GetNextPageToken(), err
+		})
+		return output.List(p.Out, "tenants", tenants, "TENANT NAME DATABASE CREATED", func(t *ragdv1.Tenant) []any {
+			return []any{t.GetTenantId(), t.GetDisplayName(), t.GetDatabase(), output.Stamp(t.GetCreateTime())}
+		})
+	})
+	return cmd
+}
+
+func (p *program) tenantUpdate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "update TENANT",
+		Short: "Change a tenant's name or settings",
+		Long: `Change a tenant's name or settings. Settings are free-form JSON, but for these
+keys, which are quotas of the tenant in place of the service's standard ones:
+
+  maxIndexes          indexes
+  requestsPerSecond   requests a second on one instance, over RPC and MCP
+  concurrentRequests  requests at once on one instance, besides streams
+
+A change takes effect at once on the instance that makes it, and within 3 seconds
+on the others.`,
+		Example: `  ragd tenant update acme --name "Acme Inc." --settings '{"plan": "large"}'
+  ragd tenant update acme --settings '{"requestsPerSecond": 50, "maxIndexes": 10}'`,
+		Args: command.Arguments("TENANT"),
+	}
+	name := cmd.Flags().String("name", "", "name for people")
+	settings := command.ObjectFlag(cmd.Flags(), "settings", "settings, which replace the present ones as a whole")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		req := &ragdv1.UpdateTenantRequest{TenantId: args[0], Settings: settings()}
+		if cmd.Flags().Changed("name") {
+			req.DisplayName = name
+		}
+		if req.DisplayName == nil && req.Settings == nil {
+			return misuse.Errorf("nothing to change: give --name or --settings")
+		}
+		c, err := p.Connect(client.ForOperator)
+		if err != nil {
+			return err
+		}
+		tenant, err := c.Tenants.UpdateTenant(cmd.Context(), req)
+		if err != nil {
+			return err
+		}
+		return p.Out.Show(tenant, showTenant(tenant))
+	}
+	return cmd
+}
+
+func (p *program) tenantDelete() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "delete TENANT",
+		Short: "Delete a tenant with everything it owns",
+		Long: `Delete a tenant with everything it owns: documents, indexes, keys, jobs. It
+cannot be undone, so it asks for the tenant's id unless --yes is given.`,
+		Example: `  ragd tenant delete acme --yes`,
+		Args:    command.Arguments("TENANT"),
+	}
+	yes := command.YesFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := p.Confirm(cmd.Context(), *yes, args[0], "This deletes tenant %s with everything it owns.", args[0]); err != nil {
+			return err
+		}
+		c, err := p.Connect(client.ForOperator)
+		if err != nil {
+			return err
+		}
+		res, err := c.Tenants.DeleteTenant(cmd.Context(), &ragdv1.DeleteTenantRequest{TenantId: args[0]})
+		if err != nil {
+			return err
+		}
+		return p.Out.Show(res, func(w io.Writer) { showDeletion(w, args[0], res) })
+	}
+	return cmd
+}
+
+// showDeletion writes what was deleted and what was kept.
+func showDeletion(w io.Writer, tenant string, res *ragdv1.DeleteTenantResponse) {
+	var deleted []string
+	for _, r := range res.GetDeleted() {
+		deleted = append(deleted, output.Number(r.GetCount())+" "+r.GetKind())
+	}
+	fmt.Fprintf(w, "deleted tenant %s", tenant)
+	if len(deleted) > 0 {
+		fmt.Fprintf(w, ": %s", strings.Join(deleted, ", "))
+	}
+	fmt.Fprintln(w)
+	for _, k := range res.GetKept() {
+		fmt.Fprintf(w, "kept %s %s: %s\n", output.Number(k.GetCount()), k.GetKind(), k.GetReason())
+	}
+}
+
+func (p *program) tenantReencrypt() *cobra.Command {
+	return &cobra.Command{
+		Use:   "reencrypt",
+		Short: "Encrypt the secrets of all tenants with the first master key",
+		Long: `Encrypt everything that master keys encrypt with the first master key of the
+service: keys of endpoints, secrets, and secrets of hooks of all tenants, and the
+keys that sign tokens. Afterwards the service can run without the other master
+keys. It may be repeated. If a registered database does not answer, the others are
+done and the command fails, naming it: keep the other master keys until it has
+succeeded.`,
+		Example: `  ragd tenant reencrypt`,
+		Args:    command.Arguments(),
+		RunE: p.Call(client.ForOperator, func(ctx context.Context, c *client.Client, _ []string) error {
+			res, err := c.Tenants.ReencryptSecrets(ctx, &ragdv1.ReencryptSecretsRequest{})
+			if err != nil {
+				return err
+			}
+			return p.Out.Show(res, func(w io.Writer) {
+				fmt.Fprintf(w, "encrypted %d secrets anew\n", res.GetReencrypted())
+				for _, name := range res.GetLost() {
+					if strings.HasPrefix(name, "signing-keys/") {
+						fmt.Fprintf(w, "no master key opens %s: the service makes another one\n", name)
+					} else {
+						fmt.Fprintf(w, "no master key opens %s: its tenant must give it again, or rotate it if it is a hook's\n", name)
+					}
+				}
+			})
+		}),
+	}
+}
+
+func (p *program) tenantRepair() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "repair [TENANT...]",
+		Short: "Create the database roles again that tenants lack",
+		Long: `Create the database roles again that tenants lack, and give them their schemas.
+That is needed after a backup was restored: a dump of a database contains no
+roles. Without arguments it looks at all tenants, and names the registered
+databases that it cannot reach. It prints what it did; run again, it finds
+nothing to do.
+
+Unlike the other commands for tenants it works on the database itself, with the
+settings of "ragd serve" (RAGD_DATABASE_URL, RAGD_DATABASE_ADMIN_URL, and
+RAGD_MASTER_KEY if databases are registered), whether or not the service runs.
+"ragd serve" and "ragd migrate" do the same when they start; so for a service
+with a database of its own, restart it instead.`,
+		Example: `  ragd tenant repair
+  ragd tenant repair acme`,
+		RunE: func(cmd *cobra.Command, args []string) error { return p.repairTenants(cmd, args) },
+	}
+	p.settings.RegisterService(cmd.Flags(), p.Getenv)
+	p.settings.RegisterPlacement(cmd.Flags())
+	return cmd
+}
+
+func (p *program) repairTenants(cmd *cobra.Command, names []string) error {
+	log, err := p.logger()
+	if err != nil {
+		return err
+	}
+	cfg, err := p.settings.ServiceConfig(log)
+	if err != nil {
+		return err
+	}
+	looked := 0
+	left, err := service.Repair(cmd.Context(), cfg, names, func(r tenant.Repaired) {
+		looked++
+		p.showRepaired(r)
+	})
+	if err != nil {
+		return err
+	}
+	p.showLeftOut(left)
+	if looked == 0 && len(left.LeftOut) == 0 {
+		output.Note(p.Out.Stdout, "all tenants can be served: nothing to repair")
+	}
+	return incomplete(left, "repaired")
+}
+
+// showRepaired prints the result of repairing a tenant.
+func (p *program) showRepaired(r tenant.Repaired) {
+	switch {
+	case r.Err != nil:
+		output.Note(p.Out.Stdout, "tenant %s: FAILED: %v", r.Tenant, r.Err)
+	case r.Problem == "":
+		output.Note(p.Out.Stdout, "tenant %s: nothing to repair", r.Tenant)
+	default:
+		output.Note(p.Out.Stdout, "tenant %s: repaired: %s", r.Tenant, r.Problem)
+	}
+}
