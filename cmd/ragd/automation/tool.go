@@ -17,7 +17,6 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/api/rpc"
 )
 
 func toolCommands(p *command.Program) *cobra.Command {
@@ -195,7 +194,7 @@ func toolServerFlag(flags *pflag.FlagSet) func(context.Context) context.Context 
 			return ctx
 		}
 		ctx, info := connect.NewClientContext(ctx)
-		info.RequestHeader().Set(rpc.ServerHeader, *name)
+		info.RequestHeader().Set(client.ServerHeader, *name)
 		return ctx
 	}
 }

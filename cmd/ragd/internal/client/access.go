@@ -33,6 +33,13 @@ func (s *Settings) Register(flags *pflag.FlagSet) {
 	config.MarkSecrets(flags, "api-key", "operator-key")
 }
 
+// Headers of requests besides the key.
+const (
+	tenantHeader  = "Ragd-Tenant"  // names the tenant that an operator acts for
+	ContextHeader = "Ragd-Context" // has the request context, as JSON
+	ServerHeader  = "Ragd-Server"  // names the MCP server of the tenant that a call goes through
+)
+
 // Credentials holds the keys that a command can choose from: those of the settings and
 // those in client.conf.
 type Credentials struct {
@@ -44,7 +51,7 @@ type Credentials struct {
 type Access struct {
 	Key    string // sent as the bearer token
 	Source string // where the key came from, for messages
-	Header string // tenant that an operator acts for, sent as Ragd-Tenant
+	Header string // tenant that an operator acts for, sent as tenantHeader
 	Tenant string // tenant whose data the call is about, empty if not known
 	// Operator is set if the key is meant to be the operator's.
 	Operator bool
@@ -164,6 +171,6 @@ func (a Access) Sign(header http.Header) {
 		header.Set("Authorization", "Bearer "+strings.TrimSpace(a.Key))
 	}
 	if a.Header != "" {
-		header.Set("Ragd-Tenant", a.Header)
+		header.Set(tenantHeader, a.Header)
 	}
 }

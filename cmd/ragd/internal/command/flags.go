@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -62,7 +63,7 @@ func ContextFlag(flags *pflag.FlagSet) func(context.Context) context.Context {
 			return ctx
 		}
 		ctx, info := connect.NewClientContext(ctx)
-		info.RequestHeader().Set("Ragd-Context", output.CompactJSON(given()))
+		info.RequestHeader().Set(client.ContextHeader, output.CompactJSON(given()))
 		return ctx
 	}
 }
