@@ -3,7 +3,6 @@ package access
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"io"
 	"iter"
@@ -92,30 +91,17 @@ func joined(names map[string]string) string {
 
 // writeAudit writes entries as comma-separated values, as they arrive.
 func writeAudit(w io.Writer, entries iter.Seq2[*ragdv1.AuditEntry, error]) error {
-	out := csv.NewWriter(w)
-	err := out.Write([]string{"entry", "time", "kind", "tenant", "subject", "issuer", "client", "method", "object", "request", "calls", "outcome", "ended", "result"})
-	if err != nil {
-		return err
-	}
-	for e, err := range entries {
-		if err != nil {
-			out.Flush()
-			return err
-		}
+	columns := []string{"entry", "time", "kind", "tenant", "subject", "issuer", "client", "method", "object", "request", "calls", "outcome", "ended", "result"}
+	return output.CSV(w, columns, entries, func(e *ragdv1.AuditEntry) []string {
 		ended := ""
 		if e.GetEndTime() != nil {
 			ended = exactTime(e.GetEndTime())
 		}
-		err = out.Write([]string{
+		return []string{
 			e.GetEntryId(), exactTime(e.GetCreateTime()), e.GetKind(), e.GetTenantId(), spreadsheetSafe(e.GetSubject()), spreadsheetSafe(e.GetIssuer()), e.GetClientAddress(),
 			e.GetMethod(), namesJSON(e.GetObject()), spreadsheetSafe(e.GetRequestId()), strconv.Itoa(int(e.GetCalls())), e.GetOutcome(), ended, namesJSON(e.GetResult()),
-		})
-		if err != nil {
-			return err
 		}
-	}
-	out.Flush()
-	return out.Error()
+	})
 }
 
 func exactTime(t *timestamppb.Timestamp) string { return t.AsTime().Format(time.RFC3339Nano) }

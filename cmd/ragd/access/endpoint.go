@@ -167,11 +167,11 @@ standard input. The service stores it encrypted and never shows it again.`,
 	}
 	kind := cmd.Flags().String("kind", "", "openai-compatible, cohere, voyage, jina, tei, ollama or gemini")
 	flags := newEndpointFlags(cmd.Flags())
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Endpoint, error) {
 		key, keyErr := flags.secret(p)
 		headers, err := flags.headers()
 		if err := errors.Join(keyErr, err); err != nil {
-			return err
+			return nil, err
 		}
 		req := &ragdv1.CreateEndpointRequest{
 			EndpointName: args[0], Kind: *kind, BaseUrl: *flags.baseURL, Headers: headers, MaxConcurrentCalls: *flags.calls,
@@ -180,12 +180,8 @@ standard input. The service stores it encrypted and never shows it again.`,
 		if key != nil {
 			req.ApiKey = *key
 		}
-		made, err := c.Endpoints.CreateEndpoint(ctx, req)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(made, showEndpoint(made))
-	})
+		return c.Endpoints.CreateEndpoint(ctx, req)
+	}, showEndpoint)
 	return cmd
 }
 
@@ -201,11 +197,11 @@ their models: what answers under a name must be the same model.`,
 		Args: command.Arguments("ENDPOINT"),
 	}
 	flags := newEndpointFlags(cmd.Flags())
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Endpoint, error) {
 		key, keyErr := flags.secret(p)
 		headers, err := flags.headers()
 		if err := errors.Join(keyErr, err); err != nil {
-			return err
+			return nil, err
 		}
 		req := &ragdv1.UpdateEndpointRequest{
 			EndpointName: args[0], BaseUrl: command.Given(flags.flags, "base-url", flags.baseURL), ApiKey: key, Headers: headers,
@@ -215,12 +211,8 @@ their models: what answers under a name must be the same model.`,
 		if flags.flags.Changed("timeout") {
 			req.TimeoutMs = new(int32(flags.timeout.Milliseconds()))
 		}
-		changed, err := c.Endpoints.UpdateEndpoint(ctx, req)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(changed, showEndpoint(changed))
-	})
+		return c.Endpoints.UpdateEndpoint(ctx, req)
+	}, showEndpoint)
 	return cmd
 }
 
@@ -230,13 +222,9 @@ func endpointGet(p *command.Program) *cobra.Command {
 		Short:   "Show an endpoint, without its key",
 		Example: `  ragd endpoint get our-voyage`,
 		Args:    command.Arguments("ENDPOINT"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			e, err := c.Endpoints.GetEndpoint(ctx, &ragdv1.GetEndpointRequest{EndpointName: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(e, showEndpoint(e))
-		}),
+		RunE: command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Endpoint, error) {
+			return c.Endpoints.GetEndpoint(ctx, &ragdv1.GetEndpointRequest{EndpointName: args[0]})
+		}, showEndpoint),
 	}
 }
 
@@ -301,12 +289,8 @@ func endpointDelete(p *command.Program) *cobra.Command {
 		Short:   "Delete an endpoint that no index uses, with its key",
 		Example: `  ragd endpoint delete our-voyage`,
 		Args:    command.Arguments("ENDPOINT"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			res, err := c.Endpoints.DeleteEndpoint(ctx, &ragdv1.DeleteEndpointRequest{EndpointName: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted endpoint %s\n", args[0]) })
+		RunE: command.Delete(p, client.ForTenant, "endpoint", func(ctx context.Context, c *client.Client, args []string) (*ragdv1.DeleteEndpointResponse, error) {
+			return c.Endpoints.DeleteEndpoint(ctx, &ragdv1.DeleteEndpointRequest{EndpointName: args[0]})
 		}),
 	}
 }

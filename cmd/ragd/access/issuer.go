@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
@@ -45,14 +44,6 @@ func newIssuerSettings(flags *pflag.FlagSet) *issuerSettings {
 	return s
 }
 
-// text returns the value of a flag, nil if it is not given.
-func (s *issuerSettings) text(name string, value *string) *string {
-	if !s.flags.Changed(name) {
-		return nil
-	}
-	return value
-}
-
 func showIssuer(i *ragdv1.Issuer) func(io.Writer) {
 	return func(w io.Writer) {
 		output.Field(w, "issuer", i.GetIssuerName())
@@ -82,16 +73,12 @@ issued for the tenant's address has the rights in the token's scopes.`,
 		Args: command.Arguments("ISSUER", "URL"),
 	}
 	s := newIssuerSettings(cmd.Flags())
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-		made, err := c.Issuers.CreateIssuer(ctx, &ragdv1.CreateIssuerRequest{
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Issuer, error) {
+		return c.Issuers.CreateIssuer(ctx, &ragdv1.CreateIssuerRequest{
 			IssuerName: args[0], Url: args[1], Audiences: s.audiences, JwksUrl: s.jwksURL, ScopeClaim: s.scopeClaim,
 			ScopePrefix: s.scopePrefix, Scopes: s.scopes, FilterClaim: s.filterClaim, BoundsClaim: s.boundsClaim,
 		})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(made, showIssuer(made))
-	})
+	}, showIssuer)
 	return cmd
 }
 
@@ -101,13 +88,9 @@ func issuerGet(p *command.Program) *cobra.Command {
 		Short:   "Show an issuer",
 		Example: `  ragd issuer get okta`,
 		Args:    command.Arguments("ISSUER"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			found, err := c.Issuers.GetIssuer(ctx, &ragdv1.GetIssuerRequest{IssuerName: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(found, showIssuer(found))
-		}),
+		RunE: command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Issuer, error) {
+			return c.Issuers.GetIssuer(ctx, &ragdv1.GetIssuerRequest{IssuerName: args[0]})
+		}, showIssuer),
 	}
 }
 
@@ -139,20 +122,16 @@ func issuerUpdate(p *command.Program) *cobra.Command {
 		Args:    command.Arguments("ISSUER"),
 	}
 	s := newIssuerSettings(cmd.Flags())
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Issuer, error) {
 		req := &ragdv1.UpdateIssuerRequest{
-			IssuerName: args[0], Scopes: s.scopes, JwksUrl: s.text("jwks-url", &s.jwksURL), ScopeClaim: s.text("scope-claim", &s.scopeClaim),
-			ScopePrefix: s.text("scope-prefix", &s.scopePrefix), FilterClaim: s.text("filter-claim", &s.filterClaim), BoundsClaim: s.text("bounds-claim", &s.boundsClaim),
+			IssuerName: args[0], Scopes: s.scopes, JwksUrl: command.Given(s.flags, "jwks-url", &s.jwksURL), ScopeClaim: command.Given(s.flags, "scope-claim", &s.scopeClaim),
+			ScopePrefix: command.Given(s.flags, "scope-prefix", &s.scopePrefix), FilterClaim: command.Given(s.flags, "filter-claim", &s.filterClaim), BoundsClaim: command.Given(s.flags, "bounds-claim", &s.boundsClaim),
 		}
 		if s.flags.Changed("audience") {
 			req.Audiences = &ragdv1.Audiences{Audiences: s.audiences}
 		}
-		changed, err := c.Issuers.UpdateIssuer(ctx, req)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(changed, showIssuer(changed))
-	})
+		return c.Issuers.UpdateIssuer(ctx, req)
+	}, showIssuer)
 	return cmd
 }
 
@@ -162,12 +141,8 @@ func issuerDelete(p *command.Program) *cobra.Command {
 		Short:   "Accept the tokens of an issuer no longer",
 		Example: `  ragd issuer delete okta`,
 		Args:    command.Arguments("ISSUER"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			res, err := c.Issuers.DeleteIssuer(ctx, &ragdv1.DeleteIssuerRequest{IssuerName: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted issuer %s\n", args[0]) })
+		RunE: command.Delete(p, client.ForTenant, "issuer", func(ctx context.Context, c *client.Client, args []string) (*ragdv1.DeleteIssuerResponse, error) {
+			return c.Issuers.DeleteIssuer(ctx, &ragdv1.DeleteIssuerRequest{IssuerName: args[0]})
 		}),
 	}
 }

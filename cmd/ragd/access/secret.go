@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
@@ -42,7 +41,7 @@ tools. Without, only who may administrate makes and changes tools with it.`,
 	file := cmd.Flags().String("file", "-", "file with the value, - for standard input")
 	hosts := cmd.Flags().StringSlice("host", nil, `host to which the value may be sent, repeatable; "" for any (default: as before, for a new secret any)`)
 	generate := cmd.Flags().Bool("generate", false, "generate a secret for signatures by Standard Webhooks")
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.SetSecretResponse, error) {
 		req := &ragdv1.SetSecretRequest{SecretName: args[0], Generate: *generate}
 		if cmd.Flags().Changed("host") {
 			req.Hosts = &ragdv1.SecretHosts{}
@@ -55,16 +54,12 @@ tools. Without, only who may administrate makes and changes tools with it.`,
 		if !*generate {
 			value, err := p.ReadSecret(*file)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			req.Value = value
 		}
-		res, err := c.Secrets.SetSecret(ctx, req)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(res, showSecret(res))
-	})
+		return c.Secrets.SetSecret(ctx, req)
+	}, showSecret)
 	return cmd
 }
 
@@ -114,12 +109,8 @@ func secretDelete(p *command.Program) *cobra.Command {
 		Long:    `Delete a secret. Calls of tools that name it fail from then on.`,
 		Example: `  ragd secret delete orders_key`,
 		Args:    command.Arguments("SECRET"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			res, err := c.Secrets.DeleteSecret(ctx, &ragdv1.DeleteSecretRequest{SecretName: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted secret %s\n", args[0]) })
+		RunE: command.Delete(p, client.ForTenant, "secret", func(ctx context.Context, c *client.Client, args []string) (*ragdv1.DeleteSecretResponse, error) {
+			return c.Secrets.DeleteSecret(ctx, &ragdv1.DeleteSecretRequest{SecretName: args[0]})
 		}),
 	}
 }

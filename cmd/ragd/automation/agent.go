@@ -42,17 +42,13 @@ func agentCreate(p *command.Program) *cobra.Command {
 		Args:    command.Arguments("AGENT"),
 	}
 	file := agentFile(cmd)
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Agent, error) {
 		req := &ragdv1.CreateAgentRequest{AgentName: args[0], Definition: &structpb.Struct{}}
 		if err := p.ReadDefinition(*file, req.GetDefinition()); err != nil {
-			return err
+			return nil, err
 		}
-		made, err := c.Agents.CreateAgent(ctx, req)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(made, showAgent(made))
-	})
+		return c.Agents.CreateAgent(ctx, req)
+	}, showAgent)
 	return cmd
 }
 
@@ -68,17 +64,13 @@ func agentUpdate(p *command.Program) *cobra.Command {
 		Args:    command.Arguments("AGENT"),
 	}
 	file := agentFile(cmd)
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Agent, error) {
 		req := &ragdv1.UpdateAgentRequest{AgentName: args[0], Definition: &structpb.Struct{}}
 		if err := p.ReadDefinition(*file, req.GetDefinition()); err != nil {
-			return err
+			return nil, err
 		}
-		changed, err := c.Agents.UpdateAgent(ctx, req)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(changed, showAgent(changed))
-	})
+		return c.Agents.UpdateAgent(ctx, req)
+	}, showAgent)
 	return cmd
 }
 

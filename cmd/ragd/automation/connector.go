@@ -270,14 +270,14 @@ func connectorCreate(p *command.Program) *cobra.Command {
 	index := cmd.Flags().String("index", "", "index of the documents (default the only one)")
 	namespace := cmd.Flags().String("namespace", "", "namespace of the documents")
 	paused := cmd.Flags().Bool("paused", false, "do not run yet")
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Connector, error) {
 		source, err := flags.source()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		metadata, err := flags.expressions()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		req := &ragdv1.CreateConnectorRequest{
 			ConnectorName: args[0], IndexName: *index, Namespace: *namespace, Description: *flags.description, Schedule: *flags.schedule,
@@ -299,12 +299,8 @@ func connectorCreate(p *command.Program) *cobra.Command {
 		case *ragdv1.Connector_Postgres:
 			req.Source = &ragdv1.CreateConnectorRequest_Postgres{Postgres: source.Postgres}
 		}
-		made, err := c.Connectors.CreateConnector(ctx, req)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(made, showConnector(made))
-	})
+		return c.Connectors.CreateConnector(ctx, req)
+	}, showConnector)
 	return cmd
 }
 
@@ -318,10 +314,10 @@ the whole source. A run follows that reads all items again.`,
 		Args:    command.Arguments("CONNECTOR"),
 	}
 	flags := newConnectorFlags(cmd.Flags())
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Connector, error) {
 		source, err := flags.source()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		req := &ragdv1.UpdateConnectorRequest{
 			ConnectorName: args[0], Description: command.Given(flags.flags, "description", flags.description),
@@ -346,16 +342,12 @@ the whole source. A run follows that reads all items again.`,
 		if flags.flags.Changed("metadata") {
 			metadata, err := flags.expressions()
 			if err != nil {
-				return err
+				return nil, err
 			}
 			req.Metadata = &ragdv1.ConnectorMetadata{Metadata: metadata}
 		}
-		changed, err := c.Connectors.UpdateConnector(ctx, req)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(changed, showConnector(changed))
-	})
+		return c.Connectors.UpdateConnector(ctx, req)
+	}, showConnector)
 	return cmd
 }
 
@@ -363,13 +355,9 @@ the whole source. A run follows that reads all items again.`,
 func connectorCall(p *command.Program, use, short, example string, do func(ctx context.Context, c *client.Client, name string) (*ragdv1.Connector, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " CONNECTOR", Short: short, Example: example, Args: command.Arguments("CONNECTOR"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			got, err := do(ctx, c, args[0])
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(got, showConnector(got))
-		}),
+		RunE: command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Connector, error) {
+			return do(ctx, c, args[0])
+		}, showConnector),
 	}
 }
 

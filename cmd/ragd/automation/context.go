@@ -3,7 +3,6 @@ package automation
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -152,12 +151,8 @@ func contextDelete(p *command.Program) *cobra.Command {
 		Long:    `Delete the declaration of a key. Filters that refer to it match nothing from then on.`,
 		Example: `  ragd context delete country`,
 		Args:    command.Arguments("KEY"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			res, err := c.Contexts.DeleteContextKey(ctx, &ragdv1.DeleteContextKeyRequest{Name: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted context key %s\n", args[0]) })
+		RunE: command.Delete(p, client.ForTenant, "context key", func(ctx context.Context, c *client.Client, args []string) (*ragdv1.DeleteContextKeyResponse, error) {
+			return c.Contexts.DeleteContextKey(ctx, &ragdv1.DeleteContextKeyRequest{Name: args[0]})
 		}),
 	}
 }

@@ -41,18 +41,14 @@ and versionName:
 		Args: command.Arguments("PROMPT"),
 	}
 	file := promptFile(cmd)
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Prompt, error) {
 		req := &ragdv1.CreatePromptRequest{}
 		if err := p.ReadDefinition(*file, req); err != nil {
-			return err
+			return nil, err
 		}
 		req.PromptName = args[0]
-		made, err := c.Prompts.CreatePrompt(ctx, req)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(made, showPrompt(made))
-	})
+		return c.Prompts.CreatePrompt(ctx, req)
+	}, showPrompt)
 	return cmd
 }
 
@@ -73,24 +69,20 @@ version, unless nothing changes. --name names it; without --file it names the la
 	}
 	file := promptFile(cmd)
 	name := cmd.Flags().String("name", "", "name of the version, such as stable, which other versions lose")
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Prompt, error) {
 		req := &ragdv1.UpdatePromptRequest{PromptName: args[0]}
 		if *file != "" || !cmd.Flags().Changed("name") {
 			wanted := &ragdv1.CreatePromptRequest{}
 			if err := p.ReadDefinition(*file, wanted); err != nil {
-				return err
+				return nil, err
 			}
 			changePrompt(req, wanted)
 		}
 		if cmd.Flags().Changed("name") {
 			req.VersionName = name
 		}
-		changed, err := c.Prompts.UpdatePrompt(ctx, req)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(changed, showPrompt(changed))
-	})
+		return c.Prompts.UpdatePrompt(ctx, req)
+	}, showPrompt)
 	return cmd
 }
 
@@ -168,13 +160,9 @@ func promptGet(p *command.Program) *cobra.Command {
 		Args: command.Arguments("PROMPT"),
 	}
 	version := versionFlag(cmd)
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-		prompt, err := c.Prompts.GetPrompt(ctx, &ragdv1.GetPromptRequest{PromptName: args[0], Version: *version})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(prompt, showPrompt(prompt))
-	})
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Prompt, error) {
+		return c.Prompts.GetPrompt(ctx, &ragdv1.GetPromptRequest{PromptName: args[0], Version: *version})
+	}, showPrompt)
 	return cmd
 }
 

@@ -228,23 +228,19 @@ use, also those that are made later; the same holds for prompts and indexes.`,
 		Args: command.Arguments("NAME"),
 	}
 	flags := newServerFlags(cmd.Flags())
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Server, error) {
 		given, err := serverRequest(p, args[0], flags)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		made, err := c.Servers.CreateServer(ctx, &ragdv1.CreateServerRequest{
+		return c.Servers.CreateServer(ctx, &ragdv1.CreateServerRequest{
 			ServerName: args[0], Version: given.GetVersion(), Title: given.GetTitle(), Description: given.GetDescription(),
 			Instructions: given.GetInstructions(), Icons: given.GetIcons().GetIcons(), WebsiteUrl: given.GetWebsiteUrl(),
 			Repository: given.GetRepository(), Tools: given.Tools, Prompts: given.Prompts, Indexes: given.Indexes,
 			HideResources: given.GetHideResources(), Presented: given.GetPresented().GetTools(),
 			DefaultContext: given.DefaultContext, FixedContext: given.FixedContext, RegistryName: given.GetRegistryName(),
 		})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(made, showServer(made))
-	})
+	}, showServer)
 	return cmd
 }
 
@@ -262,18 +258,14 @@ whole. Agents that are connected are told of it.`,
 	flags.allTools = cmd.Flags().Bool("all-tools", false, "show all tools again")
 	flags.allPrompts = cmd.Flags().Bool("all-prompts", false, "show all prompts again")
 	flags.allIndexes = cmd.Flags().Bool("all-indexes", false, "show all indexes again")
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Server, error) {
 		req, err := serverRequest(p, args[0], flags)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		req.AllTools, req.AllPrompts, req.AllIndexes = *flags.allTools, *flags.allPrompts, *flags.allIndexes
-		changed, err := c.Servers.UpdateServer(ctx, req)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(changed, showServer(changed))
-	})
+		return c.Servers.UpdateServer(ctx, req)
+	}, showServer)
 	return cmd
 }
 
@@ -283,13 +275,9 @@ func serverGet(p *command.Program) *cobra.Command {
 		Short:   "Show an MCP server",
 		Example: `  ragd server get handbook`,
 		Args:    command.Arguments("NAME"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			found, err := c.Servers.GetServer(ctx, &ragdv1.GetServerRequest{ServerName: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(found, showServer(found))
-		}),
+		RunE: command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Server, error) {
+			return c.Servers.GetServer(ctx, &ragdv1.GetServerRequest{ServerName: args[0]})
+		}, showServer),
 	}
 }
 
@@ -342,12 +330,8 @@ func serverDelete(p *command.Program) *cobra.Command {
 		Short:   "Delete an MCP server",
 		Example: `  ragd server delete handbook`,
 		Args:    command.Arguments("NAME"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			res, err := c.Servers.DeleteServer(ctx, &ragdv1.DeleteServerRequest{ServerName: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted server %s\n", args[0]) })
+		RunE: command.Delete(p, client.ForTenant, "server", func(ctx context.Context, c *client.Client, args []string) (*ragdv1.DeleteServerResponse, error) {
+			return c.Servers.DeleteServer(ctx, &ragdv1.DeleteServerRequest{ServerName: args[0]})
 		}),
 	}
 }

@@ -2,7 +2,6 @@ package automation
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"strings"
@@ -127,17 +126,13 @@ filters are joined.`,
 	}
 	kind := cmd.Flags().String("kind", "vector_query", "vector_query, graph_rag, document_chunker, http or mcp")
 	flags := newToolFlags(cmd.Flags())
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-		tool, err := c.Tools.CreateTool(ctx, &ragdv1.CreateToolRequest{
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Tool, error) {
+		return c.Tools.CreateTool(ctx, &ragdv1.CreateToolRequest{
 			ToolName: args[0], Kind: *kind, Title: *flags.title, Description: *flags.description,
 			Settings: flags.all(), Arguments: *flags.arguments, Fixed: *flags.fixed,
 			Annotations: flags.hints(), Meta: flags.meta(), OutputSchema: flags.output(),
 		})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(tool, showTool(tool))
-	})
+	}, showTool)
 	return cmd
 }
 
@@ -152,17 +147,13 @@ are replaced as a whole.`,
 		Args: command.Arguments("TOOL"),
 	}
 	flags := newToolFlags(cmd.Flags())
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-		tool, err := c.Tools.UpdateTool(ctx, &ragdv1.UpdateToolRequest{
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Tool, error) {
+		return c.Tools.UpdateTool(ctx, &ragdv1.UpdateToolRequest{
 			ToolName: args[0], Title: command.Given(flags.flags, "title", flags.title), Description: command.Given(flags.flags, "description", flags.description),
 			Settings: flags.all(), Arguments: *flags.arguments, Fixed: command.Given(flags.flags, "fixed", flags.fixed),
 			Annotations: flags.hints(), Meta: flags.meta(), OutputSchema: flags.output(),
 		})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(tool, showTool(tool))
-	})
+	}, showTool)
 	return cmd
 }
 
@@ -175,13 +166,9 @@ func toolGet(p *command.Program) *cobra.Command {
 		Args: command.Arguments("TOOL"),
 	}
 	through := toolServerFlag(cmd.Flags())
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-		tool, err := c.Tools.GetTool(through(ctx), &ragdv1.GetToolRequest{ToolName: args[0]})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(tool, showTool(tool))
-	})
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Tool, error) {
+		return c.Tools.GetTool(through(ctx), &ragdv1.GetToolRequest{ToolName: args[0]})
+	}, showTool)
 	return cmd
 }
 
@@ -229,12 +216,8 @@ func toolDelete(p *command.Program) *cobra.Command {
 		Short:   "Delete a tool",
 		Example: `  ragd tool delete ask_handbook`,
 		Args:    command.Arguments("TOOL"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			res, err := c.Tools.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted tool %s\n", args[0]) })
+		RunE: command.Delete(p, client.ForTenant, "tool", func(ctx context.Context, c *client.Client, args []string) (*ragdv1.DeleteToolResponse, error) {
+			return c.Tools.DeleteTool(ctx, &ragdv1.DeleteToolRequest{ToolName: args[0]})
 		}),
 	}
 }

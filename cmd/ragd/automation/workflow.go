@@ -66,17 +66,13 @@ func workflowCreate(p *command.Program) *cobra.Command {
 		Args:    command.Arguments("WORKFLOW"),
 	}
 	file := workflowFile(cmd)
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Workflow, error) {
 		definition, err := readWorkflow(p, *file)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		made, err := c.Workflows.CreateWorkflow(ctx, &ragdv1.CreateWorkflowRequest{WorkflowName: args[0], Definition: definition})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(made, showWorkflow(made))
-	})
+		return c.Workflows.CreateWorkflow(ctx, &ragdv1.CreateWorkflowRequest{WorkflowName: args[0], Definition: definition})
+	}, showWorkflow)
 	return cmd
 }
 
@@ -90,17 +86,13 @@ changes. Runs go on with the version that they began with.`,
 		Args:    command.Arguments("WORKFLOW"),
 	}
 	file := workflowFile(cmd)
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Workflow, error) {
 		definition, err := readWorkflow(p, *file)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		changed, err := c.Workflows.UpdateWorkflow(ctx, &ragdv1.UpdateWorkflowRequest{WorkflowName: args[0], Definition: definition})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(changed, showWorkflow(changed))
-	})
+		return c.Workflows.UpdateWorkflow(ctx, &ragdv1.UpdateWorkflowRequest{WorkflowName: args[0], Definition: definition})
+	}, showWorkflow)
 	return cmd
 }
 
@@ -177,12 +169,8 @@ func workflowDelete(p *command.Program) *cobra.Command {
 		Args:    command.Arguments("WORKFLOW"),
 	}
 	version := workflowVersion(cmd, "number of the version to delete, which is not the latest (default all)")
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-		res, err := c.Workflows.DeleteWorkflow(ctx, &ragdv1.DeleteWorkflowRequest{WorkflowName: args[0], Version: *version})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted workflow %s\n", args[0]) })
+	cmd.RunE = command.Delete(p, client.ForTenant, "workflow", func(ctx context.Context, c *client.Client, args []string) (*ragdv1.DeleteWorkflowResponse, error) {
+		return c.Workflows.DeleteWorkflow(ctx, &ragdv1.DeleteWorkflowRequest{WorkflowName: args[0], Version: *version})
 	})
 	return cmd
 }
@@ -355,13 +343,9 @@ func workflowShow(p *command.Program) *cobra.Command {
 		Example: `  ragd workflow show 0198f2c4-7d52-7a3e-9c1b-2f6f0a1d3e4b`,
 		Args:    command.Arguments("RUN"),
 	}
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-		run, err := c.Workflows.GetRun(ctx, &ragdv1.GetRunRequest{RunId: args[0]})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(run, showRun(run))
-	})
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.WorkflowRun, error) {
+		return c.Workflows.GetRun(ctx, &ragdv1.GetRunRequest{RunId: args[0]})
+	}, showRun)
 	return cmd
 }
 
@@ -399,12 +383,8 @@ func workflowCancel(p *command.Program) *cobra.Command {
 		Example: `  ragd workflow cancel 0198f2c4-7d52-7a3e-9c1b-2f6f0a1d3e4b`,
 		Args:    command.Arguments("RUN"),
 	}
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-		run, err := c.Workflows.CancelRun(ctx, &ragdv1.CancelRunRequest{RunId: args[0]})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(run, showRun(run))
-	})
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.WorkflowRun, error) {
+		return c.Workflows.CancelRun(ctx, &ragdv1.CancelRunRequest{RunId: args[0]})
+	}, showRun)
 	return cmd
 }

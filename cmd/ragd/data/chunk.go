@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -58,7 +59,7 @@ A file has at most 10 MiB here.`,
 			if err != nil {
 				return err
 			}
-			if err := printChunks(p, withoutErrors(res.GetChunks())); err != nil {
+			if err := printChunks(p, paging.All(res.GetChunks())); err != nil {
 				return err
 			}
 			noteExtraction(p, res.GetExtraction())
@@ -100,17 +101,6 @@ func previewed(ctx context.Context, p *command.Program, path string) iter.Seq2[l
 	return func(yield func(localfiles.Document, error) bool) {
 		content, err := command.Await(ctx, func() ([]byte, error) { return io.ReadAll(p.Stdin) })
 		yield(localfiles.Document{Content: content}, err)
-	}
-}
-
-// withoutErrors returns the items as a sequence that has no errors.
-func withoutErrors[T any](items []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, item := range items {
-			if !yield(item, nil) {
-				return
-			}
-		}
 	}
 }
 

@@ -106,13 +106,9 @@ func documentGet(p *command.Program) *cobra.Command {
 	}
 	named := newDocumentFlags(cmd)
 	cmd.Args = named.arguments
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-		document, err := named.find(ctx, c, args)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(document, showDocument(document))
-	})
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Document, error) {
+		return named.find(ctx, c, args)
+	}, showDocument)
 	return cmd
 }
 

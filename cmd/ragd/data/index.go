@@ -106,13 +106,9 @@ func indexDescribe(p *command.Program) *cobra.Command {
 		Short:   "Show an index and how many documents it has",
 		Example: `  ragd index describe handbook --json | jq .documentCount`,
 		Args:    command.Arguments("INDEX"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			index, err := c.Indexes.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(index, showIndex(index))
-		}),
+		RunE: command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Index, error) {
+			return c.Indexes.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: args[0]})
+		}, showIndex),
 	}
 }
 

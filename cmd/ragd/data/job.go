@@ -54,13 +54,9 @@ func jobGet(p *command.Program) *cobra.Command {
 		Short:   "Show a job",
 		Example: `  ragd job get 4711`,
 		Args:    command.Arguments("JOB"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			job, err := c.Documents.GetJob(ctx, &ragdv1.GetJobRequest{JobId: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(job, jobs.Show(job))
-		}),
+		RunE: command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Job, error) {
+			return c.Documents.GetJob(ctx, &ragdv1.GetJobRequest{JobId: args[0]})
+		}, jobs.Show),
 	}
 }
 
@@ -102,13 +98,9 @@ func jobCancel(p *command.Program) *cobra.Command {
 then, and its last good version, if it has one, stays searchable.`,
 		Example: `  ragd job cancel 4711`,
 		Args:    command.Arguments("JOB"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			job, err := c.Documents.CancelJob(ctx, &ragdv1.CancelJobRequest{JobId: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(job, jobs.Show(job))
-		}),
+		RunE: command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Job, error) {
+			return c.Documents.CancelJob(ctx, &ragdv1.CancelJobRequest{JobId: args[0]})
+		}, jobs.Show),
 	}
 }
 
@@ -118,12 +110,8 @@ func jobRetry(p *command.Program) *cobra.Command {
 		Short:   "Start the work of a failed or cancelled job again, as a new job",
 		Example: `  ragd job retry 4711`,
 		Args:    command.Arguments("JOB"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			job, err := c.Documents.RetryJob(ctx, &ragdv1.RetryJobRequest{JobId: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(job, jobs.Show(job))
-		}),
+		RunE: command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Job, error) {
+			return c.Documents.RetryJob(ctx, &ragdv1.RetryJobRequest{JobId: args[0]})
+		}, jobs.Show),
 	}
 }

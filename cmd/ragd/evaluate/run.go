@@ -305,12 +305,8 @@ func evalDelete(p *command.Program) *cobra.Command {
 		Short:   "Delete a run with its results, and cancel it if it is under way",
 		Example: `  ragd eval delete 4711`,
 		Args:    command.Arguments("RUN"),
-		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-			res, err := c.Evaluate.DeleteEvaluation(ctx, &ragdv1.DeleteEvaluationRequest{EvaluationId: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted run %s\n", args[0]) })
+		RunE: command.Delete(p, client.ForTenant, "run", func(ctx context.Context, c *client.Client, args []string) (*ragdv1.DeleteEvaluationResponse, error) {
+			return c.Evaluate.DeleteEvaluation(ctx, &ragdv1.DeleteEvaluationRequest{EvaluationId: args[0]})
 		}),
 	}
 }

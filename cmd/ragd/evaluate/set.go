@@ -50,13 +50,9 @@ func evalSetCreate(p *command.Program) *cobra.Command {
 	}
 	index := command.IndexFlag(cmd)
 	description := cmd.Flags().String("description", "", "where the questions are from, for people")
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
-		set, err := c.Evaluate.CreateQuestionSet(ctx, &ragdv1.CreateQuestionSetRequest{SetName: args[0], IndexName: *index, Description: *description})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(set, showSet(set))
-	})
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.QuestionSet, error) {
+		return c.Evaluate.CreateQuestionSet(ctx, &ragdv1.CreateQuestionSetRequest{SetName: args[0], IndexName: *index, Description: *description})
+	}, showSet)
 	return cmd
 }
 
@@ -135,15 +131,11 @@ func evalSetDelete(p *command.Program) *cobra.Command {
 		Args:    command.Arguments("SET"),
 	}
 	yes := command.YesFlag(cmd)
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Delete(p, client.ForTenant, "question set", func(ctx context.Context, c *client.Client, args []string) (*ragdv1.DeleteQuestionSetResponse, error) {
 		if err := p.Confirm(ctx, *yes, args[0], "This deletes the questions of the set %s and all its runs.", args[0]); err != nil {
-			return err
+			return nil, err
 		}
-		res, err := c.Evaluate.DeleteQuestionSet(ctx, &ragdv1.DeleteQuestionSetRequest{SetName: args[0]})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(res, func(w io.Writer) { fmt.Fprintf(w, "deleted question set %s\n", args[0]) })
+		return c.Evaluate.DeleteQuestionSet(ctx, &ragdv1.DeleteQuestionSetRequest{SetName: args[0]})
 	})
 	return cmd
 }
@@ -320,25 +312,21 @@ lines, remove "drafted", and import it again.`,
 	seed := cmd.Flags().Int64("seed", 0, "another number samples other documents and chunks")
 	namespace := cmd.Flags().String("namespace", "", "part of the index to draft from (default \"default\")")
 	noWait := noWaitFlag(cmd)
-	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.QuestionSet, error) {
 		if err := ensureSet(ctx, c, args[0], *index); err != nil {
-			return err
+			return nil, err
 		}
 		started, err := c.Evaluate.DraftQuestions(ctx, &ragdv1.DraftQuestionsRequest{SetName: args[0], Count: *count, Model: *model, Seed: *seed, Namespace: *namespace})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if *noWait {
-			return p.Out.Show(started, jobs.Show(started.GetJob()))
+			return nil, p.Out.Show(started, jobs.Show(started.GetJob()))
 		}
 		if err := awaitJob(ctx, p, c, started.GetJob(), "drafting"); err != nil {
-			return err
+			return nil, err
 		}
-		set, err := c.Evaluate.GetQuestionSet(ctx, &ragdv1.GetQuestionSetRequest{SetName: args[0]})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(set, showSet(set))
-	})
+		return c.Evaluate.GetQuestionSet(ctx, &ragdv1.GetQuestionSetRequest{SetName: args[0]})
+	}, showSet)
 	return cmd
 }

@@ -3,13 +3,13 @@ package operate
 import (
 	"context"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -67,20 +67,16 @@ and alone. Connections to it are made by the rules for addresses of tenants.`,
 	owner := cmd.Flags().String("owner", "", "tenant that brings the database (default: none)")
 	connections := cmd.Flags().Int32("connections", 0, "connections that each instance opens for requests (default 10)")
 	distribution := cmd.Flags().String("distribution", "", "citus: require the coordinator of a Citus cluster with workers (default: tenants are spread over workers if there are any)")
-	cmd.RunE = p.Call(client.ForOperator, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p.Program, client.ForOperator, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Database, error) {
 		url, err := p.ReadSecret(*file)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		d, err := c.Databases.RegisterDatabase(ctx, &ragdv1.RegisterDatabaseRequest{
+		return c.Databases.RegisterDatabase(ctx, &ragdv1.RegisterDatabaseRequest{
 			DatabaseName: args[0], Url: url, OwnerTenantId: *owner, MaxConnections: *connections,
 			Distribution: *distribution,
 		})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(d, showDatabase(d))
-	})
+	}, showDatabase)
 	return cmd
 }
 
@@ -95,14 +91,7 @@ func (p *program) databasesList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all := func(yield func(*ragdv1.Database, error) bool) {
-				for d := range slices.Values(res.GetDatabases()) {
-					if !yield(d, nil) {
-						return
-					}
-				}
-			}
-			return output.List(p.Out, "databases", all, "DATABASE STATE TENANTS BYTES OWNER ADDRESS", func(d *ragdv1.Database) []any {
+			return output.List(p.Out, "databases", paging.All(res.GetDatabases()), "DATABASE STATE TENANTS BYTES OWNER ADDRESS", func(d *ragdv1.Database) []any {
 				return []any{d.GetDatabaseName(), databaseState(d), d.GetTenants(), int64(d.GetBytes()), d.GetOwnerTenantId(), d.GetAddress()}
 			})
 		}),
@@ -121,24 +110,20 @@ URL, as after its password or address has changed. It must be the same database.
 	}
 	file := cmd.Flags().String("file", "", "file with the new URL, - for standard input (default: as before)")
 	connections := cmd.Flags().Int32("connections", 0, "connections that each instance opens for requests (default: as before)")
-	cmd.RunE = p.Call(client.ForOperator, func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = command.Show(p.Program, client.ForOperator, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Database, error) {
 		req := &ragdv1.UpdateDatabaseRequest{DatabaseName: args[0]}
 		if *file != "" {
 			url, err := p.ReadSecret(*file)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			req.Url = &url
 		}
 		if *connections != 0 {
 			req.MaxConnections = connections
 		}
-		d, err := c.Databases.UpdateDatabase(ctx, req)
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(d, showDatabase(d))
-	})
+		return c.Databases.UpdateDatabase(ctx, req)
+	}, showDatabase)
 	return cmd
 }
 

@@ -53,15 +53,11 @@ characters of a-z, 0-9 and -, the first a letter.`,
 	name := cmd.Flags().String("name", "", "name for people")
 	settings := command.ObjectFlag(cmd.Flags(), "settings", "free-form settings")
 	database := cmd.Flags().String("database", "", "database in which the tenant lives, see \"ragd databases\" (default: its own, else the smallest)")
-	cmd.RunE = p.Call(client.ForOperator, func(ctx context.Context, c *client.Client, args []string) error {
-		tenant, err := c.Tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{
+	cmd.RunE = command.Show(p.Program, client.ForOperator, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Tenant, error) {
+		return c.Tenants.CreateTenant(ctx, &ragdv1.CreateTenantRequest{
 			TenantId: args[0], DisplayName: *name, Settings: settings(), Database: *database,
 		})
-		if err != nil {
-			return err
-		}
-		return p.Out.Show(tenant, showTenant(tenant))
-	})
+	}, showTenant)
 	return cmd
 }
 
@@ -71,13 +67,9 @@ func (p *program) tenantGet() *cobra.Command {
 		Short:   "Show a tenant",
 		Example: `  ragd tenant get acme --json`,
 		Args:    command.Arguments("TENANT"),
-		RunE: p.Call(client.ForOperator, func(ctx context.Context, c *client.Client, args []string) error {
-			tenant, err := c.Tenants.GetTenant(ctx, &ragdv1.GetTenantRequest{TenantId: args[0]})
-			if err != nil {
-				return err
-			}
-			return p.Out.Show(tenant, showTenant(tenant))
-		}),
+		RunE: command.Show(p.Program, client.ForOperator, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Tenant, error) {
+			return c.Tenants.GetTenant(ctx, &ragdv1.GetTenantRequest{TenantId: args[0]})
+		}, showTenant),
 	}
 }
 

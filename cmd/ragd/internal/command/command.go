@@ -4,9 +4,11 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
@@ -60,7 +62,7 @@ func (p *Program) Connect(choose func(client.Credentials) client.Access) (*clien
 	return c, nil
 }
 
-// Call returns the function of a command that calls the service: it connects as connect
+// Call returns the function of a command that calls the service: it connects as Connect
 // does and runs do with the arguments of the command.
 func (p *Program) Call(choose func(client.Credentials) client.Access, do func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
@@ -70,4 +72,28 @@ func (p *Program) Call(choose func(client.Credentials) client.Access, do func(ct
 		}
 		return do(cmd.Context(), c, args)
 	}
+}
+
+// Show returns the function of a command that calls the service as Call does, and prints the
+// message that do returns: as JSON with --json, else what text writes about it.
+func Show[M proto.Message](p *Program, choose func(client.Credentials) client.Access, do func(ctx context.Context, c *client.Client, args []string) (M, error), text func(M) func(io.Writer)) func(*cobra.Command, []string) error {
+	return p.Call(choose, func(ctx context.Context, c *client.Client, args []string) error {
+		answer, err := do(ctx, c, args)
+		if err != nil {
+			return err
+		}
+		return p.Out.Show(answer, text(answer))
+	})
+}
+
+// Delete returns the function of a command that deletes what its first argument names, and says
+// so. kind is what it deletes.
+func Delete[M proto.Message](p *Program, choose func(client.Credentials) client.Access, kind string, do func(ctx context.Context, c *client.Client, args []string) (M, error)) func(*cobra.Command, []string) error {
+	return p.Call(choose, func(ctx context.Context, c *client.Client, args []string) error {
+		answer, err := do(ctx, c, args)
+		if err != nil {
+			return err
+		}
+		return p.Out.Show(answer, func(w io.Writer) { fmt.Fprintf(w, "deleted %s %s\n", kind, args[0]) })
+	})
 }

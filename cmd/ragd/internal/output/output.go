@@ -4,6 +4,7 @@ package output
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -83,6 +84,26 @@ func List[T proto.Message](p Printer, nouns string, items iter.Seq2[T, error], c
 		Note(p.Stderr, "no %s", nouns)
 	}
 	return w.Flush()
+}
+
+// CSV writes items as comma-separated values, as they come: a line of columns, then one of row
+// for each item.
+func CSV[T any](w io.Writer, columns []string, items iter.Seq2[T, error], row func(T) []string) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(columns); err != nil {
+		return err
+	}
+	for item, err := range items {
+		if err == nil {
+			err = out.Write(row(item))
+		}
+		if err != nil {
+			out.Flush()
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
 }
 
 // MessageLine prints a message as one line of JSON.

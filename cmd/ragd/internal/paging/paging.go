@@ -35,3 +35,14 @@ func Items[T any](limit int, fetch func(size int32, token string) ([]T, string, 
 		}
 	}
 }
+
+// All returns items of a list without pages as a sequence without errors.
+func All[T any](items []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, item := range items {
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
