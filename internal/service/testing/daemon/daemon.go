@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // OperatorKey is the operator's secret of every Daemon.
@@ -139,13 +141,12 @@ func (d *Daemon) URL() string { return "http://" + d.Address }
 func (d *Daemon) AwaitReady(ctx context.Context, patience time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for ctx.Err() == nil && d.Alive() {
-		if d.ready(ctx) {
-			return true
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return false
+	ready := false
+	wait.Until(ctx, func() bool {
+		ready = d.ready(ctx)
+		return ready || !d.Alive()
+	})
+	return ready
 }
 
 func (d *Daemon) ready(ctx context.Context) bool {
@@ -215,7 +216,7 @@ func (d *Daemon) end(patience time.Duration) {
 	if pid := d.Postmaster(); pid != 0 {
 		_ = syscall.Kill(pid, syscall.SIGQUIT)
 	}
-	for end := time.Now().Add(patience); d.Postmaster() != 0 && time.Now().Before(end); {
-		time.Sleep(50 * time.Millisecond)
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	wait.Until(ctx, func() bool { return d.Postmaster() == 0 })
 }

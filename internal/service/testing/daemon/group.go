@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // group is a control group with a limit of memory, below the group of this process.
@@ -83,7 +85,10 @@ func (g *group) remove() {
 	if g == nil {
 		return
 	}
-	for range 50 {
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	wait.Until(ctx, func() bool {
 		left, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
 		for line := range strings.Lines(string(left)) {
 			var pid int
@@ -93,9 +98,7 @@ func (g *group) remove() {
 				}
 			}
 		}
-		if err := os.Remove(g.dir); err == nil || os.IsNotExist(err) {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		err := os.Remove(g.dir)
+		return err == nil || os.IsNotExist(err)
+	})
 }

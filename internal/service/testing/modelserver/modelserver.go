@@ -19,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // Key is the API key that the server accepts. It also accepts requests without a key.
@@ -55,8 +57,10 @@ type Server struct {
 type Fault struct {
 	// Delay is the time before every answer.
 	Delay time.Duration
-	// Hang keeps the connection open without an answer until the caller closes it.
-	Hang bool
+	// Hang keeps the connection open without an answer until the caller closes it, or until Until is
+	// closed, if it is not nil.
+	Hang  bool
+	Until <-chan struct{}
 	// Status, if not 0, is the status of the answer, with RetryAfter as the header
 	// Retry-After and Code as the error's code.
 	Status     int
@@ -229,15 +233,7 @@ func (s *Server) faultOf(request Request) Fault {
 // AwaitIdle waits until no request is being answered.
 func (s *Server) AwaitIdle(t testing.TB) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		left := len(s.InFlight())
-		if left == 0 {
-			return
-		}
-		if time.Now().After(until) {
-			t.Fatalf("%d requests are still under way", left)
-		}
-	}
+	wait.For(t, "the end of all requests", func() bool { return len(s.InFlight()) == 0 })
 }
 
 // wait waits for the fault's delay and reports whether to answer at all.
@@ -250,6 +246,8 @@ func (s *Server) wait(r *http.Request, f Fault) bool {
 	}
 	select {
 	case <-after:
+		return true
+	case <-f.Until:
 		return true
 	case <-r.Context().Done():
 	case <-s.done:

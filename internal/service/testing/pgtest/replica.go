@@ -11,11 +11,11 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // Server is a PostgreSQL server that one test has for itself, with the database and the roles of
@@ -192,20 +192,11 @@ func (s *Server) await(t testing.TB, sql string) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	for deadline := time.Now().Add(awaitTimeout); ; time.Sleep(connectPoll) {
+	wait.For(t, sql, func() bool {
 		var is bool
-		err := pool.QueryRow(t.Context(), sql).Scan(&is)
-		if err == nil && is {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: %v, %v", sql, is, err)
-		}
-	}
+		return pool.QueryRow(t.Context(), sql).Scan(&is) == nil && is
+	})
 }
-
-// awaitTimeout is how long a server may take to change its state on a busy machine.
-const awaitTimeout = 2 * time.Minute
 
 // Conninfo returns the address of a server for a replica that is to follow it, as the setting
 // primary_conninfo.

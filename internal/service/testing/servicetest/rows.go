@@ -4,6 +4,8 @@ import (
 	"maps"
 	"testing"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // RowSums returns the number and a checksum of all rows of a tenant, by table, once they no longer
@@ -47,15 +49,5 @@ func (s *Service) RowSums(t testing.TB, tenant string) map[string]string {
 		}
 		return sums
 	}
-	const settled, patience = 500 * time.Millisecond, 2 * time.Minute
-	last, since := read(), time.Now()
-	for start := time.Now(); time.Since(start) < patience; time.Sleep(100 * time.Millisecond) {
-		if now := read(); !maps.Equal(now, last) {
-			last, since = now, time.Now()
-		} else if time.Since(since) >= settled {
-			return last
-		}
-	}
-	t.Fatal("the rows of the tenant do not come to rest")
-	return nil
+	return wait.Rest(t, "the rows of the tenant", 500*time.Millisecond, maps.Equal[map[string]string], read)
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -21,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
@@ -264,23 +264,18 @@ func (c Client) Upload(t testing.TB, req *ragdv1.UploadDocumentRequest) *ragdv1.
 // Await waits until a job has ended and returns the document.
 func (c Client) Await(t testing.TB, indexName, jobID, documentID string) *ragdv1.Document {
 	t.Helper()
-	const patience = 2 * time.Minute
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	wait.For(t, "the end of job "+jobID, func() bool {
 		found, err := c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: jobID})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !job.Status(found.Status).Ended() {
-			continue
-		}
-		d, err := c.GetDocument(t.Context(), &ragdv1.GetDocumentRequest{IndexName: indexName, DocumentId: documentID})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
+		return job.Status(found.Status).Ended()
+	})
+	d, err := c.GetDocument(t.Context(), &ragdv1.GetDocumentRequest{IndexName: indexName, DocumentId: documentID})
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("job %s did not end within %v", jobID, patience)
-	return nil
+	return d
 }
 
 // KeyID returns the id of the API key with this secret.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // streamDocuments is the number of documents that UploadAll sends in one stream.
@@ -52,16 +52,13 @@ func (c Client) stream(t testing.TB, documents []*ragdv1.UploadDocumentRequest) 
 // AwaitAll waits until no document of an index is pending and returns the index.
 func (c Client) AwaitAll(t testing.TB, indexName string) *ragdv1.Index {
 	t.Helper()
-	const patience = 2 * time.Minute
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		i, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: indexName})
-		if err != nil {
+	var i *ragdv1.Index
+	wait.For(t, "the pending documents of index "+indexName, func() bool {
+		var err error
+		if i, err = c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: indexName}); err != nil {
 			t.Fatal(err)
 		}
-		if i.PendingDocumentCount == 0 {
-			return i
-		}
-	}
-	t.Fatalf("index %s still has pending documents after %v", indexName, patience)
-	return nil
+		return i.PendingDocumentCount == 0
+	})
+	return i
 }
