@@ -12,16 +12,17 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // run measures a call by several clients at once.
 func run(b *testing.B, clients int, call func(n int)) {
 	var mu sync.Mutex
 	var took []time.Duration
-	var wait sync.WaitGroup
+	var group sync.WaitGroup
 	work := make(chan int)
 	for range clients {
-		wait.Go(func() {
+		group.Go(func() {
 			var own []time.Duration
 			for n := range work {
 				start := time.Now()
@@ -39,7 +40,7 @@ func run(b *testing.B, clients int, call func(n int)) {
 		work <- n
 	}
 	close(work)
-	wait.Wait()
+	group.Wait()
 	slices.Sort(took)
 	b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "queries/s")
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
@@ -71,7 +72,13 @@ func BenchmarkKeyword(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	time.Sleep(5 * time.Second) // the words are being counted
+	wait.For(b, "the words to be counted", func() bool {
+		var counted int
+		if err := s.Pool.QueryRow(b.Context(), `SELECT counted_chunks FROM tenant_bench.indexes`).Scan(&counted); err != nil {
+			b.Fatal(err)
+		}
+		return counted*4 >= passages*3 // a quarter more is not counted again
+	})
 	for _, clients := range []int{1, 8} {
 		b.Run(fmt.Sprintf("passages=%d/clients=%d", passages, clients), func(b *testing.B) {
 			run(b, clients, func(n int) {

@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/dataset"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // How well each mode retrieves, through the API, with the builtin model. Run it
@@ -106,17 +107,13 @@ func (s labelled) uploadTo(t *testing.T, c servicetest.Client, index string) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	const patience = 5 * time.Minute
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Second) {
+	for range wait.Poll(t, "the documents to be ready") {
 		d, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: index})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if int(d.DocumentCount) == len(s.documents) && d.Status == "ready" {
 			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after %v the index is %v", patience, d)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/dataset/synthetic"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // TestFilteredRecall prints the table of docs/explanation/retrieval.md: recall against an
@@ -99,15 +100,17 @@ func loaded(t *testing.T, values [][]float32) servicetest.Client {
 		}
 	}
 	awaitBuilt(t, c, recallIndex, values[0])
-	for width := 0; width == 0; time.Sleep(100 * time.Millisecond) {
+	width := 0
+	wait.For(t, "the search width to be measured", func() bool {
 		if err := s.Pool.QueryRow(t.Context(), `SELECT search_width FROM tenant_acme.indexes`).Scan(&width); err != nil {
 			t.Fatal(err)
 		}
-		if width > 0 {
-			t.Logf("search width %d", width)
-		}
-	}
-	time.Sleep(6 * time.Second) // until the service has forgotten that it was not measured
+		return width > 0
+	})
+	t.Logf("search width %d", width)
+	wait.For(t, "the service to have forgotten that it was not measured", func() bool {
+		return explained(t, c, recallIndex, values[0]).SearchWidth >= int32(width)
+	})
 	return c
 }
 
@@ -115,21 +118,23 @@ func loaded(t *testing.T, values [][]float32) servicetest.Client {
 // embeddings.
 func awaitBuilt(t testing.TB, c servicetest.Client, index string, question []float32) {
 	t.Helper()
-	const patience = 3 * time.Minute
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	wait.For(t, "an answer by the Postgres index", func() bool {
 		d, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: index})
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := c.Query(t.Context(), &ragdv1.QueryRequest{IndexName: index, QueryVector: question, Explain: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if res.Explain.Plan == "approximate" && d.Status == "ready" {
-			return
-		}
+		return explained(t, c, index, question).Plan == "approximate" && d.Status == "ready"
+	})
+}
+
+// explained asks a question and returns how it was answered.
+func explained(t testing.TB, c servicetest.Client, index string, question []float32) *ragdv1.Explain {
+	t.Helper()
+	res, err := c.Query(t.Context(), &ragdv1.QueryRequest{IndexName: index, QueryVector: question, Explain: true})
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("no question was answered by the Postgres index within %v", patience)
+	return res.Explain
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

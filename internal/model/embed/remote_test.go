@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // setup returns a fake provider and its model of this name.
@@ -385,9 +386,7 @@ func TestEmbedQueryJoinsCallersAndOutlivesTheFirst(t *testing.T) {
 			results <- err
 		}()
 		if i == 0 {
-			for len(ai.Requests()) == 0 {
-				time.Sleep(time.Millisecond)
-			}
+			wait.For(t, "the first request", func() bool { return len(ai.Requests()) > 0 })
 		}
 	}
 	leave()
@@ -427,9 +426,7 @@ func TestAnIngestDoesNotKeepQuestionsWaiting(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _, _ = model.Embed(ctx, "acme", texts(4000)) }()
-	for ai.Peak() < 16 {
-		time.Sleep(time.Millisecond)
-	}
+	wait.For(t, "16 requests at once", func() bool { return ai.Peak() >= 16 })
 	if _, err := registry.EmbedQuery(t.Context(), "acme", model, "a"); err != nil {
 		t.Error(err)
 	}
@@ -457,9 +454,7 @@ func TestSlowEmbeddingsOfOneTenantDoNotDelayAnother(t *testing.T) {
 			}
 		})
 	}
-	for ai.Peak() < 16 {
-		time.Sleep(time.Millisecond)
-	}
+	wait.For(t, "16 requests at once", func() bool { return ai.Peak() >= 16 })
 	if _, err := model.Embed(t.Context(), "bolt", []string{"quick"}); err != nil {
 		t.Error(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/model/localmodel/transformer"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // queued returns items of a tenant with this many tokens each.
@@ -216,12 +217,7 @@ func TestModelsAreUnloadedWhenNobodyUsesThem(t *testing.T) {
 		})
 	}
 	group.Wait()
-	for models.Usage().Loaded > 0 {
-		if t.Context().Err() != nil {
-			t.Fatal("the model stays loaded")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	wait.For(t, "the model to be unloaded", func() bool { return models.Usage().Loaded == 0 })
 }
 
 // Batches take slots of the processor, which other computations of the service take too.
@@ -239,15 +235,11 @@ func TestBatchesWaitForASlotOfTheProcessor(t *testing.T) {
 		_, err := models.Embed(ctx, "acme", "bert-mean", []string{"text"}, false)
 		ended <- err
 	}()
-	for { // until the batch is taken and waits
+	wait.For(t, "the batch to be taken, and to wait", func() bool {
 		models.work.mu.Lock()
-		taken := models.work.running == 1 && models.work.waiting[passages].order.Len() == 0
-		models.work.mu.Unlock()
-		if taken {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+		defer models.work.mu.Unlock()
+		return models.work.running == 1 && models.work.waiting[passages].order.Len() == 0
+	})
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("without a slot it ended with %v", err)

@@ -19,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 func newService(t *testing.T) *servicetest.Service {
@@ -388,7 +389,7 @@ func TestUsesOfKeysAreNoted(t *testing.T) {
 		if _, err := acme.ListIndexes(t.Context(), &ragdv1.ListIndexesRequest{}); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // the request is counted after its answer
+		for range wait.Poll(t, "the use of the key, which is counted after the answer") {
 			if err := s.Tenants.KeyUses.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -24,6 +24,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/service/testing/certtest"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // open returns a connection to a new database.
@@ -236,11 +237,12 @@ func TestAnArchiveThatDoesNotTakeTheLogIsFound(t *testing.T) {
 	await := func(condition string) {
 		t.Helper()
 		exec(t, conn, `SELECT pg_switch_wal()`)
-		for deadline, met := time.Now().Add(time.Minute), false; !met; time.Sleep(20 * time.Millisecond) {
-			if err := conn.QueryRow(t.Context(), `SELECT `+condition+` FROM pg_stat_archiver`).Scan(&met); err != nil || time.Now().After(deadline) {
+		wait.For(t, condition, func() (met bool) {
+			if err := conn.QueryRow(t.Context(), `SELECT `+condition+` FROM pg_stat_archiver`).Scan(&met); err != nil {
 				t.Fatalf("%s is not met: %v", condition, err)
 			}
-		}
+			return met
+		})
 	}
 	await("failed_count > 0")
 	want(t, of(t, Database(t.Context(), conn, Config{}), "log archive"), Fail, "the archive did not take 0000000100000000")

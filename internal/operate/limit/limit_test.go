@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -231,7 +232,9 @@ func TestLimiterUnderContention(t *testing.T) {
 				if all.Add(n) > total || perKey[i].Add(n) > each {
 					t.Error("more is in use than may be")
 				}
-				time.Sleep(time.Duration(random.IntN(10)) * time.Microsecond)
+				for range random.IntN(10) {
+					runtime.Gosched()
+				}
 				perKey[i].Add(-n)
 				all.Add(-n)
 				l.Release(key, n)

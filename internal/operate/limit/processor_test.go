@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // compute stands for a computation of n slices. It appends its key to order at the
@@ -17,7 +18,7 @@ func compute(order *[]string, key string, n int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for range n {
 			*order = append(*order, key)
-			time.Sleep(slice)
+			<-time.After(slice)
 			if err := Yield(ctx); err != nil {
 				return err
 			}
@@ -43,8 +44,7 @@ func TestComputationsOfTwoKeysTakeTurns(t *testing.T) {
 		run("a", 2)
 		run("a", 2)
 		run("b", 3)
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		wait.Advance(time.Minute)
 		if want := []string{"a", "a", "b", "a", "b", "a", "b", "a", "a", "a", "a", "a"}; !slices.Equal(order, want) {
 			t.Errorf("ran in the order %v, want %v", order, want)
 		}
@@ -75,7 +75,7 @@ func TestOneKeyMayHaveAllSlotsWhileNoOtherWaits(t *testing.T) {
 		if waited := time.Since(begun); waited > slice {
 			t.Errorf("another key waited for %s, want at most a slice of %s", waited, slice)
 		}
-		time.Sleep(time.Minute) // until all have ended
+		wait.Advance(time.Minute) // until all have ended
 	})
 }
 

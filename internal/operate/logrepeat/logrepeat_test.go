@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 var errDown = errors.New("the database is down")
@@ -36,10 +38,9 @@ func TestARepeatedFailureIsWrittenOnceThenCounted(t *testing.T) {
 		log, _, out := setup()
 		for i := range 100 { // for 25 s
 			log.Warn("claiming failed", "err", fmt.Errorf("attempt %d: %w", i, errDown), "tenant", i%3, "retry_after", time.Duration(i))
-			time.Sleep(250 * time.Millisecond)
+			wait.Advance(250 * time.Millisecond)
 		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		wait.Advance(time.Minute)
 		const want = `level=WARN msg="claiming failed" err="attempt 0: the database is down" tenant=0 retry_after=0s
 level=WARN msg="claiming failed" err="attempt 40: the database is down" tenant=1 retry_after=40ns repeated=40
 level=WARN msg="claiming failed" err="attempt 80: the database is down" tenant=2 retry_after=80ns repeated=40
@@ -53,8 +54,7 @@ level=INFO msg="over: claiming failed" times=100 lasted=24.75s
 		if !strings.Contains(out.String(), "claiming failed") {
 			t.Error("a failure that comes back is not written")
 		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		wait.Advance(time.Hour)
 		if strings.Contains(out.String(), "over") {
 			t.Errorf("the end of a failure that occurred once is written: %s", out)
 		}

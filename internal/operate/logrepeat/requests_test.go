@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // requests returns a Requests and what it and the lines that pass write.
@@ -47,7 +49,7 @@ func TestRefusalsOfOneCallerAreSummedUp(t *testing.T) {
 			if i%100 == 0 && !q.Passes(Request{Tenant: "bolt", Code: "invalid"}) {
 				t.Error("another tenant's line is left out")
 			}
-			time.Sleep(period / 600)
+			wait.Advance(period / 600)
 		}
 		if passed != maxOfCaller {
 			t.Errorf("%d lines pass, want %d", passed, maxOfCaller)
@@ -60,8 +62,7 @@ func TestRefusalsOfOneCallerAreSummedUp(t *testing.T) {
 		if !q.Passes(Request{Tenant: "acme", Code: "invalid"}) {
 			t.Error("a new minute has no lines")
 		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		wait.Advance(time.Hour)
 		if n := lines(out); n != 1 {
 			t.Errorf("%d sums, want none about a caller whose lines all passed:\n%s", n, out)
 		}
@@ -87,8 +88,7 @@ func TestTheLinesOfAMinuteAreBounded(t *testing.T) {
 		if passed != maxOfKind {
 			t.Errorf("%d lines of strangers pass, want %d", passed, maxOfKind)
 		}
-		time.Sleep(period)
-		synctest.Wait()
+		wait.Advance(period)
 		if n := lines(out); n != maxSums+1 {
 			t.Errorf("%d sums, want %d", n, maxSums+1)
 		}

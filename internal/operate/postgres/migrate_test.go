@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // files maps "1.up" to the file 000001_step.up.sql.
@@ -58,12 +59,7 @@ func ensureSchema(t *testing.T, pool *pgxpool.Pool, schema string) {
 func wantClean(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	// The pool closes interrupted connections in the background.
-	for deadline := time.Now().Add(5 * time.Second); pool.Stat().AcquiredConns() != 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Errorf("%d connections are not back", pool.Stat().AcquiredConns())
-			return
-		}
-	}
+	wait.For(t, "all connections to be back", func() bool { return pool.Stat().AcquiredConns() == 0 })
 	for _, conn := range pool.AcquireAllIdle(context.Background()) {
 		var locks int
 		var path string

