@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // A tenant alone has all its connections. While another is active too, it has fewer, and
@@ -40,7 +41,7 @@ func TestATenantLeavesConnectionsToActiveOthers(t *testing.T) {
 		if n := most("acme"); n != 6 {
 			t.Errorf("with another active it has %d, want 6", n)
 		}
-		time.Sleep(recentFor)
+		wait.Advance(recentFor)
 		if n := most("acme"); n != 8 {
 			t.Errorf("alone again it has %d of 8", n)
 		}

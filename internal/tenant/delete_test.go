@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -92,16 +93,10 @@ func (f fixture) block(t *testing.T, name, table string) (release func()) {
 // await waits until a query returns true.
 func (f fixture) await(t *testing.T, sql string, args ...any) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		var ok bool
+	wait.For(t, sql, func() (ok bool) {
 		must(t, f.pool.QueryRow(t.Context(), sql, args...).Scan(&ok))
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s stays false", sql)
-		}
-	}
+		return ok
+	})
 }
 
 // issuer accepts every token, for one tenant.

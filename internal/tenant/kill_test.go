@@ -5,9 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -46,9 +46,7 @@ func TestAKilledMigrationGoesOn(t *testing.T) {
 	child.Env = append(os.Environ(), killedURLs+"ADMIN="+f.pool.Config().ConnString(), killedURLs+"SERVICE="+f.service.Config().ConnString())
 	must(t, child.Start())
 	migrated := func() int { return f.count(t, `SELECT count(*) FROM ragd.tenants WHERE schema_version = $1`, newest) }
-	for end := time.Now().Add(time.Minute); migrated() < 3 && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
+	wait.For(t, "three tenants to be migrated", func() bool { return migrated() >= 3 })
 	must(t, child.Process.Kill())
 	_ = child.Wait() // it was killed
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
@@ -102,11 +103,7 @@ func TestWakingATaskSurvivesADeadlockWithItsEnd(t *testing.T) {
 	lock("wake sync")
 	woken := make(chan error, 1)
 	go func() { woken <- f.wake(t.Context(), h) }()
-	for deadline := time.Now().Add(time.Minute); pgtest.Waiting(t, f.pool) == 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the caller does not wait for the row that River has changed")
-		}
-	}
+	wait.For(t, "the caller to wait for the row that River has changed", func() bool { return pgtest.Waiting(t, f.pool) > 0 })
 	lock("sync") // until the caller's statement fails
 	must(t, river.Commit(t.Context()))
 	must(t, <-woken)

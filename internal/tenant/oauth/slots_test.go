@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -40,9 +41,7 @@ func TestMadeUpTokensDoNotDelayOtherCallers(t *testing.T) {
 			t.Fatalf("answer %d: %v, want an error because too many wait", n, err)
 		}
 	}
-	for i.requestCount() < before+maxUnverified {
-		time.Sleep(time.Millisecond)
-	}
+	wait.For(t, "all requests that may run", func() bool { return i.requestCount() >= before+maxUnverified })
 	if _, err := v.Verify(flooding, "known", tenant.Resource{}); err != nil {
 		t.Errorf("a known token from the same address: %v", err)
 	}
@@ -70,7 +69,7 @@ func TestSlotsGoToVerifiedTokensThenToTheNetworkWithTheFewest(t *testing.T) {
 			releases = append(releases, release)
 		}
 		order := make(chan string, 3)
-		wait := func(name string, from netip.Addr, verified bool) {
+		enter := func(name string, from netip.Addr, verified bool) {
 			go func() {
 				if _, err := s.acquire(t.Context(), from, verified); err == nil {
 					order <- name
@@ -78,9 +77,9 @@ func TestSlotsGoToVerifiedTokensThenToTheNetworkWithTheFewest(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		wait("neighbour", neighbour, false)
-		wait("other", b, false)
-		wait("verified", a, true)
+		enter("neighbour", neighbour, false)
+		enter("other", b, false)
+		enter("verified", a, true)
 		if got := <-order; got != "verified" {
 			t.Errorf("%s is first, want verified", got)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
@@ -95,7 +96,8 @@ func (o *oracle) load(ctx context.Context, group *sync.WaitGroup, fail func(erro
 			h = f.two.db.Handle(id)
 		}
 		group.Go(func() {
-			last := time.Now()
+			last, pace := time.Now(), time.NewTicker(time.Millisecond)
+			defer pace.Stop()
 			for value := 1; ctx.Err() == nil; value++ {
 				name := fmt.Sprintf("w%d-%d", worker, value%20)
 				err := o.write(context.WithoutCancel(ctx), h, name, value)
@@ -103,12 +105,10 @@ func (o *oracle) load(ctx context.Context, group *sync.WaitGroup, fail func(erro
 				case err == nil:
 					o.longest.Store(max(o.longest.Load(), int64(time.Since(last))))
 					last = time.Now()
-				case fault.KindOf(err) == fault.Unavailable:
-					time.Sleep(50 * time.Millisecond)
-				default:
+				case fault.KindOf(err) != fault.Unavailable:
 					fail(fmt.Errorf("a write fails: %w", err))
 				}
-				time.Sleep(time.Millisecond)
+				<-pace.C
 			}
 		})
 		reader := f.two.db.Handle(id)
@@ -116,11 +116,13 @@ func (o *oracle) load(ctx context.Context, group *sync.WaitGroup, fail func(erro
 			reader = f.one.db.Handle(id)
 		}
 		group.Go(func() {
+			pace := time.NewTicker(time.Millisecond)
+			defer pace.Stop()
 			for ctx.Err() == nil {
 				if err := o.check(context.WithoutCancel(ctx), reader, fmt.Sprintf("w%d-%d", rand.N(4), rand.N(20))); err != nil {
 					fail(err)
 				}
-				time.Sleep(time.Millisecond)
+				<-pace.C
 			}
 		})
 	}
@@ -147,9 +149,8 @@ func TestNothingIsLostWhileATenantIsUsedAndMoved(t *testing.T) {
 		}
 	}
 	for _, to := range places {
-		for seen := o.writes.Load(); o.writes.Load() < seen+50 && ctx.Err() == nil; {
-			time.Sleep(time.Millisecond)
-		}
+		seen := o.writes.Load()
+		wait.For(t, "50 more writes", func() bool { return o.writes.Load() >= seen+50 || ctx.Err() != nil })
 		if done := f.moveTo(t, id, title(to)); done.Phase != move.Done {
 			t.Fatalf("the move to %s: %+v", title(to), done)
 		}

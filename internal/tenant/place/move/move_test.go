@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/backlog"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
@@ -254,21 +255,19 @@ func (f *fixture) moveTo(t *testing.T, id tenant.ID, database string) move.Move 
 // end runs the task of a move until the move has ended.
 func (f *fixture) end(t *testing.T, m move.Move) move.Move {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; {
+	var now move.Move
+	wait.For(t, "the end of the move", func() bool {
 		err := f.moves.Attempt(t.Context(), m, false)
-		now, failed := f.moves.Get(f.operator, m.ID)
+		var failed error
+		now, failed = f.moves.Get(f.operator, m.ID)
 		must(t, failed)
-		if now.Phase == move.Done || now.Phase == move.Failed && now.Step == "" {
-			return now
-		}
-		if err != nil && !job.Snoozed(err) {
+		ended := now.Phase == move.Done || now.Phase == move.Failed && now.Step == ""
+		if !ended && err != nil && !job.Snoozed(err) {
 			t.Fatalf("move %+v: %v", now, err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the move does not end: %+v", now)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return ended
+	})
+	return now
 }
 
 func title(name string) string {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
@@ -247,13 +248,13 @@ func TestADatabaseIsKeptForItsMoves(t *testing.T) {
 // moveOn runs the task of a move until it has a phase.
 func (f *fixture) moveOn(t *testing.T, m move.Move, phase move.Phase) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for range wait.Poll(t, "the phase of the move") {
 		now, err := f.moves.Get(f.operator, m.ID)
 		must(t, err)
 		if now.Phase == phase {
 			return
 		}
-		if err := f.moves.Attempt(t.Context(), m, false); err != nil && !job.Snoozed(err) || time.Now().After(deadline) {
+		if err := f.moves.Attempt(t.Context(), m, false); err != nil && !job.Snoozed(err) {
 			t.Fatalf("the move %+v: %v", now, err)
 		}
 	}

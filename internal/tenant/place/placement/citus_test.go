@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -127,7 +128,7 @@ func TestAClusterIsRebalancedWhileItIsUsed(t *testing.T) {
 	must(t, err)
 	_, err = pool.Exec(t.Context(), `SELECT citus_rebalance_start(shard_transfer_mode := 'block_writes')`)
 	must(t, err)
-	eventually(t, "the end of the rebalance", func() bool {
+	wait.For(t, "the end of the rebalance", func() bool {
 		var state string
 		must(t, pool.QueryRow(t.Context(), `SELECT state::text FROM citus_rebalance_status()`).Scan(&state))
 		if state == "failed" || state == "cancelled" {

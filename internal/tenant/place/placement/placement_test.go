@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -23,6 +22,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/logtest"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -38,16 +38,6 @@ func wantError(t *testing.T, what string, err error, code connect.Code, part str
 	t.Helper()
 	if connect.CodeOf(err) != code || err == nil || !strings.Contains(err.Error(), part) {
 		t.Errorf("%s: %v, want %v with %q", what, err, code, part)
-	}
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("not in time: " + what)
-		}
 	}
 }
 
@@ -158,11 +148,11 @@ func TestTheURLOfADatabaseIsNeverShown(t *testing.T) {
 	show(operator.UpdateDatabase(ctx, &ragdv1.UpdateDatabaseRequest{DatabaseName: "east", Url: &address}))
 	show(operator.ListDatabases(ctx, &ragdv1.ListDatabasesRequest{}))
 	proxy.Begin(t, faultproxy.Down)
-	eventually(t, "the database is down", func() bool {
+	wait.For(t, "the database is down", func() bool {
 		_, err := acme.ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
 		return connect.CodeOf(err) == connect.CodeUnavailable
 	})
-	eventually(t, "the log tells", func() bool { return strings.Contains(log.String(), "a database does not answer") })
+	wait.For(t, "the log tells", func() bool { return strings.Contains(log.String(), "a database does not answer") })
 	show(acme.ListIndexes(ctx, &ragdv1.ListIndexesRequest{}))
 	show(operator.ListDatabases(ctx, &ragdv1.ListDatabasesRequest{}))
 	show(operator.UpdateDatabase(ctx, &ragdv1.UpdateDatabaseRequest{DatabaseName: "east", Url: &address}))
@@ -231,16 +221,13 @@ func TestSecretsAreReencryptedInTheDatabasesThatAnswer(t *testing.T) {
 		t.Fatalf("with a database that is down: %v", err)
 	}
 	proxy.End(t)
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for range wait.Poll(t, "the database to be back") {
 		done, err := rotated.Operator().ReencryptSecrets(t.Context(), &ragdv1.ReencryptSecretsRequest{})
 		if err == nil {
 			if done.GetReencrypted() != 1 || len(done.GetLost()) > 0 {
 				t.Errorf("with all databases: %v, want one secret, that of the tenant in east", done)
 			}
 			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("not in time: ", err)
 		}
 	}
 }
@@ -318,7 +305,7 @@ func TestATenantsOwnDatabase(t *testing.T) {
 
 	// The tenant has its server pretend that there is work for others.
 	plant(t, there, d.GetDocumentId())
-	eventually(t, "what was planted is refused", func() bool {
+	wait.For(t, "what was planted is refused", func() bool {
 		var documents, tasks, used int
 		must(t, there.QueryRow(ctx, `
 			SELECT (SELECT count(*) FROM ragd.backlog), (SELECT count(*) FROM ragd.river_job WHERE args->>'tenant' = 'bolt' AND state <> 'cancelled'),
@@ -326,7 +313,7 @@ func TestATenantsOwnDatabase(t *testing.T) {
 		return documents+tasks+used == 0
 	})
 	acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "notes", Source: servicetest.Text("A note of acme.")})
-	eventually(t, "acme's usage is collected", func() bool {
+	wait.For(t, "acme's usage is collected", func() bool {
 		list, err := acme.ListUsage(ctx, &ragdv1.ListUsageRequest{})
 		must(t, err)
 		for _, row := range list.GetRows() {
@@ -390,14 +377,14 @@ func TestEventsThatADatabaseMissesConcernItsTenantsAlone(t *testing.T) {
 			request.OwnerTenantId = name
 		}
 		must(t, second(s.Operator().RegisterDatabase(t.Context(), request)))
-		eventually(t, "events are received", func() bool {
+		wait.For(t, "events are received", func() bool {
 			var listens bool
 			must(t, in.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN ragd_event')`).Scan(&listens))
 			return listens
 		})
 		s.TenantIn(t, "other", name)
 		before, _ := heard.of(tenant.ID(name))
-		eventually(t, "the connection is broken, and another is made", func() bool {
+		wait.For(t, "the connection is broken, and another is made", func() bool {
 			_, err := in.Exec(t.Context(), `
 				SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN ragd_event'`)
 			must(t, err)

@@ -12,12 +12,10 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 )
-
-// patience is how long a test waits for a state on a busy machine.
-const patience = 2 * time.Minute
 
 // fixture is a Set over a primary and its replicas, with the table notes.
 type fixture struct {
@@ -97,20 +95,10 @@ func (f *fixture) begin(staleness time.Duration, token string) *replica.Reading 
 	return f.Begin("acme", &staleness, token)
 }
 
-// await waits until the condition holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("in vain: %s", what)
-		}
-	}
-}
-
 // awaitUsed waits until all replicas are used.
 func (f *fixture) awaitUsed(t *testing.T) {
 	t.Helper()
-	await(t, "the replicas are used", func() bool {
+	wait.For(t, "the replicas are used", func() bool {
 		for _, r := range f.Status().Replicas {
 			if r.Reason != "" {
 				return false
@@ -123,13 +111,13 @@ func (f *fixture) awaitUsed(t *testing.T) {
 // awaitReason waits until replica i is not used for the reason.
 func (f *fixture) awaitReason(t *testing.T, i int, reason replica.Reason) {
 	t.Helper()
-	await(t, "replica is "+string(reason), func() bool { return f.Status().Replicas[i].Reason == reason })
+	wait.For(t, "replica is "+string(reason), func() bool { return f.Status().Replicas[i].Reason == reason })
 }
 
 // awaitRead waits until a read at a replica returns so many notes.
 func (f *fixture) awaitRead(t *testing.T, want int) {
 	t.Helper()
-	await(t, "a read at a replica", func() bool {
+	wait.For(t, "a read at a replica", func() bool {
 		n, done := count(t, f.begin(time.Minute, ""))
 		return done && n == want
 	})
@@ -142,7 +130,7 @@ func TestReadsRunAtReplicasInTurn(t *testing.T) {
 	f.awaitUsed(t)
 	f.awaitRead(t, 1)
 	used := map[string]bool{}
-	await(t, "both replicas are read", func() bool {
+	wait.For(t, "both replicas are read", func() bool {
 		_, err := f.begin(time.Minute, "").Run(t.Context(), func(ctx context.Context, conn *pgxpool.Conn, check replica.Check) error {
 			used[conn.Conn().Config().Host] = true
 			var n int
@@ -169,7 +157,7 @@ func TestAStaleReplicaRefuses(t *testing.T) {
 	// A read that may be as stale as the write is old at least sees the old state; one that may not
 	// is refused, by the check alone, as the watch may not have noticed yet.
 	const bound = 2 * time.Second
-	for {
+	for range wait.Poll(t, "the write to be older than the bound") {
 		before := time.Since(written)
 		n, done := count(t, f.begin(bound, ""))
 		if done && before > bound {
@@ -178,26 +166,26 @@ func TestAStaleReplicaRefuses(t *testing.T) {
 		if before > bound+time.Second {
 			break
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	if f.Status().Fallbacks[replica.Behind] == 0 {
 		t.Errorf("fallbacks: %v", f.Status().Fallbacks)
 	}
-	await(t, "the lag is measured", func() bool { return f.Status().Replicas[0].Lag > bound })
+	wait.For(t, "the lag is measured", func() bool { return f.Status().Replicas[0].Lag > bound })
 	if n, done := count(t, f.begin(time.Minute, "")); !done || n != 0 {
 		t.Errorf("a read that may be a minute stale: %d, at a replica %v", n, done)
 	}
 	f.replicas[0].Resume(t)
 	f.awaitRead(t, 1)
-	await(t, "the replica has caught up", func() bool { return f.Status().Replicas[0].Lag == 0 })
+	wait.For(t, "the replica has caught up", func() bool { return f.Status().Replicas[0].Lag == 0 })
 }
 
 func TestAReplicaOfAnIdlePrimaryIsFresh(t *testing.T) {
 	t.Parallel()
 	f := setup(t, 1)
 	f.awaitUsed(t)
-	time.Sleep(2 * time.Second)
-	await(t, "a read that may be a second stale", func() bool {
+	idle := time.Now()
+	wait.For(t, "two seconds without a write", func() bool { return time.Since(idle) > 2*time.Second })
+	wait.For(t, "a read that may be a second stale", func() bool {
 		_, done := count(t, f.begin(time.Second, ""))
 		return done
 	})
@@ -246,7 +234,7 @@ func TestReadYourWrites(t *testing.T) {
 		}
 	}
 	f.replicas[0].Resume(t)
-	await(t, "a read with the token", func() bool {
+	wait.For(t, "a read with the token", func() bool {
 		n, done := count(t, f.begin(time.Minute, token))
 		return done && n == 51
 	})

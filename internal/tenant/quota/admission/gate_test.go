@@ -105,7 +105,7 @@ func TestRead(t *testing.T) {
 type slow time.Duration
 
 func (s slow) Read(p []byte) (int, error) {
-	time.Sleep(time.Duration(s))
+	<-time.After(time.Duration(s))
 	return min(1, len(p)), nil
 }
 
