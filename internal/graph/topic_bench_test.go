@@ -7,6 +7,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // BenchmarkTopics finds the topics of an index of 10 chunks a document, with 16 edges a
@@ -40,16 +41,14 @@ func BenchmarkTopics(b *testing.B) {
 func (g *testGraph) findTopics(b *testing.B) time.Duration {
 	b.Helper()
 	start := time.Now()
-	for {
+	wait.For(b, "the topics", func() bool {
 		list, err := g.client.ListTopics(b.Context(), &ragdv1.ListTopicsRequest{PageSize: 1})
 		if err != nil {
 			b.Fatal(err)
 		}
-		if list.JobId == "" && len(list.Topics) > 0 {
-			return time.Since(start)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+		return list.JobId == "" && len(list.Topics) > 0
+	})
+	return time.Since(start)
 }
 
 // fill stores documents of ten chunks and their edges.

@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // maxLocks is what PostgreSQL reserves for one transaction by default.
@@ -69,7 +70,7 @@ func TestADeletionDoesNotWaitForABackup(t *testing.T) {
 	_, err = backup.Exec(t.Context(), `COMMIT`)
 	must(t, err)
 	must(t, backup.Close(t.Context()))
-	await(t, "maintenance", func() bool { return len(names(t, s, "acme", `^(chunk|term|edge)_1`)) == 0 })
+	wait.For(t, "maintenance", func() bool { return len(names(t, s, "acme", `^(chunk|term|edge)_1`)) == 0 })
 	if got := names(t, s, "acme", `^chunk_2$`); len(got) != 1 {
 		t.Errorf("the new index has %v", got)
 	}
@@ -96,7 +97,7 @@ func TestMaintenanceDropsTheTablesThatADeletionLeft(t *testing.T) {
 		t.Fatal("the deletion was not interrupted")
 	}
 	exec(t, s, `DROP EVENT TRIGGER interrupt`)
-	await(t, "maintenance", func() bool { return len(names(t, s, "acme", `^(chunk|term|edge|metadata)_1`)) == 0 })
+	wait.For(t, "maintenance", func() bool { return len(names(t, s, "acme", `^(chunk|term|edge|metadata)_1`)) == 0 })
 	if got := names(t, s, "acme", `^chunk_2$`); len(got) != 1 {
 		t.Errorf("the other index has %v", got)
 	}

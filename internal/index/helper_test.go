@@ -2,7 +2,6 @@ package index_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -34,14 +33,4 @@ func names(t *testing.T, s *servicetest.Service, id tenant.ID, pattern string) [
 	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	must(t, err)
 	return found
-}
-
-// await waits until ok returns true.
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not after a minute", what)
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -44,7 +45,7 @@ func TestAnIndexHasOnlyTheTablesThatItUses(t *testing.T) {
 	must(t, err)
 	job, err := c.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "vectors"})
 	must(t, err)
-	await(t, "rebuild", func() bool {
+	wait.For(t, "rebuild", func() bool {
 		j, err := c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: job.JobId})
 		must(t, err)
 		return j.GetStatus() == "succeeded"
@@ -61,7 +62,7 @@ func TestAnIndexHasOnlyTheTablesThatItUses(t *testing.T) {
 	}
 	_, err = c.UpdateIndex(t.Context(), &ragdv1.UpdateIndexRequest{IndexName: "main", Graph: &ragdv1.GraphSettings{}})
 	must(t, err)
-	await(t, "rebuild", func() bool { return slices.Contains(names(t, s, "acme", `^edge_2$`), "edge_2") })
+	wait.For(t, "rebuild", func() bool { return slices.Contains(names(t, s, "acme", `^edge_2$`), "edge_2") })
 }
 
 func TestConcurrentWritersMakeATableOnce(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/dataset/synthetic"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // measuredIndex returns a client of a new tenant with an index of vectors that is built, and
@@ -31,7 +32,7 @@ func measuredIndex(t *testing.T, s *servicetest.Service, name string, values [][
 	}
 	_, err = c.BuildIndex(t.Context(), &ragdv1.BuildIndexRequest{IndexName: "v"})
 	must(t, err)
-	await(t, "the width is measured", func() bool { return described(t, c).SearchWidth != nil })
+	wait.For(t, "the width is measured", func() bool { return described(t, c).SearchWidth != nil })
 	return c
 }
 
@@ -70,9 +71,20 @@ func record(t *testing.T, s *servicetest.Service, name string, questions [][]flo
 // service knows that the index is built.
 func askUntilRecorded(t *testing.T, s *servicetest.Service, c servicetest.Client, name string, question []float32) {
 	t.Helper()
-	await(t, "a question is recorded", func() bool {
+	wait.For(t, "a question is recorded", func() bool {
 		ask(t, c, question)
 		return recorded(t, s, name) > 0
+	})
+}
+
+// askForASecond asks a question again and again, since most questions are not taken for recording.
+func askForASecond(t *testing.T, c servicetest.Client, question []float32) {
+	t.Helper()
+	asked, begun := 0, time.Now()
+	wait.For(t, "many questions", func() bool {
+		ask(t, c, question)
+		asked++
+		return asked >= 10 && time.Since(begun) > time.Second
 	})
 }
 
@@ -90,7 +102,7 @@ func TestTheSearchWidthIsMeasuredWithQuestionsThatWereAsked(t *testing.T) {
 			}
 			record(t, s, "acme", synthetic.Vectors(100, 99))
 			asked := 0
-			await(t, "the width is measured again", func() bool {
+			wait.For(t, "the width is measured again", func() bool {
 				asked++
 				ask(t, c, values[asked%len(values)]) // recording a question starts it
 				return described(t, c).SearchWidth.OwnQuestions
@@ -100,7 +112,7 @@ func TestTheSearchWidthIsMeasuredWithQuestionsThatWereAsked(t *testing.T) {
 			if after.Questions < 64 || after.Questions > 128 || after.Recall < 0.96 || !after.MeasureTime.AsTime().After(before.SearchWidth.MeasureTime.AsTime()) {
 				t.Errorf("after: %v", after)
 			}
-			await(t, "queries use it", func() bool {
+			wait.For(t, "queries use it", func() bool {
 				e := ask(t, c, values[7])
 				return e.Plan == "approximate" && e.SearchWidth == after.Width
 			})
@@ -164,12 +176,13 @@ func TestAQuestionIsRecordedOnce(t *testing.T) {
 	values := synthetic.Vectors(20, 1)
 	c := measuredIndex(t, s, "acme", values, nil)
 	askUntilRecorded(t, s, c, "acme", values[0])
-	for range 10 {
-		ask(t, c, values[0])
-		time.Sleep(100 * time.Millisecond)
-	}
-	if n := recorded(t, s, "acme"); n != 1 {
-		t.Errorf("%d questions are recorded", n)
+	askForASecond(t, c, values[0])
+	wait.For(t, "another question to be recorded, after those before it", func() bool {
+		ask(t, c, values[1])
+		return recorded(t, s, "acme") > 1
+	})
+	if n := recorded(t, s, "acme"); n != 2 {
+		t.Errorf("%d questions are recorded, want the first one once and another one", n)
 	}
 }
 
@@ -186,7 +199,7 @@ func TestQuestionsAreOfOneTenant(t *testing.T) {
 	_, err := bolt.BuildIndex(t.Context(), &ragdv1.BuildIndexRequest{IndexName: "v"})
 	must(t, err)
 	first := described(t, bolt).SearchWidth.GetMeasureTime().AsTime()
-	await(t, "bolt is measured again", func() bool {
+	wait.For(t, "bolt is measured again", func() bool {
 		w := described(t, bolt).SearchWidth
 		return w != nil && w.MeasureTime.AsTime().After(first)
 	})
@@ -205,32 +218,30 @@ func TestQuestionsAreNotRecordedWhereThatIsOff(t *testing.T) {
 		t.Parallel()
 		s := servicetest.New(t, service.Config{RecordNoQuestions: true})
 		c := measuredIndex(t, s, "acme", values, nil)
-		waitForTheCache()
-		ask(t, c, values[0])
-		time.Sleep(500 * time.Millisecond)
-		if n := recorded(t, s, "acme"); n != 0 {
-			t.Errorf("%d questions are recorded", n)
+		wait.For(t, "the service to know that the index is built", func() bool { return ask(t, c, values[0]).Plan == "approximate" })
+		askForASecond(t, c, values[0])
+		recording := servicetest.New(t, service.Config{AdminPool: s.Pool})
+		askUntilRecorded(t, s, recording.Client(c.Secret), "acme", values[1])
+		if n := recorded(t, s, "acme"); n != 1 {
+			t.Errorf("%d questions are recorded, want that of the other instance", n)
 		}
 	})
 	t.Run("by the index, which another instance may not know yet", func(t *testing.T) {
 		t.Parallel()
 		s := servicetest.New(t, service.Config{})
-		c := measuredIndex(t, s, "acme", values, nil)
+		c, bolt := measuredIndex(t, s, "acme", values, nil), measuredIndex(t, s, "bolt", values, nil)
 		askUntilRecorded(t, s, c, "acme", values[0])
 		// The service's cache does not see this change.
 		exec(t, s, `ALTER TABLE tenant_acme.indexes DISABLE TRIGGER changed`)
 		exec(t, s, `UPDATE tenant_acme.indexes SET record_questions = false`)
 		exec(t, s, `DELETE FROM ragd_shared.asked_questions`)
-		ask(t, c, values[0])
-		time.Sleep(500 * time.Millisecond)
+		askForASecond(t, c, values[0])
+		askUntilRecorded(t, s, bolt, "bolt", values[0]) // questions are stored in their order
 		if n := recorded(t, s, "acme"); n != 0 {
 			t.Errorf("%d questions are recorded", n)
 		}
 	})
 }
-
-// waitForTheCache waits until the service has read the state of an index again.
-func waitForTheCache() { time.Sleep(6 * time.Second) }
 
 // Few of many questions are taken for recording, and a query never waits for that.
 func TestFewOfManyQuestionsAreRecorded(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // fixture is a tenant with an index of 8 dimensions, whose embeddings come from a
@@ -69,32 +71,27 @@ func (f fixture) reembed(t *testing.T) string {
 // awaitCount waits until the job has counted its documents.
 func (f fixture) awaitCount(t *testing.T, jobID string) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	wait.For(t, "job "+jobID+" to count its documents", func() bool {
 		job, err := f.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: jobID})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if job.GetProgress().GetTotal() > 0 {
-			return
-		}
-	}
-	t.Fatalf("job %s does not count its documents", jobID)
+		return job.GetProgress().GetTotal() > 0
+	})
 }
 
 // await returns the job when it has ended.
 func (f fixture) await(t *testing.T, jobID string) *ragdv1.Job {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		job, err := f.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: jobID})
-		if err != nil {
+	var job *ragdv1.Job
+	wait.For(t, "the end of job "+jobID, func() bool {
+		var err error
+		if job, err = f.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: jobID}); err != nil {
 			t.Fatal(err)
 		}
-		if job.Status != "queued" && job.Status != "running" {
-			return job
-		}
-	}
-	t.Fatalf("job %s did not end", jobID)
-	return nil
+		return job.Status != "queued" && job.Status != "running"
+	})
+	return job
 }
 
 func (f fixture) describe(t *testing.T) *ragdv1.Index {
@@ -153,6 +150,7 @@ func TestReembeddingUnderLoad(t *testing.T) {
 	f.awaitCount(t, job) // what is added or deleted later is not counted
 	done := make(chan struct{})
 	var asking sync.WaitGroup
+	var asked atomic.Int64
 	for range 2 {
 		asking.Go(func() {
 			dimension := 8
@@ -163,6 +161,7 @@ func TestReembeddingUnderLoad(t *testing.T) {
 				default:
 				}
 				sources, err := f.query("vector", text(3))
+				asked.Add(1)
 				if err != nil || len(sources) != 3 {
 					t.Errorf("a query meanwhile: %d sources, %v", len(sources), err)
 					return
@@ -187,7 +186,8 @@ func TestReembeddingUnderLoad(t *testing.T) {
 	if ended := f.await(t, job); ended.Status != "succeeded" || ended.Kind != "reembed" || ended.Progress.Done != documents {
 		t.Errorf("the job = %v", ended)
 	}
-	time.Sleep(50 * time.Millisecond)
+	before := asked.Load()
+	wait.For(t, "queries that began after the change", func() bool { return asked.Load() > before+2 || t.Failed() })
 	close(done)
 	asking.Wait()
 	f.provider.Set(modelserver.Fault{})
@@ -266,9 +266,7 @@ func TestACancelledReembeddingLeavesTheIndexAsItWas(t *testing.T) {
 	f.upload(t, "a", text(1))
 	f.provider.Set(modelserver.Fault{Hang: true, When: toNewModel})
 	job := f.reembed(t)
-	for f.embedded() == 0 {
-		time.Sleep(5 * time.Millisecond)
-	}
+	wait.For(t, "a text for the new model", func() bool { return f.embedded() > 0 })
 	_, err := f.TruncateIndex(t.Context(), &ragdv1.TruncateIndexRequest{IndexName: "docs"})
 	servicetest.WantCode(t, "emptying the index meanwhile", err, connect.CodeFailedPrecondition)
 	_, err = f.UpdateIndex(t.Context(), &ragdv1.UpdateIndexRequest{IndexName: "docs", EmbeddingModel: "openai/text-embedding-3-large"})

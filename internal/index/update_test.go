@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 func fields(names ...string) *ragdv1.MetadataIndexes { return &ragdv1.MetadataIndexes{Fields: names} }
@@ -118,11 +119,11 @@ func TestPostgresIndexesThatDoNotMatchTheSettingsAreRepaired(t *testing.T) {
 			exec(t, s, `CREATE INDEX metadata_1_text_0123456789abcdef ON tenant_acme.chunk_1 (title)`)
 			exec(t, s, `CREATE INDEX embedding_1_new ON tenant_acme.chunk_1 (title)`)
 			must(t, repair(c))
-			await(t, "repair", func() bool {
+			wait.For(t, "repair", func() bool {
 				return slices.Equal(names(t, s, "acme", `^metadata_`), want)
 			})
 			if by == "by maintenance" {
-				await(t, "removal of an unfinished build", func() bool { return len(names(t, s, "acme", `^embedding_1_new`)) == 0 })
+				wait.For(t, "removal of an unfinished build", func() bool { return len(names(t, s, "acme", `^embedding_1_new`)) == 0 })
 			}
 			if got := names(t, s, "other", `^metadata_`); !slices.Equal(got, want) {
 				t.Errorf("another tenant's Postgres indexes became %v", got)
@@ -147,14 +148,14 @@ func TestACancelledChangeOfTheModelLeavesNoTable(t *testing.T) {
 	_, err = tx.Exec(t.Context(), `SELECT FROM tenant_acme.indexes FOR NO KEY UPDATE`)
 	must(t, err)
 	servicetest.New(t, service.Config{AdminPool: s.Pool, Providers: providers}) // its worker waits for the row
-	await(t, "the worker's attempt", func() bool { return pgtest.Waiting(t, s.Pool) > 0 })
+	wait.For(t, "the worker's attempt", func() bool { return pgtest.Waiting(t, s.Pool) > 0 })
 	_, err = tx.Exec(t.Context(), `
 		UPDATE tenant_acme.indexes SET reembed_job_id = NULL, next_model = NULL, next_dimension = NULL, next_vector_type = NULL`)
 	must(t, err)
 	_, err = tx.Exec(t.Context(), `UPDATE tenant_acme.jobs SET status = 'cancelled' WHERE job_id = $1`, i.ReembedJobId)
 	must(t, err)
 	must(t, tx.Commit(t.Context()))
-	await(t, "the end of the attempt", func() bool {
+	wait.For(t, "the end of the attempt", func() bool {
 		var ended bool
 		must(t, s.Pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM ragd.river_job WHERE kind = 'reembed' AND finalized_at IS NOT NULL)`).Scan(&ended))
 		return ended

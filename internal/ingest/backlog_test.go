@@ -3,13 +3,13 @@ package ingest_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // Documents that are cancelled or deleted before a worker claims them use no capacity of
@@ -60,7 +60,7 @@ func TestCancelledAndDeletedDocumentsLeaveTheBacklogAtOnce(t *testing.T) {
 			if n := (fixture{acme, s, nil}).backlog(t); n != 0 {
 				t.Errorf("%d are left in the backlog", n)
 			}
-			for { // after a change to a whole index, within a second
+			for range wait.Poll(t, "room for another, which there is soon after a change to a whole index") {
 				_, err := acme.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{IndexName: "others", Source: servicetest.Text("A quarry.")})
 				if err == nil {
 					break
@@ -68,7 +68,6 @@ func TestCancelledAndDeletedDocumentsLeaveTheBacklogAtOnce(t *testing.T) {
 				if servicetest.WantCode(t, "another upload", err, connect.CodeResourceExhausted); t.Failed() || !strings.Contains(name, "index") {
 					t.Fatalf("there is no room for another: %v", err)
 				}
-				time.Sleep(50 * time.Millisecond)
 			}
 		})
 	}

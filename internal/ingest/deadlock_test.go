@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // Similar documents share edges, so that two calls that delete some of them delete the same
@@ -49,9 +49,7 @@ func TestDeletingDocumentsThatShareEdgesDoesNotDeadlock(t *testing.T) {
 			return err
 		})
 	}
-	for pgtest.Waiting(t, s.Pool) < 2 {
-		time.Sleep(10 * time.Millisecond)
-	}
+	wait.For(t, "both deletions to wait", func() bool { return pgtest.Waiting(t, s.Pool) >= 2 })
 	if err := locker.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse/subprocess"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // The commands with which the test binary reads files as a child of the service. A mortal one may
@@ -160,7 +161,7 @@ func TestKilledReadersLoseNoDocument(t *testing.T) {
 	}
 	ended := map[string]int{}
 	for id := range ids {
-		for {
+		for range wait.Poll(t, "the end of a read") {
 			d, err := acme.GetDocument(ctx, &ragdv1.GetDocumentRequest{IndexName: "docs", DocumentId: id})
 			if err != nil {
 				t.Fatal(err)
@@ -172,7 +173,6 @@ func TestKilledReadersLoseNoDocument(t *testing.T) {
 				ended[d.Status]++
 				break
 			}
-			time.Sleep(50 * time.Millisecond)
 		}
 	}
 	if ended["ready"] == 0 || ended["ready"]+ended["failed"] != reads {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"sync"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 func (f fixture) document(t *testing.T, uri string) *ragdv1.Document {
@@ -30,12 +30,14 @@ func TestACancelledJobLeavesTheGoodVersion(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.Upload(t, upload("a", "The good harbour."))
-	f.provider.Set(modelserver.Fault{Delay: time.Second, Times: 1})
+	answer := make(chan struct{})
+	f.provider.Set(modelserver.Fault{Hang: true, Until: answer})
 	running, err := f.UploadDocument(t.Context(), upload("a", "The slow quarry."))
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.awaitRunning(t, running.Job.JobId)
+	wait.For(t, "the embedding", func() bool { return len(f.provider.InFlight()) > 0 })
 	var callers sync.WaitGroup
 	for range 8 { // cancelling again changes nothing
 		callers.Go(func() {
@@ -49,14 +51,15 @@ func TestACancelledJobLeavesTheGoodVersion(t *testing.T) {
 	if d := f.document(t, "a"); d.Status != "failed" || d.Error != "its processing was cancelled" {
 		t.Errorf("its document = %v", d)
 	}
-	time.Sleep(1500 * time.Millisecond) // the slow answer arrives
+	f.provider.Set(modelserver.Fault{})
+	close(answer)
+	f.passWorkers(t)
 	if got := f.found(t, "quarry"); len(got) != 0 {
 		t.Errorf("what was cancelled is found: %q", got)
 	}
 	if got := f.found(t, "harbour"); len(got) != 1 {
 		t.Errorf("the good version is gone: %q", got)
 	}
-	f.provider.Set(modelserver.Fault{})
 	again, err := f.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: running.Job.JobId})
 	if err != nil || again.JobId == running.Job.JobId {
 		t.Fatalf("RetryJob = %v, %v", again, err)
@@ -186,7 +189,10 @@ func TestDeletingABusyIndex(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Duration(200+150*round) * time.Millisecond)
+		wait.For(t, "some documents", func() bool {
+			i, err := acme.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "docs"})
+			return err == nil && int(i.DocumentCount+i.PendingDocumentCount) >= 100*(1+2*round)
+		})
 		if _, err := acme.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: "docs"}); err != nil {
 			t.Errorf("round %d: %v", round, err)
 		}

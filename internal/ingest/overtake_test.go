@@ -33,8 +33,10 @@ func load(t *testing.T, s *servicetest.Service) <-chan error {
 				return err
 			}
 			close(begun)
+			pace := time.NewTicker(time.Millisecond)
+			defer pace.Stop()
 			_, err := tx.CopyFrom(ctx, pgx.Identifier{"long"}, []string{"text"}, pgx.CopyFromFunc(func() ([]any, error) {
-				time.Sleep(time.Millisecond)
+				<-pace.C
 				return []any{filler}, ctx.Err()
 			}))
 			return err

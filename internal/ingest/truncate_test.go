@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // wantWhole waits until no document is pending, and fails unless each document of the index has
@@ -19,7 +19,7 @@ import (
 func wantWhole(t *testing.T, c servicetest.Client) {
 	t.Helper()
 	var list *ragdv1.ListDocumentsResponse
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	wait.For(t, "the documents to be ready", func() bool {
 		var err error
 		if list, err = c.ListDocuments(t.Context(), &ragdv1.ListDocumentsRequest{IndexName: "docs", PageSize: 1000}); err != nil {
 			t.Fatal(err)
@@ -30,13 +30,8 @@ func wantWhole(t *testing.T, c servicetest.Client) {
 				pending++
 			}
 		}
-		if pending == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after a minute the documents are %v", list.Documents)
-		}
-	}
+		return pending == 0
+	})
 	for _, d := range list.Documents {
 		chunks, err := c.ListChunks(t.Context(), &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: d.DocumentId})
 		if err != nil || len(chunks.Chunks) != 1 {
@@ -75,9 +70,7 @@ func TestAnUploadWhileAnIndexIsEmptiedIsWholeOrAbsent(t *testing.T) {
 		_, err := acme.TruncateIndex(t.Context(), &ragdv1.TruncateIndexRequest{IndexName: "docs"})
 		return err
 	})
-	for pgtest.Waiting(t, s.Pool) < 1 {
-		time.Sleep(time.Millisecond)
-	}
+	wait.For(t, "the index to wait for the lock", func() bool { return pgtest.Waiting(t, s.Pool) >= 1 })
 	done := make(chan struct{})
 	uploaded.Go(func() error {
 		defer close(done)
@@ -87,13 +80,14 @@ func TestAnUploadWhileAnIndexIsEmptiedIsWholeOrAbsent(t *testing.T) {
 		}
 		return err
 	})
-	for stored := false; !stored && pgtest.Waiting(t, s.Pool) < 2; time.Sleep(time.Millisecond) {
+	wait.For(t, "the upload to be stored, or to wait", func() bool {
 		select {
 		case <-done:
-			stored = true
+			return true
 		default:
+			return pgtest.Waiting(t, s.Pool) >= 2
 		}
-	}
+	})
 	if err := locker.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 func upload(uri, body string) *ragdv1.UploadDocumentRequest {
@@ -150,7 +151,8 @@ func TestATransientErrorIsRetried(t *testing.T) {
 func TestAnObsoleteVersionIsNotStored(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.provider.Set(modelserver.Fault{Delay: 2 * time.Second, Times: 2})
+	answer := make(chan struct{})
+	f.provider.Set(modelserver.Fault{Hang: true, Until: answer})
 	slow := map[string]*ragdv1.UploadDocumentResponse{}
 	for _, uri := range []string{"deleted", "replaced"} {
 		res, err := f.UploadDocument(t.Context(), upload(uri, "The slow harbour."))
@@ -160,13 +162,16 @@ func TestAnObsoleteVersionIsNotStored(t *testing.T) {
 		slow[uri] = res
 	}
 	f.awaitRunning(t, slow["deleted"].Job.JobId, slow["replaced"].Job.JobId)
+	wait.For(t, "both embeddings", func() bool { return len(f.provider.InFlight()) == 2 })
+	f.provider.Set(modelserver.Fault{})
 	if _, err := f.DeleteDocument(t.Context(), &ragdv1.DeleteDocumentRequest{IndexName: "docs", Uri: "deleted"}); err != nil {
 		t.Fatal(err)
 	}
 	if d := f.Upload(t, upload("replaced", "The quick quarry.")); d.Status != "ready" || d.Version != 2 {
 		t.Errorf("the replacement = %v", d)
 	}
-	time.Sleep(2500 * time.Millisecond) // the slow answers arrive
+	close(answer)
+	f.passWorkers(t)
 	if got := f.found(t, "harbour"); len(got) != 0 {
 		t.Errorf("overtaken text is found: %q", got)
 	}
@@ -180,27 +185,40 @@ func TestAnObsoleteVersionIsNotStored(t *testing.T) {
 	}
 }
 
+// passWorkers waits until the provider has answered all requests, and until a document of another
+// index has passed the workers after that.
+func (f fixture) passWorkers(t *testing.T) {
+	t.Helper()
+	f.provider.AwaitIdle(t)
+	if _, err := f.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "later", EmbeddingModel: "openai/some-model"}); err != nil {
+		t.Fatal(err)
+	}
+	f.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "later", Uri: "later", Source: servicetest.Text("A later lighthouse.")})
+}
+
 func (f fixture) awaitRunning(t *testing.T, jobIDs ...string) {
 	t.Helper()
 	for _, id := range jobIDs {
-		for job := (*ragdv1.Job)(nil); job.GetStatus() != "running"; time.Sleep(5 * time.Millisecond) {
-			var err error
-			if job, err = f.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: id}); err != nil {
+		wait.For(t, "job "+id+" to run", func() bool {
+			job, err := f.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: id})
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
+			return job.Status == "running"
+		})
 	}
 }
 
 func TestWatchEndsWithTheJob(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.provider.Set(modelserver.Fault{Delay: 300 * time.Millisecond, Times: 1})
+	answer := make(chan struct{})
+	f.provider.Set(modelserver.Fault{Hang: true, Until: answer})
 	res, err := f.UploadDocument(t.Context(), upload("a", "A watched harbour."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	stream, err := f.WatchJob(ctx, &ragdv1.WatchJobRequest{JobId: res.Job.JobId})
 	if err != nil {
@@ -208,7 +226,9 @@ func TestWatchEndsWithTheJob(t *testing.T) {
 	}
 	var seen []string
 	for stream.Receive() {
-		seen = append(seen, stream.Msg().Status)
+		if seen = append(seen, stream.Msg().Status); len(seen) == 1 {
+			close(answer)
+		}
 	}
 	if err := stream.Err(); err != nil {
 		t.Fatal(err)

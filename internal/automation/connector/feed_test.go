@@ -10,6 +10,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 func rss(entries ...string) string {
@@ -183,7 +184,7 @@ func TestDocumentsOfOthersAreLeftAlone(t *testing.T) {
 		}
 		return len(list.Items)
 	}
-	eventually(t, "the items of the other connector fail", func() bool { return failed() == 3 })
+	wait.For(t, "the items of the other connector fail", func() bool { return failed() == 3 })
 	site.set(map[string]string{"/feed": rss(rssEntry("b", "The text of b.", "x"))})
 	if got := resync(t, acme); got.Counts.Deleted != 1 {
 		t.Errorf("run without two entries: %v", got)
@@ -197,7 +198,7 @@ func TestDocumentsOfOthersAreLeftAlone(t *testing.T) {
 	if _, err := acme.SyncConnector(t.Context(), &ragdv1.SyncConnectorRequest{ConnectorName: "other"}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the other connector keeps b", func() bool {
+	wait.For(t, "the other connector keeps b", func() bool {
 		list, err := acme.ListConnectorItems(t.Context(), &ragdv1.ListConnectorItemsRequest{ConnectorName: "other", Status: "stored"})
 		return err == nil && len(list.Items) == 1
 	})

@@ -2,19 +2,20 @@ package connector_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 func folder(f *ragdv1.FolderSource) *ragdv1.CreateConnectorRequest {
@@ -50,12 +51,7 @@ func asOperator(t *testing.T, s *servicetest.Service, tenant string) servicetest
 // awaitDocuments waits until the documents are those.
 func awaitDocuments(t *testing.T, c servicetest.Client, prefix string, want []string) {
 	t.Helper()
-	for start := time.Now(); time.Since(start) < 2*time.Minute; time.Sleep(50 * time.Millisecond) {
-		if slices.Equal(documentsUnder(t, c, prefix), want) {
-			return
-		}
-	}
-	equal(t, "documents", documentsUnder(t, c, prefix), want)
+	wait.For(t, fmt.Sprintf("the documents %q", want), func() bool { return slices.Equal(documentsUnder(t, c, prefix), want) })
 }
 
 func TestAFolderIsFollowed(t *testing.T) {

@@ -3,7 +3,6 @@ package connector_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
@@ -11,18 +10,8 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for start := time.Now(); time.Since(start) < 2*time.Minute; time.Sleep(50 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	t.Fatalf("%s: not within two minutes", what)
-}
 
 // A change that the server announces starts a run, without a schedule.
 func TestChangesThatAnMCPServerAnnouncesAreFollowed(t *testing.T) {
@@ -36,16 +25,16 @@ func TestChangesThatAnMCPServerAnnouncesAreFollowed(t *testing.T) {
 			create(t, acme, mcpRequest(&ragdv1.McpSource{Url: up.endpoint(era)}))
 			has := func(what string, want ...string) {
 				t.Helper()
-				eventually(t, what, func() bool { return slices.Equal(versions(t, acme), want) })
+				wait.For(t, what, func() bool { return slices.Equal(versions(t, acme), want) })
 			}
 			has("first run", "doc://a v1", "doc://b v1")
-			eventually(t, "the subscription", func() bool { return followerOf(t, s) != "" })
+			wait.For(t, "the subscription", func() bool { return followerOf(t, s) != "" })
 			up.set(map[string]string{"doc://c": "The text of c"})
 			has("a resource comes", "doc://a v1", "doc://b v1", "doc://c v1")
 			up.mu.Lock()
 			up.texts["doc://a"] = "Another text of a"
 			up.mu.Unlock()
-			eventually(t, "a resource changes", func() bool {
+			wait.For(t, "a resource changes", func() bool {
 				up.mcp.SendNotificationToAllClients(mcpgo.MethodNotificationResourceUpdated, map[string]any{"uri": "doc://a"})
 				return slices.Equal(versions(t, acme), []string{"doc://a v2", "doc://b v1", "doc://c v1"})
 			})
@@ -55,7 +44,7 @@ func TestChangesThatAnMCPServerAnnouncesAreFollowed(t *testing.T) {
 			if _, err := acme.PauseConnector(t.Context(), &ragdv1.PauseConnectorRequest{ConnectorName: "site"}); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the end of the subscription", func() bool { return followerOf(t, s) == "" })
+			wait.For(t, "the end of the subscription", func() bool { return followerOf(t, s) == "" })
 		})
 	}
 }
@@ -68,8 +57,8 @@ func TestAnotherInstanceTakesASubscriptionOver(t *testing.T) {
 	s := newService(t)
 	acme := newTenant(t, s, "acme")
 	create(t, acme, mcpRequest(&ragdv1.McpSource{Url: up.endpoint("")}))
-	eventually(t, "the subscription", func() bool { return followerOf(t, s) != "" })
-	eventually(t, "the run for what changed before the subscription", func() (rests bool) {
+	wait.For(t, "the subscription", func() bool { return followerOf(t, s) != "" })
+	wait.For(t, "the run for what changed before the subscription", func() (rests bool) {
 		err := s.Pool.QueryRow(t.Context(), `SELECT run >= 2 AND status = 'succeeded' AND next_run_at IS NULL FROM ragd_shared.connectors`).Scan(&rests)
 		return err == nil && rests
 	})
@@ -82,8 +71,8 @@ func TestAnotherInstanceTakesASubscriptionOver(t *testing.T) {
 	if _, err := s.Pool.Exec(t.Context(), `UPDATE ragd_shared.connectors SET follower = 'dead', followed_until = now() - interval '1 second'`); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "another subscription", func() bool { now := followerOf(t, s); return now != "" && now != "dead" })
-	eventually(t, "a run", func() bool { return slices.Equal(versions(t, acme), []string{"doc://a v2"}) })
+	wait.For(t, "another subscription", func() bool { now := followerOf(t, s); return now != "" && now != "dead" })
+	wait.For(t, "a run", func() bool { return slices.Equal(versions(t, acme), []string{"doc://a v2"}) })
 }
 
 // followerOf returns the instance that follows the connector.

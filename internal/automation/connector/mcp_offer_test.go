@@ -16,6 +16,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // lend adds tools and a prompt to a server.
@@ -115,7 +116,7 @@ func TestToolsAndPromptsOfAnMCPServerAreLent(t *testing.T) {
 				t.Fatalf("run: %v", got)
 			}
 			agent := agentOf(t, s, acme)
-			eventually(t, "the tools", func() bool { return slices.Equal(toolNames(t, agent), []string{"site_book_trip", "site_weather"}) })
+			wait.For(t, "the tools", func() bool { return slices.Equal(toolNames(t, agent), []string{"site_book_trip", "site_weather"}) })
 			if names := toolNames(t, agentOf(t, s, bolt)); len(names) > 0 {
 				t.Errorf("another tenant has %v", names)
 			}
@@ -165,7 +166,7 @@ func TestToolsAndPromptsOfAnMCPServerAreLent(t *testing.T) {
 			if _, err := acme.DeleteConnector(t.Context(), &ragdv1.DeleteConnectorRequest{ConnectorName: "site"}); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "no tools", func() bool { return len(toolNames(t, agent)) == 0 })
+			wait.For(t, "no tools", func() bool { return len(toolNames(t, agent)) == 0 })
 		})
 	}
 }

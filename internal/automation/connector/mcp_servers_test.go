@@ -16,6 +16,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // startServer starts a program of the folder RAGD_TEST_MCP_SERVERS, which hack/mcp-servers.sh fills, as a
@@ -41,7 +42,7 @@ func startServer(t *testing.T, port string, env []string, program string, args .
 			t.Log(said.String())
 		}
 	})
-	eventually(t, "a server on port "+port, func() bool {
+	wait.For(t, "a server on port "+port, func() bool {
 		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", "127.0.0.1:"+port)
 		if err == nil {
 			_ = conn.Close()

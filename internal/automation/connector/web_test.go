@@ -13,13 +13,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // website serves pages from memory, with ETags, and remembers what it was asked for.
@@ -147,18 +147,16 @@ func resync(t *testing.T, c servicetest.Client) *ragdv1.Connector {
 // ended waits until a run has ended that began after the one before.
 func ended(t *testing.T, c servicetest.Client, before *ragdv1.Connector) *ragdv1.Connector {
 	t.Helper()
-	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
-		now, err := c.GetConnector(t.Context(), &ragdv1.GetConnectorRequest{ConnectorName: "site"})
-		if err != nil {
+	var now *ragdv1.Connector
+	wait.For(t, "the end of the run", func() bool {
+		var err error
+		if now, err = c.GetConnector(t.Context(), &ragdv1.GetConnectorRequest{ConnectorName: "site"}); err != nil {
 			t.Fatal(err)
 		}
 		began := now.StartTime != nil && (before == nil || before.StartTime == nil || now.StartTime.AsTime().After(before.StartTime.AsTime()))
-		if began && now.Status != "running" && now.EndTime != nil {
-			return now
-		}
-	}
-	t.Fatal("the run does not end")
-	return nil
+		return began && now.Status != "running" && now.EndTime != nil
+	})
+	return now
 }
 
 // documents returns the uris of the documents, without the address of the website, with their versions.
@@ -587,7 +585,7 @@ func TestTheRunOfADeletedTenantEnds(t *testing.T) {
 		t.Error(err)
 	}
 	close(leave)
-	eventually(t, "the task is given up", func() bool {
+	wait.For(t, "the task is given up", func() bool {
 		var tasks int
 		err := s.Pool.QueryRow(t.Context(), `SELECT count(*) FROM ragd.river_job WHERE args->>'tenant' = 'acme' AND state NOT IN ('cancelled', 'completed')`).Scan(&tasks)
 		return err == nil && tasks == 0

@@ -43,7 +43,7 @@ func expect(t *testing.T, received <-chan event.Event, want ...event.Event) {
 				t.Fatalf("received %+v, want one of %+v", e, want)
 			}
 			want = slices.Delete(want, i, i+1)
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("not received: %+v", want)
 		}
 	}

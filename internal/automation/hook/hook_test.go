@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/logtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // received is a request to a receiver.
@@ -66,7 +67,7 @@ func (r *receiver) next(t *testing.T) received {
 	select {
 	case got := <-r.requests:
 		return got
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("nothing was delivered")
 		return received{}
 	}
@@ -102,18 +103,15 @@ func upload(t *testing.T, c servicetest.Client, uri string) {
 // settled waits until a hook has as many deliveries with a status and returns them.
 func settled(t *testing.T, c servicetest.Client, hook, status string, n int) []*ragdv1.Delivery {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		list, err := c.ListDeliveries(t.Context(), &ragdv1.ListDeliveriesRequest{HookName: hook, Status: status})
-		if err != nil {
+	var list *ragdv1.ListDeliveriesResponse
+	wait.For(t, fmt.Sprintf("%d deliveries that are %s", n, status), func() bool {
+		var err error
+		if list, err = c.ListDeliveries(t.Context(), &ragdv1.ListDeliveriesRequest{HookName: hook, Status: status}); err != nil {
 			t.Fatal(err)
 		}
-		if len(list.Deliveries) == n {
-			return list.Deliveries
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d deliveries are %s, want %d: %v", len(list.Deliveries), status, n, list)
-		}
-	}
+		return len(list.Deliveries) == n
+	})
+	return list.Deliveries
 }
 
 func secretOf(t *testing.T, text string) webhook.Secret {
@@ -509,18 +507,13 @@ func TestDeletingATenantDeletesItsHooksDeliveriesAndTasks(t *testing.T) {
 			t.Errorf("%s: %d rows are left, %v", table, n, err)
 		}
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // a running task ends first
+	wait.For(t, "the end of the tasks, of which a running one ends first", func() bool {
 		var n int
 		if err := s.Pool.QueryRow(t.Context(), `SELECT count(*) FROM ragd.river_job WHERE kind = 'deliver' AND finalized_at IS NULL`).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
-		if n == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d tasks are left", n)
-		}
-	}
+		return n == 0
+	})
 }
 
 // An address may be public when the hook is made, and another one later.

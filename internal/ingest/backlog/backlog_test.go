@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -130,11 +131,7 @@ func TestAStoppedInstanceRemovesItsHeartbeat(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.Run(ctx, func(context.Context, []Claim) {}) }()
-	for deadline := time.Now().Add(10 * time.Second); instances() == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it never beat")
-		}
-	}
+	wait.For(t, "the first beat", func() bool { return instances() > 0 })
 	cancel()
 	must(t, <-done)
 	if n := instances(); n != 0 {
@@ -147,9 +144,9 @@ func TestAStoppedInstanceRemovesItsHeartbeat(t *testing.T) {
 func TestDocumentsDoNotWaitForAClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	pool, b, _ := setup(t)
-	for _, wait := range []time.Duration{time.Hour, longestWait - time.Minute} {
+	for _, pause := range []time.Duration{time.Hour, longestWait - time.Minute} {
 		_, err := pool.Exec(t.Context(), `INSERT INTO ragd.backlog (tenant_id, document_id, index_id, version, job_id, bytes, due_at)
-			VALUES ('acme', gen_random_uuid(), 1, 1, gen_random_uuid(), 1, now() + $1::interval)`, wait)
+			VALUES ('acme', gen_random_uuid(), 1, 1, gen_random_uuid(), 1, now() + $1::interval)`, pause)
 		must(t, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse/ocr"
 	"github.com/ragdhq/ragd/internal/ingest/parse/subprocess"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 const childCommand = "child-of-the-test"
@@ -192,28 +193,19 @@ func TestTheProgramEndsWithItsChild(t *testing.T) {
 		_, err := pool.Parse(caller, "acme", scan(t, "scanned.pdf"))
 		parsed <- err
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	var pid []byte
-	for ; len(pid) == 0; time.Sleep(10 * time.Millisecond) {
+	wait.For(t, "the program to start", func() bool {
 		pid, _ = os.ReadFile(note)
-		if ctx.Err() != nil {
-			t.Fatal("the program did not start")
-		}
-	}
+		return len(pid) > 0
+	})
 	giveUp()
 	if err := <-parsed; err == nil {
 		t.Error("a call that was given up succeeded")
 	}
-	for ; ; time.Sleep(10 * time.Millisecond) {
+	wait.For(t, "the program to end", func() bool {
 		state, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
-		if err != nil || strings.Contains(string(state), ") Z ") {
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("the program still runs: %s", state)
-		}
-	}
+		return err != nil || strings.Contains(string(state), ") Z ")
+	})
 }
 
 func TestSettingsAreChecked(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 const childCommand = "child-of-the-test"
@@ -239,9 +240,7 @@ func TestATenantDoesNotTakeAllChildren(t *testing.T) {
 			}
 		})
 	}
-	for p.slots.Used("acme") == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	wait.For(t, "a child", func() bool { return p.slots.Used("acme") > 0 })
 	for range 3 {
 		if _, err := p.Parse(t.Context(), "bolt", quick); err != nil {
 			t.Error(err)
