@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -26,6 +27,7 @@ import (
 	"github.com/ragdhq/ragd/internal/api/rpc"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // statuses sends a request many times at once and counts the answers by status.
@@ -74,8 +76,8 @@ func TestFailingSignInsAreLimited(t *testing.T) {
 			if len(found[http.StatusUnauthorized]) < console.MaxFailures || len(found[http.StatusTooManyRequests]) == 0 || len(found) > 2 {
 				t.Fatalf("%d refused, %d told to wait, of %d", len(found[http.StatusUnauthorized]), len(found[http.StatusTooManyRequests]), 4*console.MaxFailures)
 			}
-			if wait := found[http.StatusTooManyRequests][0].header.Get("Retry-After"); wait == "" || wait == "0" {
-				t.Errorf("Retry-After is %q", wait)
+			if after := found[http.StatusTooManyRequests][0].header.Get("Retry-After"); after == "" || after == "0" {
+				t.Errorf("Retry-After is %q", after)
 			}
 			(&browser{s: s}).want(t, http.StatusUnauthorized, "POST", whoAmI, "{}") // calls of the API are not concerned
 		})
@@ -294,9 +296,11 @@ func TestAHangingIssuerTakesNoConnections(t *testing.T) {
 	most := int(s.ServicePool.Config().MaxConns)
 	ctx, stop := context.WithCancel(t.Context())
 	var calls sync.WaitGroup
+	var sent atomic.Int64
+	trace := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent.Add(1) }})
 	for range 2 * most {
 		calls.Go(func() {
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+whoAmI, strings.NewReader("{}"))
+			req, err := http.NewRequestWithContext(trace, http.MethodPost, s.URL+whoAmI, strings.NewReader("{}"))
 			if err != nil {
 				t.Error(err)
 				return
@@ -311,12 +315,7 @@ func TestAHangingIssuerTakesNoConnections(t *testing.T) {
 		})
 	}
 	<-asked
-	for range 100 {
-		if s.ServicePool.Stat().AcquiredConns() >= s.ServicePool.Config().MaxConns {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	wait.For(t, "all calls to be sent", func() bool { return sent.Load() == int64(2*most) })
 	if _, err := s.Client(other).WhoAmI(t.Context(), &ragdv1.WhoAmIRequest{}); err != nil || gaveUp.Load() {
 		t.Errorf("a call with a key waited for the authorization server: %v", err)
 	}
@@ -435,9 +434,7 @@ func TestVisitorsDoNotWaitInTurnForAHangingIssuer(t *testing.T) {
 			(&browser{s: s}).want(t, http.StatusServiceUnavailable, "GET", "/console/oauth/start", "")
 		})
 	}
-	for asked.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	wait.For(t, "a visitor to ask", func() bool { return asked.Load() > 0 })
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {

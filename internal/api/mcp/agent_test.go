@@ -331,12 +331,12 @@ func TestCallsOfATurnRunAtOnce(t *testing.T) {
 	makeAgent(t, c, "left", map[string]any{"tools": []any{}, "instructions": "left"})
 	makeAgent(t, c, "right", map[string]any{"tools": []any{}, "instructions": "right"})
 	makeAgent(t, c, "both", map[string]any{"tools": []any{"ask_left", "ask_right"}})
-	met := make(chan struct{})
+	met, other := make(chan struct{}), make(chan struct{})
 	meet := func() {
 		select {
 		case met <- struct{}{}:
 		case <-met:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("the calls do not run at once")
 		}
 	}
@@ -345,7 +345,7 @@ func TestCallsOfATurnRunAtOnce(t *testing.T) {
 		switch system := chat.System; {
 		case strings.HasPrefix(system, "left"):
 			meet()
-			time.Sleep(100 * time.Millisecond) // ends after the other
+			<-other // ends after the other
 			return modelserver.Turn{Text: "from the left"}
 		case strings.HasPrefix(system, "right"):
 			meet()
@@ -363,7 +363,9 @@ func TestCallsOfATurnRunAtOnce(t *testing.T) {
 	var ended []string
 	for events.Receive() {
 		if r := events.Msg().GetToolResult(); r != nil {
-			ended = append(ended, fmt.Sprint(r.GetToolName(), " ", r.GetCall()))
+			if ended = append(ended, fmt.Sprint(r.GetToolName(), " ", r.GetCall())); len(ended) == 1 {
+				close(other)
+			}
 		}
 		text = events.Msg().GetAnswer().GetText()
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // ownEndpoint creates a tool of the kind http that answers in the form of MCP.
@@ -213,7 +214,8 @@ func TestEventsOfAnEndpointReachTheClient(t *testing.T) {
 		if result, text := mcptest.Call(t, c, "slow", nil, map[string]any{"progressToken": era}); result.IsError || text != "done" {
 			t.Errorf("%s: %s", era, text)
 		}
-		if got := log.messages(); got != "" || len(progress.Of(era)) != 2 {
+		wait.For(t, "both notifications of progress", func() bool { return len(progress.Of(era)) >= 2 })
+		if got := log.await(t, "", 0); got != "" || len(progress.Of(era)) != 2 {
 			t.Errorf("%s: heard %q and progress %v", era, got, progress.Of(era))
 		}
 		meta := map[string]any{mcpgo.MetaKeyLogLevel: "info"}
@@ -226,7 +228,7 @@ func TestEventsOfAnEndpointReachTheClient(t *testing.T) {
 			meta = nil
 		}
 		mcptest.Call(t, c, "slow", nil, meta)
-		if got := log.messages(); got != "half way, tool called slow" {
+		if got := log.await(t, "", 2); got != "half way, tool called slow" {
 			t.Errorf("%s: heard %q", era, got)
 		}
 	}

@@ -129,7 +129,7 @@ func (f *fixtures) events(name string, events ...[2]string) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for i, event := range append(events, [2]string{"result", `{"content": [{"type": "text", "text": "done"}]}`}) {
 			if i > 0 {
-				time.Sleep(between)
+				<-time.After(between)
 			}
 			fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event[0], event[1])
 			_ = http.NewResponseController(w).Flush()

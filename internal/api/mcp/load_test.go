@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -34,7 +35,7 @@ func TestManySessionsAndStreams(t *testing.T) {
 	})
 	closeAll := open(t, address, 1) // allocates everything that is allocated only once
 	closeAll()
-	await(t, "the first room to be given back", func() bool { return forgotten.Load() == 1 })
+	wait.For(t, "the first room to be given back", func() bool { return forgotten.Load() == 1 })
 	before := measure()
 
 	ids := make([]string, sessions)
@@ -45,10 +46,11 @@ func TestManySessionsAndStreams(t *testing.T) {
 	t.Logf("%d idle sessions: %s", sessions, withSessions.since(before, sessions))
 
 	closeAll = open(t, address, streams, ids...)
-	withStreams := settled()
+	withStreams := settled(t)
 	t.Logf("%d open streams: %s", streams, withStreams.since(withSessions, streams))
-	time.Sleep(idle) // with 20 comments on each stream
-	later := settled()
+	begun := time.Now()
+	wait.For(t, "20 comments on each stream", func() bool { return time.Since(begun) > idle })
+	later := settled(t)
 	t.Logf("%s later: %s", idle, later.since(withStreams, 1))
 	if grown := later.goroutines - withStreams.goroutines; grown > 20 {
 		t.Errorf("%d goroutines more while nothing happened", grown)
@@ -58,9 +60,9 @@ func TestManySessionsAndStreams(t *testing.T) {
 	}
 
 	closeAll()
-	await(t, "the sessions to expire", func() bool { return forgotten.Load() == 2 })
+	wait.For(t, "the sessions to expire", func() bool { return forgotten.Load() == 2 })
 	var after measured
-	await(t, "the goroutines to end and their memory to be given back", func() bool {
+	wait.For(t, "the goroutines to end and their memory to be given back", func() bool {
 		after = measure()
 		return after.goroutines <= before.goroutines+5 && after.bytes-before.bytes <= 4<<20 // the sessions alone took 5.4 MiB; what pools keep varies
 	})
@@ -83,31 +85,15 @@ func measure() measured {
 
 // settled measures once the number of goroutines is stable: on a busy machine parts of a
 // stream may start after its headers have arrived.
-func settled() measured {
-	m := measure()
-	for same, tries := 0, 0; same < 5 && tries < 100; tries++ {
-		time.Sleep(100 * time.Millisecond)
-		now := measure()
-		if same++; now.goroutines != m.goroutines {
-			same = 0
-		}
-		m = now
-	}
-	return m
+func settled(t *testing.T) measured {
+	t.Helper()
+	same := func(a, b measured) bool { return a.goroutines == b.goroutines }
+	return wait.Rest(t, "the number of goroutines", 500*time.Millisecond, same, measure)
 }
 
 func (m measured) since(before measured, n int) string {
 	return fmt.Sprintf("%d goroutines and %d KiB more, %.1f and %.1f KiB each", m.goroutines-before.goroutines, (m.bytes-before.bytes)>>10,
 		float64(m.goroutines-before.goroutines)/float64(n), float64(m.bytes-before.bytes)/1024/float64(n))
-}
-
-func await(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }
 
 const loadHeaders = "Host: localhost\r\nAuthorization: Bearer acme alice\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/mark3labs/mcp-go/client"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // heard collects the messages of log notifications.
@@ -37,11 +38,17 @@ func (h *heard) receive(n mcpgo.JSONRPCNotification) {
 	h.all = append(h.all, message+" "+tool)
 }
 
-func (h *heard) messages() string {
-	time.Sleep(50 * time.Millisecond) // clients may deliver notifications after the answer
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return strings.Join(h.all, ", ")
+// await waits for as many messages, which clients may deliver after the answer, and returns all.
+func (h *heard) await(t *testing.T, what string, n int) string {
+	t.Helper()
+	var all []string
+	wait.For(t, fmt.Sprintf("%d messages with %q", n, what), func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		all = slices.Clone(h.all)
+		return len(slices.DeleteFunc(slices.Clone(all), func(one string) bool { return !strings.Contains(one, what) })) >= n
+	})
+	return strings.Join(all, ", ")
 }
 
 func TestAClientIsSentTheLogOfItsOwnCalls(t *testing.T) {
@@ -63,18 +70,27 @@ func TestAClientIsSentTheLogOfItsOwnCalls(t *testing.T) {
 	mcptest.Call(t, c, "list_indexes", nil, nil)
 	mcptest.Call(t, c, "get_job", map[string]any{"jobId": "none"}, nil)
 	mcptest.Call(t, silent, "list_indexes", nil, nil)
-	if got := asking.messages(); got != "tool called list_indexes, tool failed get_job" {
+	if got := asking.await(t, "tool", 2); got != "tool called list_indexes, tool failed get_job" {
 		t.Errorf("the client that asked heard %s", got)
 	}
-	if got := other.messages(); got != "" {
-		t.Errorf("the other heard %s", got)
+	if err := silent.SetLevel(t.Context(), level); err != nil {
+		t.Fatal(err)
+	}
+	mcptest.Call(t, silent, "get_job", map[string]any{"jobId": "none"}, nil)
+	if got := other.await(t, "get_job", 1); got != "tool failed get_job" {
+		t.Errorf("the other, which asked later, heard %s", got)
 	}
 	level.Params.Level = mcpgo.LoggingLevelError
 	if err := c.SetLevel(t.Context(), level); err != nil {
 		t.Fatal(err)
 	}
 	mcptest.Call(t, c, "list_indexes", nil, nil)
-	if got := asking.messages(); strings.Count(got, "tool") != 2 {
+	level.Params.Level = mcpgo.LoggingLevelInfo
+	if err := c.SetLevel(t.Context(), level); err != nil {
+		t.Fatal(err)
+	}
+	mcptest.Call(t, c, "get_job", map[string]any{"jobId": "none"}, nil)
+	if got := asking.await(t, "get_job", 2); strings.Count(got, "list_indexes") != 1 {
 		t.Errorf("at the level error the client heard %s", got)
 	}
 
@@ -83,7 +99,7 @@ func TestAClientIsSentTheLogOfItsOwnCalls(t *testing.T) {
 	c.OnNotification(modern.receive)
 	mcptest.Call(t, c, "list_indexes", nil, nil)
 	mcptest.Call(t, c, "list_indexes", nil, map[string]any{mcpgo.MetaKeyLogLevel: "info"})
-	if got := modern.messages(); got != "tool called list_indexes" {
+	if got := modern.await(t, "tool", 1); got != "tool called list_indexes" {
 		t.Errorf("a client without a session heard %s", got)
 	}
 }
@@ -98,10 +114,7 @@ func TestStagesOfAQueryAreProgress(t *testing.T) {
 	progress := mcptest.WatchProgress(c)
 	for _, tool := range []string{"vector_query", "graph_rag"} {
 		mcptest.Call(t, c, tool, map[string]any{"queryText": "gates", "indexName": "docs"}, map[string]any{"progressToken": tool})
-		time.Sleep(20 * time.Millisecond) // the client may deliver notifications after the answer
-		if got := progress.Of(tool); len(got) < 2 {
-			t.Errorf("%s reported %v", tool, got)
-		}
+		wait.For(t, "both stages of "+tool, func() bool { return len(progress.Of(tool)) >= 2 })
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -123,30 +122,33 @@ func TestChangesOfServersAreNotified(t *testing.T) {
 				makeServer(t, c, &ragdv1.CreateServerRequest{ServerName: "back"})
 			}
 			here, there := s.URL+mcphttp.Path, instance(t, s)
-			time.Sleep(settled) // wait until earlier notifications were sent
 			front := []<-chan string{watching(t, here+"/front", era, acme.Secret), watching(t, there+"/front", era, acme.Secret)}
 			others := []<-chan string{watching(t, here+"/back", era, acme.Secret), watching(t, here, era, acme.Secret), watching(t, here+"/front", era, bolt.Secret)}
+			tenants := []servicetest.Client{acme, acme, bolt} // of the others
+			for i, notified := range others {
+				pass(t, tenants[i], notified)
+			}
+			for _, notified := range front {
+				pass(t, acme, notified)
+			}
 			if _, err := acme.UpdateServer(t.Context(), &ragdv1.UpdateServerRequest{ServerName: "front", Tools: allowed("rerank")}); err != nil {
 				t.Fatal(err)
 			}
 			for _, notified := range front {
 				collect(t, notified, tools, prompts, resources)
 			}
-			quiet := func(notified <-chan string) {
+			quiet := func(c servicetest.Client, notified <-chan string) {
 				t.Helper()
-				time.Sleep(settled)
-				for len(notified) > 0 {
-					if one := <-notified; one != "notifications/subscriptions/acknowledged " {
-						t.Errorf("told of %s", one)
-					}
+				for _, one := range pass(t, c, notified) {
+					t.Errorf("told of %s", one)
 				}
 			}
-			for _, notified := range others {
-				quiet(notified)
+			for i, notified := range others {
+				quiet(tenants[i], notified)
 			}
 			acme.Index(t, "secret")
 			collect(t, others[0], tools, resources)
-			quiet(front[0])
+			quiet(acme, front[0])
 		})
 	}
 }

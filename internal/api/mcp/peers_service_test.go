@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/mark3labs/mcp-go/client"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -22,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/forward"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // inTurn returns the address of a proxy that sends each request to the next of some services.
@@ -73,7 +73,6 @@ func TestASessionOverThreeInstances(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(settled) // wait until earlier notifications were sent
 
 	asking := append([]client.ClientOption{client.WithElicitationHandler(form{"queryText": "gates"})}, mcptest.Eras["legacy"]...)
 	c := mcptest.Connect(t, address, asking, map[string]string{"Authorization": "Bearer " + acme.Secret})
@@ -90,18 +89,16 @@ func TestASessionOverThreeInstances(t *testing.T) {
 		}
 		mcptest.Call(t, c, "list_indexes", nil, nil)
 	}
-	if got := heard.messages(); strings.Count(got, "tool called list_indexes") != len(services) {
+	if got := heard.await(t, "tool called list_indexes", len(services)); strings.Count(got, "tool called list_indexes") != len(services) {
 		t.Errorf("log messages %s", got)
 	}
 
 	notified := watching(t, address, "legacy", acme.Secret, uri)
+	pass(t, acme, notified)
 	upload("The harbour has three gates.")
 	collect(t, notified, "notifications/resources/updated "+uri, "notifications/resources/list_changed ")
-	time.Sleep(settled)
-	for len(notified) > 0 {
-		if one := <-notified; one == "notifications/resources/updated "+uri {
-			t.Error("the client is notified twice of one change")
-		}
+	if slices.Contains(pass(t, acme, notified), "notifications/resources/updated "+uri) {
+		t.Error("the client is notified twice of one change")
 	}
 }
 
@@ -186,14 +183,9 @@ func TestASessionIsItsTenantsAtEveryInstance(t *testing.T) {
 		t.Errorf("DELETE: status %d", status)
 	}
 	for _, s := range services {
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		wait.For(t, "the end of the session", func() bool {
 			status, _ := post(s, acme.Secret, id, http.MethodPost, ping)
-			if status == http.StatusNotFound {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatal("the session goes on")
-			}
-		}
+			return status == http.StatusNotFound
+		})
 	}
 }

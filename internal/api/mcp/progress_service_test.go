@@ -3,13 +3,13 @@ package mcp_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // The progress of a real index build is reported from the first to the last vector, to
@@ -46,10 +46,10 @@ func TestProgressOfABuild(t *testing.T) {
 			if result.IsError || !strings.Contains(text, "succeeded") {
 				t.Error(text)
 			}
-			time.Sleep(20 * time.Millisecond) // the client may deliver notifications after the answer
-			if got := heard.Of(era); len(got) == 0 || got[len(got)-1] != vectors {
-				t.Errorf("heard %v, not the end", got)
-			}
+			wait.For(t, "the end, which the client may deliver after the answer", func() bool {
+				got := heard.Of(era)
+				return len(got) > 0 && got[len(got)-1] == vectors
+			})
 			other := mcptest.Connect(t, address, options, map[string]string{"Authorization": "Bearer " + globex.Secret})
 			if result, text := mcptest.Call(t, other, "get_job", map[string]any{"jobId": built.GetJobId()}, map[string]any{"progressToken": era}); !result.IsError || !strings.Contains(text, "not found") {
 				t.Errorf("another tenant: %s", text)

@@ -11,6 +11,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // jobs is an API whose jobs advance one step each time they are read.
@@ -70,11 +71,11 @@ func TestProgressReachesItsCaller(t *testing.T) {
 					if result.IsError || !strings.Contains(text, "It can be searched.") {
 						t.Errorf("%s: %s", token, text)
 					}
-					time.Sleep(20 * time.Millisecond) // the client may deliver notifications after the answer
-					got := heard.Of(token)
-					if len(got) == 0 || got[len(got)-1] != steps {
-						t.Errorf("%s heard %v, not the end", token, got)
-					}
+					var got []float64
+					wait.For(t, "the end, which the client may deliver after the answer", func() bool {
+						got = heard.Of(token)
+						return len(got) > 0 && got[len(got)-1] == steps
+					})
 					for i := 1; i < len(got); i++ {
 						if got[i] <= got[i-1] {
 							t.Errorf("%s heard %v, which does not grow", token, got)
@@ -103,11 +104,7 @@ func TestTheLastProgressIsDelivered(t *testing.T) {
 			for range 30 {
 				token := era + time.Now().String()
 				mcptest.Call(t, c, "get_job", map[string]any{"jobId": token}, map[string]any{"progressToken": token})
-				for deadline := time.Now().Add(time.Second); len(heard.Of(token)) == 0; time.Sleep(time.Millisecond) {
-					if time.Now().After(deadline) {
-						t.Fatal("the last notification was lost")
-					}
-				}
+				wait.For(t, "the last notification", func() bool { return len(heard.Of(token)) > 0 })
 			}
 		})
 	}
@@ -163,12 +160,8 @@ func TestCancellingEndsTheWait(t *testing.T) {
 				defer api.mu.Unlock()
 				return api.looks[era]
 			}
-			time.Sleep(100 * time.Millisecond) // until the server has noticed
-			before := looks()
-			time.Sleep(2 * time.Second) // jobs are looked at every second
-			if after := looks(); after > before {
-				t.Errorf("the job is still looked at: %d times, then %d", before, after)
-			}
+			same := func(a, b int) bool { return a == b }
+			wait.Rest(t, "the looks at the job, one in a second,", 3*time.Second, same, looks)
 		})
 	}
 }

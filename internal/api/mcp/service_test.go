@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mark3labs/mcp-go/client"
@@ -20,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // With the real service an uploaded document is found through the tools, with the same
@@ -43,16 +43,13 @@ func TestToolsOverTheService(t *testing.T) {
 			_, text := mcptest.Call(t, c, "upload_document", map[string]any{
 				"uri": uri, "text": "# Lighthouse\n\nThe lighthouse is lit with whale oil in the " + era + " era.", "metadata": map[string]any{"era": era},
 			}, nil)
-			result, _ := mcptest.Call(t, c, "get_document", map[string]any{"uri": uri}, nil)
+			var result *mcpgo.CallToolResult
 			var document ragdv1.Document
-			structuredInto(t, result, &document)
-			for deadline := time.Now().Add(30 * time.Second); document.GetStatus() != "ready"; time.Sleep(20 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("%s: the document is %s", text, document.GetStatus())
-				}
+			wait.For(t, "the document to be ready after: "+text, func() bool {
 				result, _ = mcptest.Call(t, c, "get_document", map[string]any{"uri": uri}, nil)
 				structuredInto(t, result, &document)
-			}
+				return document.GetStatus() == "ready"
+			})
 
 			result, text = mcptest.Call(t, c, "vector_query", map[string]any{"queryText": question, "filter": map[string]any{"era": era}}, nil)
 			var got ragdv1.VectorQueryResponse

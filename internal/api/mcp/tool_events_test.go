@@ -64,7 +64,7 @@ func TestCallsOfToolsAreEvents(t *testing.T) {
 	all := toolEvents(t, acme, &ragdv1.WatchEventsRequest{Types: []string{"tool.*"}})
 	own := toolEvents(t, reader, &ragdv1.WatchEventsRequest{Types: []string{"tool.*"}})
 	laws := toolEvents(t, acme, &ragdv1.WatchEventsRequest{Types: []string{"tool.*"}, Indexes: []string{"laws"}, Tools: []string{"ask_laws", "vector_query"}})
-	const patience = 30 * time.Second
+	const patience = time.Minute
 
 	theirs("vector_query", map[string]any{"indexName": "laws", "queryText": "theirs"})
 	var input *ragdv1.Event

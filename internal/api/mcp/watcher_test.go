@@ -2,7 +2,9 @@ package mcp_test
 
 import (
 	"errors"
+	"net/http"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -18,9 +20,6 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
-// settled is how long to wait until clients were notified of everything that happened.
-const settled = 500 * time.Millisecond
-
 // documentURI returns the resource of a document in the index docs.
 func documentURI(id string) string { return "ragd://indexes/docs/documents/" + id }
 
@@ -31,11 +30,28 @@ func instance(t *testing.T, s *servicetest.Service) string {
 	return servicetest.New(t, service.Config{AdminPool: s.Pool, NoWorkers: true}).URL + mcphttp.Path
 }
 
-// watching returns a client that subscribes to resources, and its notifications: a
-// method, and a URI if there is one.
+// opening is a transport that reports when a stream of notifications is open.
+type opening struct{ open chan struct{} }
+
+// RoundTrip implements http.RoundTripper.
+func (o opening) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && r.Method == http.MethodGet && res.StatusCode == http.StatusOK {
+		select {
+		case o.open <- struct{}{}:
+		default: // it is opened again
+		}
+	}
+	return res, err
+}
+
+// watching returns the notifications of a client that subscribes to resources, once its stream is open:
+// a method, and a URI if there is one.
 func watching(t *testing.T, address, era, secret string, uris ...string) <-chan string {
 	t.Helper()
-	over, err := transport.NewStreamableHTTP(address, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + secret}))
+	open := make(chan struct{}, 1)
+	over, err := transport.NewStreamableHTTP(address, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + secret}),
+		transport.WithHTTPBasicClient(&http.Client{Transport: opening{open}}))
 	if era == "legacy" {
 		transport.WithContinuousListening()(over)
 	}
@@ -46,6 +62,13 @@ func watching(t *testing.T, address, era, secret string, uris ...string) <-chan 
 	t.Cleanup(func() { _ = c.Close() })
 	notified := make(chan string, 100)
 	c.OnNotification(func(n mcpgo.JSONRPCNotification) {
+		if n.Method == "notifications/subscriptions/acknowledged" {
+			select {
+			case open <- struct{}{}:
+			default: // it is opened again
+			}
+			return
+		}
 		uri, _ := n.Params.AdditionalFields["uri"].(string)
 		notified <- n.Method + " " + uri
 	})
@@ -66,14 +89,18 @@ func watching(t *testing.T, address, era, secret string, uris ...string) <-chan 
 			}
 		}
 	}
-	time.Sleep(200 * time.Millisecond) // wait until the stream is open
+	select {
+	case <-open:
+	case <-time.After(time.Minute):
+		t.Fatal("the stream is not opened")
+	}
 	return notified
 }
 
 // collect returns notifications until all of want have arrived.
 func collect(t *testing.T, notified <-chan string, want ...string) (all []string) {
 	t.Helper()
-	limit := time.After(10 * time.Second)
+	limit := time.After(time.Minute)
 	for len(want) > 0 {
 		select {
 		case one := <-notified:
@@ -84,6 +111,23 @@ func collect(t *testing.T, notified <-chan string, want ...string) (all []string
 		}
 	}
 	return all
+}
+
+// pass returns what a client of a tenant is told until it was told of everything that has happened so
+// far, without the prompts that are made to find that out: notifications come in the order of changes,
+// those of a moment together.
+func pass(t *testing.T, c servicetest.Client, notified <-chan string) (told []string) {
+	t.Helper()
+	const prompts = "notifications/prompts/list_changed "
+	for range 2 { // the first may be told of with others, in any order
+		name := "pass_" + strconv.FormatInt(time.Now().UnixNano(), 36)
+		_, err := c.CreatePrompt(t.Context(), &ragdv1.CreatePromptRequest{PromptName: name, Messages: []*ragdv1.PromptMessage{{Role: "user", Content: &ragdv1.PromptMessage_Text{Text: "hi"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, collect(t, notified, prompts)...)
+	}
+	return slices.DeleteFunc(told, func(one string) bool { return one == prompts })
 }
 
 // Changes on any instance are reported on every instance to the tenant's own clients
@@ -115,10 +159,13 @@ func TestClientsAreNotifiedOfChanges(t *testing.T) {
 				MandatoryFilter: &structpb.Struct{Fields: map[string]*structpb.Value{"audience": structpb.NewStringValue("public")}},
 			})
 			here, there := s.URL+mcphttp.Path, instance(t, s)
-			time.Sleep(settled) // wait until earlier notifications were sent
 			mine := []<-chan string{watching(t, here, era, acme.Secret, uri, "ragd://indexes"), watching(t, there, era, acme.Secret, uri+"/chunks/0")}
 			stranger := watching(t, here, era, globex.Secret, uri, "ragd://indexes", "ragd://indexes/docs")
 			guest := watching(t, there, era, restricted, uri)
+			for _, notified := range append(mine, guest) {
+				pass(t, acme, notified)
+			}
+			pass(t, globex, stranger)
 
 			upload("two")
 			collect(t, mine[0], updated+uri, updated+"ragd://indexes", resources)
@@ -127,16 +174,11 @@ func TestClientsAreNotifiedOfChanges(t *testing.T) {
 			for _, notified := range mine {
 				collect(t, notified, tools, resources)
 			}
-			time.Sleep(settled)
-			for len(guest) > 0 {
-				if one := <-guest; one == updated+uri {
-					t.Error("the restricted key is told of a document it may not read")
-				}
+			if slices.Contains(pass(t, acme, guest), updated+uri) {
+				t.Error("the restricted key is told of a document it may not read")
 			}
-			for len(stranger) > 0 {
-				if one := <-stranger; one != "notifications/subscriptions/acknowledged " {
-					t.Errorf("another tenant is told: %s", one)
-				}
+			for _, one := range pass(t, globex, stranger) {
+				t.Errorf("another tenant is told: %s", one)
 			}
 			globex.Index(t, "more")
 			collect(t, stranger, updated+"ragd://indexes", tools)
@@ -164,11 +206,11 @@ func TestBoundClientsAreNotifiedOfWhatTheyMayUse(t *testing.T) {
 			ofTool := watching(t, here, era, key(&ragdv1.CreateApiKeyRequest{Tools: allowed("mine"), Indexes: allowed("docs")}))
 			ofPrompt := watching(t, here, era, key(&ragdv1.CreateApiKeyRequest{Prompts: allowed("greet"), Indexes: allowed("docs"), Tools: allowed("mine")}))
 			everything := watching(t, here, era, acme.Secret)
-			time.Sleep(settled)
-			for _, c := range []<-chan string{ofIndex, ofTool, ofPrompt, everything} {
-				for len(c) > 0 {
-					<-c
-				}
+			for _, c := range []<-chan string{ofIndex, ofTool, everything} {
+				pass(t, acme, c)
+			}
+			for len(ofPrompt) > 0 { // it has been told with the others
+				<-ofPrompt
 			}
 
 			acme.Index(t, "secret")
@@ -190,16 +232,11 @@ func TestBoundClientsAreNotifiedOfWhatTheyMayUse(t *testing.T) {
 			}
 			makePrompt("other")
 			collect(t, everything, tools, resources, prompts)
-			time.Sleep(settled)
-			for len(ofIndex) > 0 {
-				if one := <-ofIndex; one != prompts {
-					t.Errorf("a key of an index is told: %s", one)
-				}
+			for _, one := range pass(t, acme, ofIndex) {
+				t.Errorf("a key of an index is told: %s", one)
 			}
-			for len(ofTool) > 0 {
-				if one := <-ofTool; one != prompts {
-					t.Errorf("a key of a tool is told: %s", one)
-				}
+			for _, one := range pass(t, acme, ofTool) {
+				t.Errorf("a key of a tool is told: %s", one)
 			}
 			for len(ofPrompt) > 0 {
 				t.Errorf("a key of a prompt is told: %s", <-ofPrompt)
@@ -211,11 +248,8 @@ func TestBoundClientsAreNotifiedOfWhatTheyMayUse(t *testing.T) {
 			collect(t, ofIndex, tools, resources, prompts, "notifications/resources/updated ragd://indexes", "notifications/resources/updated ragd://indexes/docs")
 			collect(t, ofTool, tools, prompts)
 			collect(t, ofPrompt, tools, prompts)
-			time.Sleep(settled)
-			for len(ofTool) > 0 {
-				if one := <-ofTool; one == resources {
-					t.Error("a key of a tool, which reads no resources, is told of them")
-				}
+			if slices.Contains(pass(t, acme, ofTool), resources) {
+				t.Error("a key of a tool, which reads no resources, is told of them")
 			}
 			// A tool that moves away from the index disappears for the key.
 			if _, err := acme.UpdateTool(ctx, &ragdv1.UpdateToolRequest{ToolName: "mine", Settings: servicetest.Object(t, map[string]any{"indexName": "secret"})}); err != nil {
@@ -240,9 +274,9 @@ func TestSubscribersOfTextsAndOriginalsAreNotified(t *testing.T) {
 				return acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: uri, Source: servicetest.Text(text)}).GetDocumentId()
 			}
 			uri, other := documentURI(upload("a.md", "one")), documentURI(upload("b.md", "one"))
-			time.Sleep(settled) // wait until earlier notifications were sent
 			const updated = "notifications/resources/updated "
 			notified := watching(t, s.URL+mcphttp.Path, era, acme.Secret, uri+"/text", uri+"/text?start=1", uri+"/original", uri+"/metadata", other+"/text")
+			pass(t, acme, notified)
 			upload("a.md", "two")
 			for _, one := range collect(t, notified, updated+uri+"/text", updated+uri+"/text?start=1", updated+uri+"/original", updated+uri+"/metadata") {
 				if one == updated+other+"/text" {

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mark3labs/mcp-go/client"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -17,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 func makeWorkflow(t *testing.T, c servicetest.Client, name, definition string) {
@@ -63,9 +63,9 @@ func TestAWorkflowIsATool(t *testing.T) {
 			if result.IsError || text != `{"text":"Hello, Ada!"}` || result.StructuredContent == nil {
 				t.Errorf("%v %s", result, text)
 			}
-			time.Sleep(20 * time.Millisecond) // the client may deliver notifications after the answer
-			if got := heard.Of(era); len(got) < 2 || !grows(got) {
-				t.Errorf("heard %v, want both steps", got)
+			wait.For(t, "both steps, which the client may deliver after the answer", func() bool { return len(heard.Of(era)) >= 2 })
+			if got := heard.Of(era); !grows(got) {
+				t.Errorf("heard %v", got)
 			}
 			if result, text := mcptest.Call(t, c, "run_greet", map[string]any{}, nil); !result.IsError || !strings.Contains(text, "name") {
 				t.Errorf("without its argument: %s", text)
@@ -142,8 +142,8 @@ func TestAWorkflowAsksTheUser(t *testing.T) {
 			asked := mcptest.Connect(t, s.URL+mcphttp.Path, asking, bearer(c))
 			heard := mcptest.WatchProgress(asked)
 			result, text := mcptest.Call(t, asked, "run_publish", map[string]any{"what": era}, map[string]any{"progressToken": era})
-			time.Sleep(20 * time.Millisecond) // the client may deliver notifications after the answer
-			if got := heard.Of(era); len(got) < 2 || era == "legacy" && !grows(got) {
+			wait.For(t, "both steps, which the client may deliver after the answer", func() bool { return len(heard.Of(era)) >= 2 })
+			if got := heard.Of(era); era == "legacy" && !grows(got) {
 				t.Errorf("heard %v", got)
 			}
 			if result.IsError || !strings.Contains(text, `"published":true`) || !strings.Contains(text, era) {
@@ -198,13 +198,8 @@ func TestACancelledCallCancelsItsRun(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("the call succeeded")
 	}
-	for until := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	wait.For(t, "the run to be cancelled", func() bool {
 		runs, err := c.ListRuns(t.Context(), &ragdv1.ListRunsRequest{Status: "cancelled"})
-		if err == nil && len(runs.Runs) == 1 {
-			break
-		}
-		if time.Now().After(until) {
-			t.Fatalf("the run is not cancelled: %v, %v", runs, err)
-		}
-	}
+		return err == nil && len(runs.Runs) == 1
+	})
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +23,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant/archive"
 	"github.com/ragdhq/ragd/internal/tenant/archive/frame"
 )
@@ -66,16 +66,12 @@ func fullTenant(t *testing.T, s *servicetest.Service, name, word string) (target
 	file := uploadFile(t, s, secret, word)
 	compatible(t, s, secret, "/v1/vector_stores/"+store+"/file_batches", "application/json", strings.NewReader(`{"file_ids": ["`+file+`"]}`))
 	followPage(t, s.Client(secret), word)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) { // the first call has topics found
+	wait.For(t, "the topics that the first call has found", func() bool {
 		listed, err := s.Client(secret).ListTopics(t.Context(), &ragdv1.ListTopicsRequest{IndexName: to["index_name"]})
 		noError(t, err)
-		if len(listed.Topics) > 0 {
-			return to, secret
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no topics are found: %v", listed)
-		}
-	}
+		return len(listed.Topics) > 0
+	})
+	return to, secret
 }
 
 // archiveService is a service in which worlds can be made.
@@ -648,18 +644,13 @@ func TestWaitingDocumentsAreIngestedAfterAnImport(t *testing.T) {
 	_, err := importTenant(t, s.Operator(), &ragdv1.ImportOptions{}, data)
 	noError(t, err)
 	imported := s.Client(c.Secret)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	wait.For(t, "all five documents to be ready, and their jobs to end", func() bool {
 		described, err := imported.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "docs"})
 		noError(t, err)
 		jobs, err := imported.ListJobs(t.Context(), &ragdv1.ListJobsRequest{Status: "succeeded"})
 		noError(t, err)
-		if described.DocumentCount == 5 && described.PendingDocumentCount == 0 && len(jobs.Jobs) == 5 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the index is %v, with the jobs %v", described, jobs)
-		}
-	}
+		return described.DocumentCount == 5 && described.PendingDocumentCount == 0 && len(jobs.Jobs) == 5
+	})
 }
 
 // While a tenant is imported and exported again and again, another tenant's questions and uploads go on, with
@@ -761,16 +752,10 @@ func TestALargeIndexIsBuiltAfterAnImport(t *testing.T) {
 	}
 	built := func(tenant string) {
 		t.Helper()
-		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-			var done bool
+		wait.For(t, "the index of "+tenant+" to be built", func() (done bool) {
 			noError(t, s.Pool.QueryRow(t.Context(), `SELECT built AND counted_chunks > 0 AND build_job_id IS NULL AND search_width > 0 FROM `+pgx.Identifier{"tenant_" + tenant, "indexes"}.Sanitize()).Scan(&done))
-			if done {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("the index of %s is not built", tenant)
-			}
-		}
+			return done
+		})
 	}
 	built("acme")
 	search := func(c servicetest.Client, mode string) string {

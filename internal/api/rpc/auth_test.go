@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/api/rpc"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 func TestCallsWithoutAValidKeyAreRejected(t *testing.T) {
@@ -37,7 +38,7 @@ func TestCallsWithoutAValidKeyAreRejected(t *testing.T) {
 	if _, err := acme.RevokeApiKey(ctx, &ragdv1.RevokeApiKeyRequest{ApiKeyId: revoked.ApiKey.ApiKeyId}); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Until(soon.ApiKey.ExpireTime.AsTime()))
+	wait.For(t, "the key to expire", func() bool { return time.Now().After(soon.ApiKey.ExpireTime.AsTime()) })
 
 	var first string
 	for name, secret := range map[string]string{

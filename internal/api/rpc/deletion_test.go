@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // emptyTables are the tables with rows of tenants in which a tenant of the test has none.
@@ -92,16 +92,11 @@ func followPage(t *testing.T, c servicetest.Client, word string) {
 	defer site.Close()
 	_, err := c.CreateConnector(t.Context(), &ragdv1.CreateConnectorRequest{ConnectorName: "page", IndexName: "docs", Source: &ragdv1.CreateConnectorRequest_Web{Web: &ragdv1.WebSource{Url: site.URL + "/" + word}}})
 	noError(t, err)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	wait.For(t, "the run of the connector", func() bool {
 		now, err := c.GetConnector(t.Context(), &ragdv1.GetConnectorRequest{ConnectorName: "page"})
 		noError(t, err)
-		if now.Status == "succeeded" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the connector does not run: %v", now)
-		}
-	}
+		return now.Status == "succeeded"
+	})
 }
 
 // A tenant that has something of everything is deleted. The whole database, with its catalogs and

@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // townClerk starts a service whose model is the server, with the corpus harbour and the agent clerk
@@ -361,9 +362,9 @@ func TestQuestionsThatFailDoNotEndAnEvaluation(t *testing.T) {
 	// A model that is down for a while holds up the evaluation, and no question fails for it.
 	ai.Set(modelserver.Fault{Status: 503})
 	started = need(t)(c.StartEvaluation(t.Context(), agentRun(&ragdv1.AnswerSettings{AgentName: "clerk"}))).(*ragdv1.Evaluation)
-	for held, until := (*ragdv1.Job)(nil), time.Now().Add(time.Minute); held.GetError() == "" && time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
-		held = need(t)(c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: started.GetJob().GetJobId()})).(*ragdv1.Job)
-	}
+	wait.For(t, "the evaluation to be held up", func() bool {
+		return need(t)(c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: started.GetJob().GetJobId()})).(*ragdv1.Job).GetError() != ""
+	})
 	ai.Set(modelserver.Fault{})
 	wantMeasures(t, awaitEvaluation(t, c, started), map[string]float64{"failed": 0, "exactMatch": 1.0 / 3})
 
@@ -557,9 +558,7 @@ func TestEvaluationsOfAgentsContinue(t *testing.T) {
 		ai.Set(modelserver.Fault{Hang: true})
 		before := len(ai.Requests())
 		hung := start()
-		for len(ai.Requests()) == before {
-			time.Sleep(5 * time.Millisecond)
-		}
+		wait.For(t, "a question", func() bool { return len(ai.Requests()) > before })
 		cancelled := need(t)(c.CancelJob(ctx, &ragdv1.CancelJobRequest{JobId: hung.GetJob().GetJobId()})).(*ragdv1.Job)
 		if cancelled.GetStatus() != "cancelled" {
 			t.Errorf("cancelled: %v", cancelled)

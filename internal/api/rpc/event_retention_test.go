@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/event/journal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -24,7 +25,7 @@ func sweep(t *testing.T, s *servicetest.Service, tenants int) {
 	if _, err := s.Pool.Exec(t.Context(), `UPDATE ragd.event_tenants SET swept_at = now() - interval '1 hour'`); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	swept := 0
 	err := s.Handlers.Journal.Run(ctx, func(context.Context, tenant.ID) error {
@@ -127,9 +128,7 @@ func TestTenantsWithoutEventsAreNoLongerSwept(t *testing.T) {
 	w.end()
 	for range w.messages { // until the watcher has left
 	}
-	for n, deadline := 1, time.Now().Add(20*time.Second); n > 0 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		n = rowCount(t, s, `SELECT count(*) FROM ragd_shared.event_watchers`)
-	}
+	wait.For(t, "the watcher to be gone", func() bool { return rowCount(t, s, `SELECT count(*) FROM ragd_shared.event_watchers`) == 0 })
 	sweep(t, s, 1)
 	if n := rowCount(t, s, `SELECT count(*) FROM ragd.event_tenants`); n != 0 {
 		t.Errorf("%d tenants without events are listed", n)

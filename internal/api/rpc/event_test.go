@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/event/journal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // watched is a stream of events that a test reads.
@@ -58,7 +59,7 @@ func watchEvents(t *testing.T, c servicetest.Client, req *ragdv1.WatchEventsRequ
 // next returns the next event.
 func (w *watched) next(t *testing.T) *ragdv1.Event {
 	t.Helper()
-	patience := time.After(30 * time.Second)
+	patience := time.After(time.Minute)
 	for {
 		select {
 		case m, ok := <-w.messages:
@@ -422,11 +423,13 @@ func TestEventsAreWrittenOnlyWhileSomebodyWantsThem(t *testing.T) {
 	w.end()
 	for range w.messages { // until it has ended
 	}
-	for n := 1; n > 0; time.Sleep(10 * time.Millisecond) { // until the watcher is gone
+	wait.For(t, "the watcher to be gone", func() bool {
+		var n int
 		if err := s.Pool.QueryRow(t.Context(), `SELECT count(*) FROM ragd_shared.event_watchers WHERE tenant_id = 'acme'`).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
-	}
+		return n == 0
+	})
 }
 
 func TestARevokedKeyEndsItsStreamOfEvents(t *testing.T) {

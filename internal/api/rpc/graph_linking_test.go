@@ -2,11 +2,11 @@ package rpc_test
 
 import (
 	"testing"
-	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // Similarity edges are found with an HNSW index only. An index that becomes HNSW links
@@ -47,11 +47,7 @@ func TestChangingTheIndexTypeToHNSWLinksSimilarChunks(t *testing.T) {
 					t.Fatalf("the build ended as %v", job)
 				}
 			}
-			for deadline := time.Now().Add(30 * time.Second); graphOf(t, c).Similarities != 1; time.Sleep(20 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("the graph is %v", graphOf(t, c))
-				}
-			}
+			wait.For(t, "the one similarity", func() bool { return graphOf(t, c).Similarities == 1 })
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -12,6 +11,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // graphOf returns the graph part of an index description.
@@ -127,11 +127,7 @@ func TestARunningRebuildIsCancelled(t *testing.T) {
 		}
 		return job.Status
 	}
-	for deadline := time.Now().Add(30 * time.Second); status() != "running"; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the rebuild is %s", status())
-		}
-	}
+	wait.For(t, "the rebuild to run", func() bool { return status() == "running" })
 	if job, err := c.CancelJob(t.Context(), &ragdv1.CancelJobRequest{JobId: started.JobId}); err != nil || job.Status != "cancelled" {
 		t.Fatalf("got %v, %v", job, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -12,6 +11,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // page is a document of a small linked corpus.
@@ -240,17 +240,15 @@ func TestGraphRagRefusesBadOptions(t *testing.T) {
 // finished waits until a job has ended and returns it.
 func finished(t *testing.T, c servicetest.Client, jobID string) *ragdv1.Job {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		job, err := c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: jobID})
-		if err != nil {
+	var job *ragdv1.Job
+	wait.For(t, "the end of job "+jobID, func() bool {
+		var err error
+		if job, err = c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: jobID}); err != nil {
 			t.Fatal(err)
 		}
-		if job.Status != "queued" && job.Status != "running" {
-			return job
-		}
-	}
-	t.Fatalf("job %s does not end", jobID)
-	return nil
+		return job.Status != "queued" && job.Status != "running"
+	})
+	return job
 }
 
 func TestAnIndexStoresTheConfiguredEdgeTypes(t *testing.T) {

@@ -2,11 +2,11 @@ package rpc_test
 
 import (
 	"testing"
-	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // A running build whose index gets another config continues with that config.
@@ -29,16 +29,13 @@ func TestAConfigSetDuringABuildIsBuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		var waits bool
+	wait.For(t, "the build to wait for the lock", func() (waits bool) {
 		err := s.Pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_progress_create_index WHERE lockers_total > 0)`).Scan(&waits)
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("the build does not begin, error %v", err)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if waits {
-			break
-		}
-	}
+		return waits
+	})
 	if _, err := c.UpdateIndex(t.Context(), &ragdv1.UpdateIndexRequest{IndexName: "main", IndexConfig: &ragdv1.IndexConfig{Type: "hnsw"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -69,15 +66,13 @@ func TestBuildsOfTenantsAreIndependent(t *testing.T) {
 			t.Fatal(err)
 		}
 		finished(t, c, built.JobId)
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		wait.For(t, "the search width of "+name+" to be measured", func() bool {
 			var width int
 			err := s.Pool.QueryRow(t.Context(), `SELECT search_width FROM tenant_`+name+`.indexes`).Scan(&width)
-			if err != nil || time.Now().After(deadline) {
-				t.Fatalf("%s is not measured, error %v", name, err)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if width > 0 {
-				break
-			}
-		}
+			return width > 0
+		})
 	}
 }

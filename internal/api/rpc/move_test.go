@@ -14,6 +14,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // rowsIn returns the rows of a tenant in a database by table, as JSON without what belongs to a database, in one order.
@@ -43,16 +44,8 @@ func rowsIn(t *testing.T, pool *pgxpool.Pool, name string) map[string][]string {
 // restingRows is rowsIn once nothing changes any more.
 func restingRows(t *testing.T, pool *pgxpool.Pool, name string) map[string][]string {
 	t.Helper()
-	last, since := rowsIn(t, pool, name), time.Now()
-	for deadline := time.Now().Add(2 * time.Minute); time.Since(since) < time.Second; time.Sleep(100 * time.Millisecond) {
-		if now := rowsIn(t, pool, name); !cmp.Equal(last, now) {
-			last, since = now, time.Now()
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the rows of the tenant do not come to rest")
-		}
-	}
-	return last
+	same := func(a, b map[string][]string) bool { return cmp.Equal(a, b) }
+	return wait.Rest(t, "the rows of the tenant", time.Second, same, func() map[string][]string { return rowsIn(t, pool, name) })
 }
 
 // moveTenant moves a tenant and waits until it lives in its new database.
@@ -60,13 +53,11 @@ func moveTenant(t *testing.T, s *servicetest.Service, name, database string) *ra
 	t.Helper()
 	m, err := s.Operator().MoveTenant(t.Context(), &ragdv1.MoveTenantRequest{TenantId: name, DatabaseName: database})
 	noError(t, err)
-	for deadline := time.Now().Add(2 * time.Minute); m.Phase == "copying"; time.Sleep(50 * time.Millisecond) {
+	wait.For(t, "the end of the move", func() bool {
 		m, err = s.Operator().GetTenantMove(t.Context(), &ragdv1.GetTenantMoveRequest{MoveId: m.MoveId})
 		noError(t, err)
-		if time.Now().After(deadline) {
-			t.Fatalf("the tenant is not moved: %v", m)
-		}
-	}
+		return m.Phase != "copying"
+	})
 	if m.Phase == "failed" {
 		t.Fatalf("the move has failed: %v", m)
 	}

@@ -22,7 +22,7 @@ import (
 // statement of the service would.
 func poison(t *testing.T, pool *pgxpool.Pool, statements string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var taken []*pgxpool.Conn
 	for range pool.Config().MaxConns {

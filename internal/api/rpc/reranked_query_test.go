@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // ferries returns an index of 20 documents on ferries, of which a search ranks the
@@ -63,20 +63,15 @@ func (l *lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// has waits until a line contains part, because the request's line is written after the
+// await waits until a line contains part, because the request's line is written after the
 // answer.
-func (l *lines) has(part string) bool {
-	isThere := func() bool {
+func (l *lines) await(t *testing.T, part string) {
+	t.Helper()
+	wait.For(t, "a line of the log with "+part, func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return slices.ContainsFunc(l.all, func(line string) bool { return strings.Contains(line, part) })
-	}
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if isThere() {
-			return true
-		}
-	}
-	return false
+	})
 }
 
 // best returns a reranker that uses the model's score alone.
@@ -128,9 +123,7 @@ func TestVectorQueryReranks(t *testing.T) {
 	})
 	t.Run("the request's line in the log", func(t *testing.T) {
 		found(t, acme, ask(best()))
-		if want := "rerank_kind=cross-encoder rerank_candidates=20 rerank_failed=0 rerank_cached=20 rerank_calls=0 rerank_ms="; !log.has(want) {
-			t.Errorf("no line has %s", want)
-		}
+		log.await(t, "rerank_kind=cross-encoder rerank_candidates=20 rerank_failed=0 rerank_cached=20 rerank_calls=0 rerank_ms=")
 	})
 	t.Run("scores without bounds are mapped to 0..1", func(t *testing.T) {
 		_, res := found(t, acme, ask(&ragdv1.Reranker{}))

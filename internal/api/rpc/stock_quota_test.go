@@ -7,13 +7,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // Uploads to two instances at the same time never exceed the tenant's quotas of documents and of
@@ -105,15 +105,7 @@ func TestStoredDocumentsAndBytesAreLimitedExactly(t *testing.T) {
 			if _, err := c.DeleteDocument(t.Context(), &ragdv1.DeleteDocumentRequest{IndexName: stored.IndexName, Uri: stored.Uri}); err != nil {
 				t.Fatal(err)
 			}
-			for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // a large deletion may go on
-				err := upload(c, "two", "after")
-				if err == nil {
-					break
-				}
-				if time.Now().After(end) {
-					t.Fatalf("after a deletion: %v", err)
-				}
-			}
+			wait.For(t, "an upload after the deletion, which may go on if it is large", func() bool { return upload(c, "two", "after") == nil })
 			servicetest.WantCode(t, "when it is used up again", upload(c, "one", "more"), connect.CodeResourceExhausted)
 			limit(map[string]any{})
 			if err := upload(c, "one", "more"); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // used returns the rows of a client's usage, as text without the time.
@@ -36,12 +37,15 @@ func used(t *testing.T, c servicetest.Client, groupBy ...string) (rows []string)
 func awaitUsage(t *testing.T, c servicetest.Client, want []string, groupBy ...string) {
 	t.Helper()
 	var got []string
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if got = used(t, c, groupBy...); slices.Equal(got, want) {
-			return
+	defer func() {
+		if !slices.Equal(got, want) {
+			t.Logf("usage = %q", got)
 		}
-	}
-	t.Fatalf("usage = %q, want %q", got, want)
+	}()
+	wait.For(t, fmt.Sprintf("the usage %q", want), func() bool {
+		got = used(t, c, groupBy...)
+		return slices.Equal(got, want)
+	})
 }
 
 // What two tenants use is counted exactly by index and stage, by two instances on one database,
@@ -175,19 +179,13 @@ func TestTokensOfAMonthAreLimited(t *testing.T) {
 		t.Errorf("the job over the quota: %v", refused)
 	}
 	other := second.Client(acme.Secret)
-	for end := time.Now().Add(time.Minute); connect.CodeOf(query(other, "asked at "+time.Now().String())) != connect.CodeResourceExhausted; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the other instance does not know what was used")
-		}
-	}
+	wait.For(t, "the other instance to know what was used", func() bool {
+		return connect.CodeOf(query(other, "asked at "+time.Now().String())) == connect.CodeResourceExhausted
+	})
 	if err := limit(1000); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); query(other, "asked again") != nil || query(acme, "asked here") != nil; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the higher quota has no effect")
-		}
-	}
+	wait.For(t, "the higher quota to have an effect", func() bool { return query(other, "asked again") == nil && query(acme, "asked here") == nil })
 	retried, err := acme.RetryJob(t.Context(), &ragdv1.RetryJobRequest{JobId: refused.JobId})
 	if err != nil {
 		t.Fatal(err)

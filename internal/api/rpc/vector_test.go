@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +15,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // vectors creates an index whose vectors the caller supplies.
@@ -260,8 +260,7 @@ func load(t testing.TB, c servicetest.Client, index string, values [][]float32) 
 // awaitPlan waits until a query reports the plan.
 func awaitPlan(t testing.TB, c servicetest.Client, index string, question []float32, plan string) {
 	t.Helper()
-	const patience = 2 * time.Minute
-	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	wait.For(t, "the plan "+plan, func() bool {
 		res, err := c.Query(t.Context(), &ragdv1.QueryRequest{IndexName: index, QueryVector: question, Explain: true})
 		if err != nil {
 			t.Fatal(err)
@@ -270,13 +269,8 @@ func awaitPlan(t testing.TB, c servicetest.Client, index string, question []floa
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res.Explain.Plan == plan && d.Status == "ready" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after %v the plan is %v, and the index %v", patience, res.Explain, d)
-		}
-	}
+		return res.Explain.Plan == plan && d.Status == "ready"
+	})
 }
 
 func TestIndexesAreBuiltOnceTheyAreLargeEnough(t *testing.T) {
@@ -327,16 +321,7 @@ func TestIndexLifecycle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var job *ragdv1.Job
-	for job.GetStatus() != "succeeded" {
-		time.Sleep(20 * time.Millisecond)
-		if job, err = acme.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: built.JobId}); err != nil {
-			t.Fatal(err)
-		}
-		if job.Status == "failed" {
-			t.Fatal(job)
-		}
-	}
+	job := await(t, acme, built.JobId, "succeeded")
 	if job.Kind != "build" || job.Progress.Done != 300 || job.Progress.Unit != "vectors" {
 		t.Errorf("job = %v", job)
 	}

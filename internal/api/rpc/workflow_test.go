@@ -32,12 +32,14 @@ type stepServer struct {
 	blocked  chan struct{} // closed when a call of /block has come
 	canceled chan struct{} // closed when it was cancelled
 	running  int
-	most     int // calls of /slow at once
+	most     int           // calls of /slow at once
+	three    chan struct{} // closed when three calls of /slow run at once
+	met      sync.Once
 }
 
 func newStepServer(t *testing.T) *stepServer {
 	t.Helper()
-	s := &stepServer{keys: map[string][]string{}, bodies: map[string][]string{}, blocked: make(chan struct{}), canceled: make(chan struct{})}
+	s := &stepServer{keys: map[string][]string{}, bodies: map[string][]string{}, blocked: make(chan struct{}), canceled: make(chan struct{}), three: make(chan struct{})}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.answer))
 	t.Cleanup(s.Close)
 	return s
@@ -62,7 +64,10 @@ func (s *stepServer) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	case "/slow":
 		s.count(1)
-		time.Sleep(20 * time.Millisecond)
+		select {
+		case <-s.three:
+		case <-r.Context().Done():
+		}
 		s.count(-1)
 	case "/block":
 		if calls == 1 {
@@ -81,7 +86,9 @@ func (s *stepServer) count(by int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running += by
-	s.most = max(s.most, s.running)
+	if s.most = max(s.most, s.running); s.running == 3 {
+		s.met.Do(func() { close(s.three) })
+	}
 }
 
 func (s *stepServer) called(path string) (keys, bodies []string) {
@@ -209,7 +216,7 @@ func TestAWorkflowBranchesRunsAtOnceAndForEach(t *testing.T) {
 		"output": {"size": {"step": ["large", "middle", "small"], "path": "size"}, "doubled": {"step": "both", "path": "a.n"}, "each": {"step": "each"}}}`)
 	wantOutput(t, runOf(t, c, "outer", `{"n": 7}`), `{"size": "middle", "doubled": 14, "each": [1, 3, 5, 7, 9, 11]}`)
 	wantOutput(t, runOf(t, c, "outer", `{"n": 1}`), `{"size": "small", "doubled": 2, "each": [1, 3, 5, 7, 9, 11]}`)
-	if e.most < 2 || e.most > 3 {
+	if e.most != 3 {
 		t.Errorf("%d steps ran at once, want 3", e.most)
 	}
 	runs, err := c.ListRuns(t.Context(), &ragdv1.ListRunsRequest{WorkflowName: "outer"})

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ragdhq/ragd/internal/api/httpserver"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 )
@@ -329,7 +330,7 @@ func TestStalledClientsAreDisconnected(t *testing.T) {
 		t.Fatal(err)
 	}
 	streams := func() int64 { return w.Handler.servers.openStreams.Used("acme") }
-	waitFor(t, "the stream to open", func() bool { return streams() == 1 })
+	wait.For(t, "the stream to open", func() bool { return streams() == 1 })
 	// Fill the buffers of the connection: list changes are sent to every session.
 	go func() {
 		for range 200_000 {
@@ -342,24 +343,17 @@ func TestStalledClientsAreDisconnected(t *testing.T) {
 			}
 		}
 	}()
-	waitFor(t, "the stream to be left", func() bool { return streams() == 0 })
-}
-
-func waitFor(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out waiting for %s", what)
-		}
-	}
+	wait.For(t, "the stream to be left", func() bool { return streams() == 0 })
 }
 
 // The write deadline of one response does not affect the next on the connection.
 func TestConnectionOutlivesTheWriteDeadline(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *Config) { c.WriteTimeout = 20 * time.Millisecond })
+	const timeout = time.Second
+	w := newWorld(t, func(c *Config) { c.WriteTimeout = timeout })
 	w.do(t, w.modern(t.Context(), alice, 1, "tools/call", map[string]any{"name": "whoami"}))
-	time.Sleep(40 * time.Millisecond)
+	answered := time.Now()
+	wait.For(t, "the deadline to pass", func() bool { return time.Since(answered) > timeout })
 	r := w.request(t.Context(), http.MethodGet, "", nil)
 	r.URL.Path = metadataPath // a handler that sets no deadline
 	w.do(t, r)
@@ -440,10 +434,5 @@ func TestNoGoroutineIsLeftBehind(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			stacks := make([]byte, 1<<20)
-			t.Fatalf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
-		}
-	}
+	wait.Goroutines(t, before, nil)
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/api/httpserver"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -192,7 +193,10 @@ func (w *world) server(id tenant.ID, name string) *server.MCPServer {
 				return nil, err
 			}
 		}
-		time.Sleep(10 * time.Millisecond) // the library drops notifications unsent at the end of the call
+		waiting := server.ClientSessionFromContext(ctx).NotificationChannel() // the library drops those that wait at the end of the call
+		if !wait.Until(ctx, func() bool { return len(waiting) == 0 }) {
+			return nil, ctx.Err()
+		}
 		return mcpgo.NewToolResultText("done"), nil
 	})
 	s.AddTool(mcpgo.NewTool("notify in order"), func(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
@@ -357,7 +361,7 @@ func within[T any](t testing.TB, ch <-chan T, what string) T {
 	select {
 	case v := <-ch:
 		return v
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("timed out waiting for %s", what)
 		panic("unreachable")
 	}

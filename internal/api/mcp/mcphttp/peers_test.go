@@ -15,6 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/automation/event"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -115,7 +116,7 @@ func TestEveryInstanceKnowsASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, w := range all[1:] {
-		waitFor(t, "the state", func() bool {
+		wait.For(t, "the state", func() bool {
 			said := w.ok(t, alice, id, 6, "tools/call", map[string]any{"name": "client"})
 			return strings.Contains(said, "name probe, roots true, level warning") && w.subscribed(id, "test://b") && !w.subscribed(id, "test://a")
 		})
@@ -178,7 +179,7 @@ func TestAStolenSessionIsOfNoUseMeanwhile(t *testing.T) {
 		answers <- res.StatusCode
 	}
 	go steal()
-	waitFor(t, "the database to be asked", func() bool {
+	wait.For(t, "the database to be asked", func() bool {
 		return d.count(t, `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'ragd_shared.mcp_sessions'::regclass`) > 0
 	})
 	go steal()
@@ -263,7 +264,7 @@ func TestASessionEndsEverywhere(t *testing.T) {
 	for range lines { // ends with the session
 	}
 	for _, w := range all {
-		waitFor(t, "the end of the session", func() bool {
+		wait.For(t, "the end of the session", func() bool {
 			res, _ := w.do(t, w.call(t.Context(), alice, id, 8, "whoami"))
 			return res.StatusCode == http.StatusNotFound
 		})
@@ -287,7 +288,7 @@ func TestASessionThatIsStoredGoesOn(t *testing.T) {
 	for i := range 3 { // what is announced later has arrived when the subscription is known
 		uri := fmt.Sprint("test://", i)
 		d.instance(t, nil).ok(t, alice, id, 8+i, "resources/subscribe", map[string]any{"uri": uri})
-		waitFor(t, "the subscription", func() bool {
+		wait.For(t, "the subscription", func() bool {
 			w.ok(t, alice, id, 20+i, "tools/call", map[string]any{"name": "whoami"})
 			return w.subscribed(id, uri)
 		})
@@ -409,7 +410,7 @@ func TestNotificationsAreResumedAtAnotherInstance(t *testing.T) {
 	notify(all[0], 1)
 	ids, _ := readEvents(t, lines, 1)
 	leave()
-	waitFor(t, "the stream to be left", func() bool { return all[0].Handler.servers.openStreams.Used("acme") == 0 })
+	wait.For(t, "the stream to be left", func() bool { return all[0].Handler.servers.openStreams.Used("acme") == 0 })
 	notify(all[0], 2)
 	back := all[1].request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id, lastEventHeader, ids[0])
 	_, lines = all[1].events(t, back)
@@ -430,7 +431,7 @@ func TestNotificationsAreResumedAtAnotherInstance(t *testing.T) {
 	if !notifies(all[1]) {
 		t.Error("the instance of the stream does not notify the client")
 	}
-	waitFor(t, "the first instance to notify the client no longer", func() bool {
+	wait.For(t, "the first instance to notify the client no longer", func() bool {
 		all[0].ok(t, alice, id, 9, "ping", nil)
 		return !notifies(all[0])
 	})
@@ -448,7 +449,7 @@ func TestAStreamOutlivesItsInstance(t *testing.T) {
 	_, lines := all[0].events(t, call)
 	ids, _ := readEvents(t, lines, 2)
 	leave()
-	waitFor(t, "the client to have left", func() (left bool) {
+	wait.For(t, "the client to have left", func() (left bool) {
 		s := all[0].Handler.servers
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -502,7 +503,7 @@ func TestAStreamOfAnInstanceThatIsGoneBeginsAnew(t *testing.T) {
 			}
 		}
 		leave()
-		waitFor(t, "the stream to be left", func() bool { return w.Handler.servers.openStreams.Used("acme") == 0 })
+		wait.For(t, "the stream to be left", func() bool { return w.Handler.servers.openStreams.Used("acme") == 0 })
 	}
 	if len(missed) > 0 {
 		t.Errorf("%d more clients were told", len(missed))
@@ -541,7 +542,7 @@ func TestSessionsAreBoundedInTheDatabase(t *testing.T) {
 	if n := d.count(t, `SELECT count(*) FROM ragd_shared.mcp_sessions`); n != maxStoredSessions {
 		t.Errorf("%d sessions are stored", n)
 	}
-	waitFor(t, "the session that was not used for longest to be gone", func() bool {
+	wait.For(t, "the session that was not used for longest to be gone", func() bool {
 		res, _ := w.do(t, w.call(t.Context(), alice, first, 2, "whoami"))
 		return res.StatusCode == http.StatusNotFound
 	})
@@ -608,7 +609,7 @@ func TestAnInstanceCatchesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	within(t, all[0].stopped, "the cancellation")
-	waitFor(t, "the level", func() bool {
+	wait.For(t, "the level", func() bool {
 		return strings.Contains(all[0].ok(t, alice, id, 8, "tools/call", map[string]any{"name": "client"}), "level error")
 	})
 }

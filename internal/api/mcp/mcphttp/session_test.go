@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/query/filter"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -133,7 +134,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	leave()
 	for range first { // drain until it is closed
 	}
-	waitFor(t, "the slot to be free", func() bool { return w.Handler.servers.openStreams.Used("acme") == 0 })
+	wait.For(t, "the slot to be free", func() bool { return w.Handler.servers.openStreams.Used("acme") == 0 })
 	w.events(t, get)
 }
 
@@ -168,8 +169,9 @@ func TestIdleSessionsAndServersAreForgotten(t *testing.T) {
 		defer w.Handler.servers.mu.Unlock()
 		return len(w.Handler.servers.byID)
 	}
-	waitFor(t, "the idle server to be forgotten", func() bool { return servers() == 1 })
-	time.Sleep(100 * time.Millisecond)
+	wait.For(t, "the idle server to be forgotten", func() bool { return servers() == 1 })
+	w.open(t, eve)
+	wait.For(t, "another idle server to be forgotten", func() bool { return servers() <= 1 })
 	if servers() != 1 {
 		t.Error("a server with an open stream was forgotten")
 	}

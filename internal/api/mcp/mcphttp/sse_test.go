@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // sse opens a stream of the legacy transport and returns the address for messages, and a
@@ -98,14 +100,14 @@ func TestSSEEndsWithItsStream(t *testing.T) {
 	within(t, w.stopped, "the end of the call")
 	for range lines {
 	}
-	waitFor(t, "the session to end", func() bool { return w.sessions.Load() == 0 })
+	wait.For(t, "the session to end", func() bool { return w.sessions.Load() == 0 })
 	if res, _ := w.post(t, alice, address, legacy(2, "ping", nil)); res.StatusCode != http.StatusNotFound {
 		t.Errorf("the session goes on: status %d", res.StatusCode)
 	}
 
 	t.Run("shutdown ends it", func(t *testing.T) {
 		_, lines := w.sse(t, t.Context(), alice)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := w.Shutdown(ctx); err != nil {
 			t.Error(err)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // readEvents reads n events of a stream and returns their ids and data.
@@ -36,7 +38,7 @@ func TestAClientThatComesBackGetsWhatItMissed(t *testing.T) {
 	notify(1)
 	ids, _ := readEvents(t, lines, 1)
 	leave()
-	waitFor(t, "the stream to be left", func() bool { return w.Handler.servers.openStreams.Used("acme") == 0 })
+	wait.For(t, "the stream to be left", func() bool { return w.Handler.servers.openStreams.Used("acme") == 0 })
 	notify(2)
 	notify(3)
 
@@ -111,7 +113,7 @@ func TestAbandonedStreamsAreForgotten(t *testing.T) {
 		t.Error("the event is not kept")
 	}
 	leave()
-	waitFor(t, "the events to be forgotten", func() bool { return held() == 0 })
+	wait.For(t, "the events to be forgotten", func() bool { return held() == 0 })
 	_, lines = w.events(t, w.request(t.Context(), http.MethodGet, alice, nil, sessionHeader, id, lastEventHeader, ids[0]))
 	w.servers["acme"].SendNotificationToAllClients("notifications/x", map[string]any{"n": 2})
 	if _, data := readEvents(t, lines, 1); !strings.Contains(data[0], `"n":2`) {
@@ -134,7 +136,7 @@ func TestKeptEventsAreBounded(t *testing.T) {
 	}
 	end := w.request(t.Context(), http.MethodDelete, alice, nil, sessionHeader, id)
 	w.do(t, end)
-	waitFor(t, "the events to be forgotten", func() bool { return w.Handler.servers.heldEvents.Used("acme") == 0 })
+	wait.For(t, "the events to be forgotten", func() bool { return w.Handler.servers.heldEvents.Used("acme") == 0 })
 }
 
 // The notifications of a call come in their order and before its answer, also while another

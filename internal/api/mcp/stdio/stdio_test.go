@@ -11,6 +11,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -27,6 +29,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/forward"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 func config(address, secret string) stdio.Config {
@@ -73,7 +76,7 @@ func connect(t *testing.T, cfg stdio.Config, era string) (*client.Client, <-chan
 // await waits for a notification.
 func await(t *testing.T, notified <-chan string, want string) {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		select {
 		case one := <-notified:
@@ -84,6 +87,32 @@ func await(t *testing.T, notified <-chan string, want string) {
 			t.Fatalf("not told of %s", want)
 		}
 	}
+}
+
+// pass makes prompts until a client is told of one: its stream is open then, and it was told of all that
+// happened before. It returns what the client was told.
+func pass(t *testing.T, c servicetest.Client, notified <-chan string) (told []string) {
+	t.Helper()
+	const prompts, often = "notifications/prompts/list_changed", 300 * time.Millisecond
+	for heard := 0; heard < 2; { // the first may be told of with others, in any order
+		name := "pass_" + strconv.FormatInt(time.Now().UnixNano(), 36)
+		_, err := c.CreatePrompt(t.Context(), &ragdv1.CreatePromptRequest{PromptName: name, Messages: []*ragdv1.PromptMessage{{Role: "user", Content: &ragdv1.PromptMessage_Text{Text: "hi"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for again := time.After(often); again != nil; {
+			select {
+			case one := <-notified:
+				if told = append(told, one); one == prompts {
+					heard++
+					again = nil
+				}
+			case <-again:
+				again = nil
+			}
+		}
+	}
+	return slices.DeleteFunc(told, func(one string) bool { return one == prompts })
 }
 
 // All requests are answered when a script closes the input after sending them, also without a
@@ -154,7 +183,7 @@ func TestClientsOfANamedServer(t *testing.T) {
 			}
 			const indexes = "ragd://indexes"
 			if era == "modern" {
-				_, err = c.ListenAsync(t.Context(), mcpgo.SubscriptionFilter{ToolsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: []string{indexes}}, nil)
+				_, err = c.ListenAsync(t.Context(), mcpgo.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: []string{indexes}}, nil)
 			} else {
 				var req mcpgo.SubscribeRequest
 				req.Params.URI = indexes
@@ -163,7 +192,7 @@ func TestClientsOfANamedServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(300 * time.Millisecond) // wait until the stream is open
+			pass(t, acme, notified)
 			if _, err := acme.UpdateServer(t.Context(), &ragdv1.UpdateServerRequest{ServerName: "front", AllTools: true}); err != nil {
 				t.Fatal(err)
 			}
@@ -189,14 +218,10 @@ func TestBoundClientsHearOfWhatTheyMayUse(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			time.Sleep(500 * time.Millisecond) // wait until the stream is open and earlier notifications were sent
-			for len(notified) > 0 {
-				<-notified
-			}
+			pass(t, acme, notified)
 			acme.Index(t, "secret")
-			time.Sleep(500 * time.Millisecond)
-			for len(notified) > 0 {
-				if one := <-notified; strings.HasSuffix(one, "changed") {
+			for _, one := range pass(t, acme, notified) {
+				if strings.HasSuffix(one, "changed") {
 					t.Errorf("told of %s by another index", one)
 				}
 			}
@@ -259,9 +284,7 @@ func TestLostSessionsAndConnectionsAreRestored(t *testing.T) {
 	if err := c.Subscribe(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
-	for p.gets.Load() == 0 {
-		time.Sleep(5 * time.Millisecond)
-	}
+	wait.For(t, "the stream", func() bool { return p.gets.Load() > 0 })
 	first := session.Load().(string)
 	p.lost.Store(&first)
 	if list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{}); err != nil || len(list.Tools) == 0 {
@@ -271,20 +294,14 @@ func TestLostSessionsAndConnectionsAreRestored(t *testing.T) {
 		t.Error("the lost session is still used")
 	}
 	await(t, notified, "notifications/tools/list_changed")
-	gets := p.gets.Load()
-	for p.gets.Load() == gets-1 {
-		time.Sleep(5 * time.Millisecond)
-	}
-	time.Sleep(300 * time.Millisecond) // wait until the stream is open
+	pass(t, acme, notified)
 	acme.Index(t, "docs")
 	await(t, notified, "notifications/resources/updated ragd://indexes")
 
-	gets = p.gets.Load()
+	gets := p.gets.Load()
 	p.CloseClientConnections()
-	for p.gets.Load() == gets {
-		time.Sleep(5 * time.Millisecond)
-	}
-	time.Sleep(300 * time.Millisecond) // wait until the stream is open
+	wait.For(t, "another stream", func() bool { return p.gets.Load() > gets })
+	pass(t, acme, notified)
 	acme.Index(t, "more")
 	await(t, notified, "notifications/resources/updated ragd://indexes")
 }
