@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -109,13 +110,13 @@ func TestBackgroundWorkTouchesOnlyActiveTenants(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- second.Run(ctx) }()
 	for id, c := range clients {
-		until(t, func() bool {
+		wait.For(t, "the documents to be ready", func() bool {
 			d, err := c.GetDocument(t.Context(), &ragdv1.GetDocumentRequest{IndexName: "docs", DocumentId: documents[id]})
 			return err == nil && d.Status == "ready"
 		})
 	}
 	readiness(t, &servicetest.Service{Service: second, URL: second.URL()})
-	until(t, func() bool {
+	wait.For(t, "the end of all jobs", func() bool {
 		var waiting int
 		must(t, s.Pool.QueryRow(t.Context(), `SELECT count(*) FROM ragd.river_job WHERE finalized_at IS NULL`).Scan(&waiting))
 		return waiting == 0

@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/dataset/synthetic"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // BenchmarkCitus compares a tenant in a database of one server with one in a Citus cluster, of the same service. It
@@ -47,15 +48,13 @@ func BenchmarkCitus(b *testing.B) {
 		}
 		c.UploadAll(b, all)
 		c.AwaitAll(b, "docs")
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		wait.For(b, "an answer by the Postgres index", func() bool {
 			res, err := c.Query(b.Context(), &ragdv1.QueryRequest{IndexName: "vectors", QueryVector: stored[0], Explain: true})
-			if err != nil || time.Now().After(deadline) {
-				b.Fatalf("the Postgres index is not used: %v, %v", res, err)
+			if err != nil {
+				b.Fatal(err)
 			}
-			if res.Explain.Plan == "approximate" {
-				break
-			}
-		}
+			return res.Explain.Plan == "approximate"
+		})
 	}
 	uploaded := 0
 	for _, call := range []struct {

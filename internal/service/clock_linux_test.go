@@ -16,6 +16,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // withClock restarts the PostgreSQL server of a data directory with a clock that is the machine's plus
@@ -66,7 +67,7 @@ func withClock(t *testing.T, server *embedded.Server, dataDir string) (jump func
 		_ = cmd.Process.Signal(syscall.SIGQUIT)
 		_ = cmd.Wait()
 	})
-	until(t, func() bool {
+	wait.For(t, "the server to answer", func() bool {
 		conn, err := pgx.Connect(t.Context(), server.AdminURL())
 		if err == nil {
 			must(t, conn.Close(context.WithoutCancel(t.Context())))

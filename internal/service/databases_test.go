@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/faultproxy"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // inThree starts a service with three databases, and a tenant in each.
@@ -102,7 +103,7 @@ func TestADatabaseThatIsDownTakesOnlyItsTenantsWithIt(t *testing.T) {
 	note(t, anna, "apricots")
 	note(t, bert, "bananas")
 	proxy.Begin(t, faultproxy.Down)
-	waitFor(t, "the database is seen to be down", func() bool {
+	wait.For(t, "the database is seen to be down", func() bool {
 		_, err := bert.ListIndexes(t.Context(), &ragdv1.ListIndexesRequest{})
 		var wire *connect.Error
 		return errors.As(err, &wire) && wire.Code() == connect.CodeUnavailable && strings.Contains(wire.Message(), `database "east"`)
@@ -120,7 +121,7 @@ func TestADatabaseThatIsDownTakesOnlyItsTenantsWithIt(t *testing.T) {
 	}
 	proxy.End(t)
 	for _, of := range []servicetest.Client{bert, second.Client(bert.Secret)} {
-		waitFor(t, "the database answers again", func() bool {
+		wait.For(t, "the database answers again", func() bool {
 			_, err := of.ListIndexes(t.Context(), &ragdv1.ListIndexesRequest{})
 			return err == nil
 		})
@@ -161,7 +162,7 @@ func TestATenantIsFoundWhenItsOldDatabaseIsGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "the move", func() bool {
+		wait.For(t, "the move", func() bool {
 			now, err := s.Operator().GetTenantMove(t.Context(), &ragdv1.GetTenantMoveRequest{MoveId: m.GetMoveId()})
 			if err != nil || now.GetPhase() == "failed" {
 				t.Fatalf("the move is %v, %v", now, err)
@@ -177,26 +178,16 @@ func TestATenantIsFoundWhenItsOldDatabaseIsGone(t *testing.T) {
 	if err := remove("east"); connect.CodeOf(err) != connect.CodeFailedPrecondition {
 		t.Errorf("the source of a move is removed: %v", err)
 	}
-	waitFor(t, "the old copy is dropped", func() bool { return remove("east") == nil })
+	wait.For(t, "the old copy is dropped", func() bool { return remove("east") == nil })
 	found(bert, "bananas")
 
 	moveTo("cleo", "main", "switching", "dropping", "done")
 	proxy.Begin(t, faultproxy.Down)
 	for _, of := range []servicetest.Client{cleo, second.Client(cleo.Secret)} {
-		waitFor(t, "the tenant is found elsewhere", func() bool {
+		wait.For(t, "the tenant is found elsewhere", func() bool {
 			_, err := of.ListIndexes(t.Context(), &ragdv1.ListIndexesRequest{})
 			return err == nil
 		})
 	}
 	found(cleo, "cherries")
-}
-
-// waitFor waits until a condition holds.
-func waitFor(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("not in time: " + what)
-		}
-	}
 }

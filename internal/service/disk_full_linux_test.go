@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // smallDisk mounts a file system of a size on a folder until the test ends.
@@ -79,13 +80,13 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 	endure(t, s, service.Config{}, []trouble{
 		{name: "the disk is almost full", begin: func() {
 			remove = fill(t, dir, keep/2)
-			until(t, func() bool { _, body := readiness(t, s); return strings.Contains(body, "writes are refused") })
+			wait.For(t, "writes to be refused", func() bool { _, body := readiness(t, s); return strings.Contains(body, "writes are refused") })
 			_, err := other.UploadDocument(t.Context(), upload("b"))
 			wantRefused(t, "an upload", err, "min-free-bytes")
 			wantReads(t, other)
 		}, end: func() {
 			remove()
-			until(t, func() bool { _, body := readiness(t, s); return !strings.Contains(body, "writes are refused") })
+			wait.For(t, "writes to be taken again", func() bool { _, body := readiness(t, s); return !strings.Contains(body, "writes are refused") })
 			other.Upload(t, upload("a"))
 		}},
 		{name: "the disk is full", begin: func() { remove = fill(t, dir, 0) }, end: func() { remove() }},
@@ -98,7 +99,7 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 // found the disk full, and until it is ready.
 func uploadsSoon(t *testing.T, c servicetest.Client) {
 	t.Helper()
-	until(t, func() bool {
+	wait.For(t, "an upload to succeed", func() bool {
 		_, err := c.UploadDocument(t.Context(), upload("b"))
 		return err == nil
 	})

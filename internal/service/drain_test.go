@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // readyz returns what the readiness check answers.
@@ -76,14 +77,10 @@ func TestAServiceThatStopsDrains(t *testing.T) {
 	}
 
 	cancel()
-	for deadline := time.Now().Add(time.Second); ; time.Sleep(time.Millisecond) {
+	wait.For(t, "/readyz to say that the service is shutting down", func() bool {
 		status, body := readyz(t, s.URL())
-		if status == http.StatusServiceUnavailable && strings.Contains(body, "shutting down") {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("/readyz answers %d %s", status, body)
-		}
-	}
+		return status == http.StatusServiceUnavailable && strings.Contains(body, "shutting down")
+	})
 	client.Index(t, "late") // it still answers
 	if !events.Receive() || events.Msg().GetEvent().GetType() != "index.changed" {
 		t.Errorf("the stream of events ends early: %v, %v", events.Msg(), events.Err())
@@ -124,9 +121,10 @@ func TestALongCallIsEndedAsUnavailable(t *testing.T) {
 		_, err := client.ListIndexes(t.Context(), &ragdv1.ListIndexesRequest{})
 		answer <- err
 	}()
-	for waiting := false; !waiting; time.Sleep(5 * time.Millisecond) {
+	wait.For(t, "the call to wait for the lock", func() (waiting bool) {
 		must(t, admin.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'tenant_acme.indexes'::regclass)`).Scan(&waiting))
-	}
+		return waiting
+	})
 	cancel()
 	wantRetry(t, "the waiting call", <-answer)
 	must(t, held.Rollback(t.Context()))

@@ -25,13 +25,14 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/faultproxy"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 const (
 	// callPatience is the deadline of each call of the load.
 	callPatience = 5 * time.Second
-	// promptly is how long after its deadline a call may end.
-	promptly = 10 * time.Second
+	// promptly is how long after its deadline a call may end on a busy machine.
+	promptly = time.Minute
 	// writers is how many clients of each tenant write at once, each its own documents.
 	writers = 2
 	// uris is how many documents a writer has.
@@ -83,6 +84,17 @@ func (l *load) done(what string, began time.Time, err error) bool {
 	return false
 }
 
+// succeeded returns the number of calls that were acknowledged.
+func (l *load) succeeded() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	succeeded := l.calls
+	for _, n := range l.failed {
+		succeeded -= n
+	}
+	return succeeded
+}
+
 // wrote remembers an attempt to give a document a text, "" to delete it.
 func (l *load) wrote(tenant, uri, text string, acknowledged bool) {
 	l.mu.Lock()
@@ -117,7 +129,9 @@ func (l *load) write(ctx context.Context, tenant string, writer int, c servicete
 
 // read searches until ctx ends. What it finds is the tenant's own.
 func (l *load) read(ctx context.Context, tenant string, c servicetest.Client) {
-	for ctx.Err() == nil {
+	pace := time.NewTicker(20 * time.Millisecond)
+	defer pace.Stop()
+	for ; ctx.Err() == nil; <-pace.C {
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callPatience)
 		began := time.Now()
 		found, err := c.VectorQuery(call, &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "harbour with trees"})
@@ -129,14 +143,13 @@ func (l *load) read(ctx context.Context, tenant string, c servicetest.Client) {
 			}
 		}
 		cancel()
-		time.Sleep(20 * time.Millisecond)
 	}
 }
 
 // stored returns the texts of the documents of a tenant, by uri, once none is pending.
 func stored(t *testing.T, c servicetest.Client) map[string]string {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for range wait.Poll(t, "the documents to be ready") {
 		texts, waiting := map[string]string{}, ""
 		list, err := c.ListDocuments(t.Context(), &ragdv1.ListDocumentsRequest{IndexName: "docs", PageSize: 1000})
 		if err != nil {
@@ -161,10 +174,8 @@ func stored(t *testing.T, c servicetest.Client) map[string]string {
 		if waiting == "" {
 			return texts
 		}
-		if time.Now().After(deadline) {
-			t.Fatal(waiting)
-		}
 	}
+	return nil
 }
 
 // trouble is something that happens to a service.
@@ -193,20 +204,18 @@ func endure(t *testing.T, s *servicetest.Service, config service.Config, trouble
 			}
 			group.Go(func() { l.read(ctx, tenant, c) })
 		}
-		time.Sleep(faultTime() / 3)
+		<-time.After(faultTime() / 3)
+		wait.For(t, "a call that succeeds before "+f.name, func() bool { return l.succeeded() > 0 })
 		f.begin()
-		time.Sleep(faultTime())
+		<-time.After(faultTime())
 		f.end()
-		time.Sleep(faultTime() / 3)
+		<-time.After(faultTime() / 3)
 		cancel()
 		group.Wait()
-		until(t, func() bool { status, _ := readiness(t, s); return status == http.StatusOK })
+		wait.For(t, "readiness", func() bool { status, _ := readiness(t, s); return status == http.StatusOK })
 		t.Logf("%s: %d calls, failed %v, the slowest took %v", f.name, l.calls, l.failed, l.slowest.Round(time.Millisecond))
 		if l.slowest > callPatience+promptly {
 			t.Errorf("%s: a call took %v", f.name, l.slowest)
-		}
-		if succeeded := l.calls - l.failed[connect.CodeUnavailable]; succeeded == 0 {
-			t.Errorf("%s: no call succeeded, also before and after it", f.name)
 		}
 		if f.writesGoOn && l.failedWrites > 0 {
 			t.Errorf("%s: %d writes failed", f.name, l.failedWrites)

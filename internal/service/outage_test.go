@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/logtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -37,20 +38,21 @@ func TestADeadDatabaseIsReportedOnce(t *testing.T) {
 	c.Upload(t, upload("a"))
 	rebuild, err := c.RebuildGraph(t.Context(), &ragdv1.RebuildGraphRequest{IndexName: "docs"})
 	must(t, err)
-	until(t, func() bool { // then all parts of the service have started
+	wait.For(t, "all parts of the service to have started", func() bool {
 		j, err := c.GetJob(t.Context(), &ragdv1.GetJobRequest{JobId: rebuild.JobId})
 		return err == nil && job.Status(j.Status) == job.Succeeded
 	})
 	must(t, server.Stop(t.Context()))
 	stopped := time.Now()
-	for down := stopped; time.Since(down) < 5*time.Second; time.Sleep(20 * time.Millisecond) {
+	wait.For(t, "the loops of the service to have failed for some seconds", func() bool {
 		if status, _ := readiness(t, s); status == 200 {
 			t.Fatal("ready without a database")
 		}
-	}
+		return time.Since(stopped) > 5*time.Second
+	})
 	server, err = embedded.Start(t.Context(), quiet)
 	must(t, err)
-	until(t, func() bool { status, _ := readiness(t, s); return status == 200 })
+	wait.For(t, "readiness", func() bool { status, _ := readiness(t, s); return status == 200 })
 	lines := map[string]int{}
 	for line := range strings.Lines(log.String()) {
 		if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
@@ -90,14 +92,4 @@ func runService(t *testing.T, config service.Config) *servicetest.Service {
 		}
 	})
 	return &servicetest.Service{Service: s, URL: s.URL()}
-}
-
-// until waits for a condition.
-func until(t *testing.T, reached func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !reached(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("waited two minutes in vain")
-		}
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/randomcalls"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // All RPCs of two tenants are called at random, with short deadlines and aborts. No
@@ -38,7 +39,7 @@ func TestRandomCallsOfTwoTenantsStaySeparate(t *testing.T) {
 	for _, v := range report.Violations {
 		t.Error(v)
 	}
-	awaitFewGoroutines(t, before)
+	wait.Goroutines(t, before+40, nil) // connections of the pool, and jobs that still run
 	checkRoles(t, s.Pool)
 }
 
@@ -46,31 +47,8 @@ func TestRandomCallsOfTwoTenantsStaySeparate(t *testing.T) {
 // to start the queues of its jobs, and the work of their leader, after it answers calls.
 func settledGoroutines(t *testing.T) int {
 	t.Helper()
-	const settled, patience = 3 * time.Second, 2 * time.Minute
-	most, since := 0, time.Now()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if now := runtime.NumGoroutine(); now > most {
-			most, since = now, time.Now()
-		} else if time.Since(since) >= settled {
-			return now
-		}
-	}
-	t.Fatalf("the number of goroutines still grows after %v, to %d", patience, most)
-	return 0
-}
-
-// awaitFewGoroutines waits until there are about as many goroutines as before.
-func awaitFewGoroutines(t *testing.T, before int) {
-	t.Helper()
-	const slack, patience = 40, 30 * time.Second // connections of the pool, and jobs that still run
-	var now int
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if now = runtime.NumGoroutine(); now <= before+slack {
-			return
-		}
-	}
-	stacks := make([]byte, 1<<20)
-	t.Errorf("%d goroutines before, %d after:\n%s", before, now, stacks[:runtime.Stack(stacks, true)])
+	same := func(most, now int) bool { return now <= most }
+	return wait.Rest(t, "the number of goroutines", 3*time.Second, same, runtime.NumGoroutine)
 }
 
 // checkRoles checks that no connection of the pool kept a tenant's role or an open

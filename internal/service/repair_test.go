@@ -13,6 +13,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // One of two tenants has lost its database role. Readiness says so, its calls say what to
@@ -45,7 +46,7 @@ func TestATenantThatCannotBeServedIsReportedAndRepaired(t *testing.T) {
 	must(t, err)
 
 	servicetest.New(t, service.Config{AdminPool: s.Pool, Logger: quiet})
-	until(t, func() bool {
+	wait.For(t, "the document to be ready", func() bool {
 		d, err := lost.GetDocument(t.Context(), &ragdv1.GetDocumentRequest{IndexName: "docs", DocumentId: accepted.Document.DocumentId})
 		return err == nil && d.Status == "ready"
 	})

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 )
@@ -35,11 +37,7 @@ func withReplica(t *testing.T, config service.Config) (*servicetest.Service, *pg
 // awaitReplica waits until the replica is used, or is not for a reason.
 func awaitReplica(t *testing.T, s *servicetest.Service, reason replica.Reason) {
 	t.Helper()
-	for deadline := time.Now().Add(replicaPatience); s.Replicas.Status().Replicas[0].Reason != reason; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the replica is %v, want reason %q", s.Replicas.Status().Replicas[0], reason)
-		}
-	}
+	wait.For(t, fmt.Sprintf("the state %q of the replica", reason), func() bool { return s.Replicas.Status().Replicas[0].Reason == reason })
 }
 
 // tokenOf calls do, which must write, and returns the write token of its answer.

@@ -52,10 +52,10 @@ func TestASteadyLoadLeavesNothingBehind(t *testing.T) { // not parallel: it coun
 		}
 		group.Go(func() { l.read(ctx, tenant, c) })
 	}
-	time.Sleep(third)
+	<-time.After(third)
 	early := footprintOf(t, s)
 	for range 2 {
-		time.Sleep(third)
+		<-time.After(third)
 		t.Logf("after %v: %+v", third, footprintOf(t, s))
 	}
 	late := footprintOf(t, s)

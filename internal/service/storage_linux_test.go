@@ -11,6 +11,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // On a real file system that fills up.
@@ -37,13 +38,13 @@ func TestAFullFileSystem(t *testing.T) {
 	must(t, err)
 	must(t, syscall.Fallocate(int(f.Fd()), 0, 0, int64(st.Bavail)*st.Bsize-keep/2))
 	must(t, f.Close())
-	until(t, func() bool { _, body := readiness(t, s); return strings.Contains(body, "writes are refused") })
+	wait.For(t, "writes to be refused", func() bool { _, body := readiness(t, s); return strings.Contains(body, "writes are refused") })
 	_, err = c.UploadDocument(t.Context(), upload("b"))
 	wantRefused(t, "an upload", err, "min-free-bytes")
 	if found, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "valve"}); err != nil || len(found.Sources) != 1 {
 		t.Errorf("a query: %v, %v", found, err)
 	}
 	must(t, os.Remove(filler))
-	until(t, func() bool { _, body := readiness(t, s); return !strings.Contains(body, "writes are refused") })
+	wait.For(t, "writes to be taken again", func() bool { _, body := readiness(t, s); return !strings.Contains(body, "writes are refused") })
 	c.Upload(t, upload("b"))
 }

@@ -19,7 +19,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
@@ -34,6 +33,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/oauth"
 	"github.com/ragdhq/ragd/migrations"
@@ -198,25 +198,20 @@ func (c caller) followSite() {
 	defer site.Close()
 	c.call("IndexService/CreateIndex", object{"indexName": "pages"})
 	c.call("ConnectorService/CreateConnector", object{"connectorName": "site", "indexName": "pages", "web": object{"url": site.URL, "delayMs": 0}})
-	for deadline := time.Now().Add(time.Minute); c.call("ConnectorService/GetConnector", object{"connectorName": "site"})["status"] != "succeeded"; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			c.t.Fatal("the connector does not run")
-		}
-	}
+	wait.For(c.t, "the run of the connector", func() bool {
+		return c.call("ConnectorService/GetConnector", object{"connectorName": "site"})["status"] == "succeeded"
+	})
 	c.call("ConnectorService/PauseConnector", object{"connectorName": "site"})
 }
 
 // awaitJobs waits until no job is queued or running.
 func (c caller) awaitJobs() {
 	c.t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	wait.For(c.t, "the end of all jobs", func() bool {
 		busy := len(c.list("DocumentService/ListJobs", "jobs", object{"status": "queued"})) + len(c.list("DocumentService/ListJobs", "jobs", object{"status": "running"})) +
 			len(c.list("WorkflowService/ListRuns", "runs", object{"status": "running"}))
-		if busy == 0 {
-			return
-		}
-	}
-	c.t.Fatal("jobs do not end")
+		return busy == 0
+	})
 }
 
 // list returns the entries of a list of the API.

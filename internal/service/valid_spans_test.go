@@ -8,13 +8,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // otlp is a collector that keeps the texts of the spans that it received.
@@ -89,13 +89,7 @@ func TestSpansOfRequestsThatAreNotUTF8(t *testing.T) {
 		}
 		_ = res.Body.Close()
 	}
-	wanted := []string{"path-\uFFFD", "agent-\uFFFD", "forwarded-\uFFFD", "an agent in order"}
-	const patience = time.Minute
-	for deadline := time.Now().Add(patience); len(wanted) > 0; time.Sleep(100 * time.Millisecond) {
-		if received.has(wanted[0]) {
-			wanted = wanted[1:]
-		} else if time.Now().After(deadline) {
-			t.Fatalf("%q was not received, of %q", wanted[0], received.texts)
-		}
+	for _, wanted := range []string{"path-\uFFFD", "agent-\uFFFD", "forwarded-\uFFFD", "an agent in order"} {
+		wait.For(t, "the span "+wanted, func() bool { return received.has(wanted) })
 	}
 }
