@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // backupPage is the documentation whose commands the tests of this file run.
@@ -339,14 +340,18 @@ func (h *home) serveUnready() {
 	if err := cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
-	h.t.Cleanup(func() { stop(h.t, cmd, syscall.SIGTERM) })
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if res, err := http.Get("http://" + h.listen + "/healthz"); err == nil {
-			_ = res.Body.Close()
-			return
+	h.t.Cleanup(func() {
+		if stop(h.t, cmd, syscall.SIGTERM); h.t.Failed() {
+			h.t.Log(log.String())
 		}
-	}
-	h.t.Fatalf("the service does not answer: %s", log.String())
+	})
+	wait.For(h.t, "an answer of the service", func() bool {
+		res, err := http.Get("http://" + h.listen + "/healthz")
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		return err == nil
+	})
 }
 
 // A service makes backups by itself and archives its log. After it was killed, the newest
@@ -424,13 +429,13 @@ func TestTheServiceBacksUpItsDatabase(t *testing.T) {
 // awaitBackup waits for the first backup of a folder and returns its path.
 func awaitBackup(t *testing.T, folder string) string {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if all, err := embedded.Backups(folder); err == nil && len(all) > 0 {
-			return all[0].Path
-		}
-	}
-	t.Fatal("the service made no backup within a minute")
-	return ""
+	var all []embedded.Backup
+	wait.For(t, "a backup", func() bool {
+		var err error
+		all, err = embedded.Backups(folder)
+		return err == nil && len(all) > 0
+	})
+	return all[0].Path
 }
 
 func TestAStoppedDatabaseIsBackedUp(t *testing.T) {

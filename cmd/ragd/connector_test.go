@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/service/testing/long"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // The service is killed at random moments of a run of a connector. In the end every page has exactly one
@@ -22,7 +24,7 @@ func TestConnectorsLoseNothingAlthoughRagdIsKilled(t *testing.T) {
 	long.Only(t)
 	t.Parallel()
 	needsDatabase(t)
-	kills, pages, patience := 3, 200, 3*time.Minute
+	kills, pages, patience := 3, 200, 5*time.Minute
 	if os.Getenv("RAGD_TEST_HUGE") != "" {
 		kills, pages, patience = 10, 5000, 30*time.Minute
 	}
@@ -56,7 +58,8 @@ func TestConnectorsLoseNothingAlthoughRagdIsKilled(t *testing.T) {
 	h.ragd("index", "create", "docs")
 	h.ragd("connector", "create", "site", "--index", "docs", "--sitemap", site.URL+"/sitemap.xml", "--max-items", fmt.Sprint(pages), "--delay", "5ms")
 	for range kills {
-		time.Sleep(time.Duration(100+rand.IntN(1000)) * time.Millisecond)
+		enough := min(int(read.Load())+1+rand.IntN(pages/kills), pages)
+		wait.For(t, "more pages to be read", func() bool { return int(read.Load()) >= enough })
 		stop(t, service, syscall.SIGKILL)
 		service = h.serve()
 	}
@@ -64,13 +67,19 @@ func TestConnectorsLoseNothingAlthoughRagdIsKilled(t *testing.T) {
 		Status, Error string
 		Counts        struct{ Seen, Failed, Unchanged int }
 	}
-	for deadline := time.Now().Add(patience); got.Status != "succeeded"; time.Sleep(200 * time.Millisecond) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	succeeded := wait.Until(ctx, func() bool {
 		if err := json.Unmarshal([]byte(h.ragd("connector", "get", "site", "--json")), &got); err != nil {
 			t.Fatal(err)
 		}
-		if got.Status == "failed" || time.Now().After(deadline) {
+		if got.Status == "failed" {
 			t.Fatalf("the run does not succeed: %+v", got)
 		}
+		return got.Status == "succeeded"
+	})
+	if !succeeded {
+		t.Fatalf("the run does not end: %+v", got)
 	}
 	if got.Counts.Seen != pages || got.Counts.Failed != 0 {
 		t.Errorf("run: %+v", got)
@@ -95,10 +104,11 @@ func TestConnectorsLoseNothingAlthoughRagdIsKilled(t *testing.T) {
 
 	// A second run asks for all, and no page is sent, and none is stored, and so embedded, again.
 	jobs := func() string { return h.ragd("job", "list", "--limit", "100000", "--json") }
-	for deadline := time.Now().Add(patience); strings.Count(h.ragd("document", "list", "--index", "docs", "--limit", "100000", "--json"), `"ready"`) < pages; time.Sleep(time.Second) {
-		if time.Now().After(deadline) {
-			t.Fatal("documents do not get ready")
-		}
+	ready := wait.Until(ctx, func() bool {
+		return strings.Count(h.ragd("document", "list", "--index", "docs", "--limit", "100000", "--json"), `"ready"`) >= pages
+	})
+	if !ready {
+		t.Fatal("documents do not get ready")
 	}
 	before, jobsBefore := read.Load(), strings.Count(jobs(), "\n")
 	h.ragd("connector", "sync", "site", "--wait")

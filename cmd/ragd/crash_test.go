@@ -22,6 +22,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/service/testing/long"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // crashLoad returns how often a process is killed and how many documents are ingested
@@ -83,7 +84,8 @@ func surviveKills(t *testing.T, kill func(*home, *exec.Cmd) *exec.Cmd) {
 	done := make(chan error, 1)
 	go func() { done <- ingest.Wait() }()
 	for range kills {
-		time.Sleep(time.Duration(100+rand.IntN(1500)) * time.Millisecond)
+		enough := len(fake.Requests()) + 1 + rand.IntN(10)
+		wait.For(t, "more requests for embeddings", func() bool { return len(fake.Requests()) >= enough || len(done) > 0 })
 		service = kill(h, service)
 	}
 	if err := <-done; err != nil {
@@ -149,7 +151,7 @@ func writeArticles(t *testing.T, path string, documents int) {
 func (h *home) postmaster() (pid int, socket string) {
 	h.t.Helper()
 	file := filepath.Join(h.dir, "data", "ragd", "postgres", "cluster", "postmaster.pid")
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for range wait.Poll(h.t, "the service's PostgreSQL") {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			continue
@@ -163,7 +165,6 @@ func (h *home) postmaster() (pid int, socket string) {
 			return pid, socket
 		}
 	}
-	h.t.Fatal("PostgreSQL did not run within a minute")
 	return 0, ""
 }
 
@@ -271,7 +272,8 @@ func TestKilledInTheMiddleOfAReembedding(t *testing.T) {
 	describe("index", "reembed", "log", "--model", "openai/"+newModel, "--dimension", "16", "--wait=false")
 	job := index.ReembedJobID
 	for kill := range 4 {
-		time.Sleep(time.Duration(300+250*kill) * time.Millisecond)
+		before := requestsFor(fake, newModel)
+		wait.For(t, "another request for the new model", func() bool { return requestsFor(fake, newModel) > before })
 		service = killOne(h, service, kill%2 == 0)
 		if found := h.eventually("query", "--index", "log", "--json", "valve 77 was opened"); !strings.Contains(found, "valve") {
 			t.Errorf("no answer after kill %d: %s", kill, found)
@@ -283,6 +285,16 @@ func TestKilledInTheMiddleOfAReembedding(t *testing.T) {
 		t.Errorf("the index = %+v", index)
 	}
 	h.checkOneGeneration(documents)
+}
+
+// requestsFor returns the number of requests that a provider got for a model.
+func requestsFor(provider *modelserver.Server, model string) (n int) {
+	for _, r := range provider.Requests() {
+		if r.Body["model"] == model {
+			n++
+		}
+	}
+	return n
 }
 
 // killOne kills the service or its PostgreSQL and returns the service that runs
@@ -306,14 +318,12 @@ func killOne(h *home, service *exec.Cmd, ragd bool) *exec.Cmd {
 func (h *home) eventually(args ...string) string {
 	h.t.Helper()
 	var output []byte
-	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if output, err = h.command(h.t.Context(), args...).Output(); err == nil {
-			return string(output)
-		}
-	}
-	h.t.Fatalf("ragd %s: %v\n%s", strings.Join(args, " "), err, output)
-	return ""
+	wait.For(h.t, "ragd "+strings.Join(args, " "), func() bool {
+		var err error
+		output, err = h.command(h.t.Context(), args...).Output()
+		return err == nil
+	})
+	return string(output)
 }
 
 // checkOneGeneration fails the test if the only index, after a reembedding, does not

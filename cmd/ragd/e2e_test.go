@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/ragdhq/ragd/cmd/ragd/settings"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // asRagd is the environment variable that makes the test binary run as ragd itself, so
@@ -50,12 +52,38 @@ func newHome(t *testing.T, env ...string) *home {
 			t.Fatal(err)
 		}
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	return &home{t: t, dir: dir, listen: reserveAddress(t), env: env}
+}
+
+// reserveAddress returns a free address for a service that may be started again. No other test uses it
+// until this one ends, and the system gives it to nobody, as its port is below those that it hands out.
+func reserveAddress(t *testing.T) string {
+	t.Helper()
+	const lowest, ports = 20_000, 10_000
+	for range ports {
+		port := lowest + rand.IntN(ports)
+		lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("ragd-test-port-%d", port)), os.O_CREATE|os.O_RDWR, 0o666)
+		if err != nil {
+			continue // another user's
+		}
+		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			_ = lock.Close()
+			continue
+		}
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			_ = lock.Close()
+			continue
+		}
+		_ = listener.Close()
+		t.Cleanup(func() {
+			_ = os.Remove(lock.Name())
+			_ = lock.Close()
+		})
+		return listener.Addr().String()
 	}
-	defer listener.Close()
-	return &home{t: t, dir: dir, listen: listener.Addr().String(), env: env}
+	t.Fatal("no port is free")
+	return ""
 }
 
 func (h *home) command(ctx context.Context, args ...string) *exec.Cmd {
@@ -96,21 +124,18 @@ func (h *home) serve() *exec.Cmd {
 // awaitReady waits until the service is ready.
 func (h *home) awaitReady() {
 	h.t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	wait.For(h.t, "the service to be ready", func() bool {
 		req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, "http://"+h.listen+"/readyz", nil)
 		if err != nil {
 			h.t.Fatal(err)
 		}
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
-			continue
+			return false
 		}
 		_ = res.Body.Close()
-		if res.StatusCode == http.StatusOK {
-			return
-		}
-	}
-	h.t.Fatal("the service did not become ready within a minute")
+		return res.StatusCode == http.StatusOK
+	})
 }
 
 // stop sends a signal to a service and waits for its end.
@@ -219,7 +244,12 @@ func TestKilledInTheMiddleOfAnIngest(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- ingest.Wait() }()
 	for kill := range 3 {
-		time.Sleep(time.Duration(300+200*kill) * time.Millisecond)
+		enough := documents / 5 * (kill + 1)
+		wait.For(t, fmt.Sprint(enough, " documents"), func() bool {
+			var index struct{ DocumentCount int }
+			out, err := h.command(t.Context(), "index", "describe", "log", "--json").Output() // fails until the index is made
+			return err == nil && json.Unmarshal(out, &index) == nil && index.DocumentCount >= enough || len(done) > 0
+		})
 		stop(t, service, syscall.SIGKILL)
 		service = h.serve()
 	}

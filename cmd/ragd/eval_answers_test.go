@@ -9,10 +9,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ragdhq/ragd/internal/service/testing/long"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // An agent is asked the questions of a set, and two of its versions are compared.
@@ -138,12 +138,10 @@ func TestAnEvaluationOfAnAgentGoesOnAlthoughRagdIsKilled(t *testing.T) {
 	close(killed)
 	h.serve()
 	shown := ""
-	for deadline := time.Now().Add(3 * time.Minute); !strings.Contains(shown, "succeeded"); time.Sleep(100 * time.Millisecond) {
+	wait.For(t, "the end of the evaluation", func() bool {
 		shown = h.ragd("eval", "show", id)
-		if strings.Contains(shown, "failed ") || time.Now().After(deadline) {
-			break
-		}
-	}
+		return strings.Contains(shown, "succeeded") || strings.Contains(shown, "failed ")
+	})
 	if flat := strings.Join(strings.Fields(shown), " "); !strings.Contains(flat, "exactMatch 1.000") || !strings.Contains(flat, "used 11 steps") {
 		t.Errorf("the run is %s", shown)
 	}

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ragdhq/ragd/internal/service/testing/long"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // deliveries is a receiver of deliveries that remembers the uris of their documents.
@@ -75,18 +75,15 @@ func TestHooksReceiveEveryEventAlthoughRagdIsKilled(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- ingest.Wait() }()
 	for range kills {
-		time.Sleep(time.Duration(100+rand.IntN(1000)) * time.Millisecond)
+		enough := to.documents() + 1 + rand.IntN(documents/kills)
+		wait.For(t, "more events", func() bool { return to.documents() >= enough || len(done) > 0 })
 		stop(t, service, syscall.SIGKILL)
 		service = h.serve()
 	}
 	if err := <-done; err != nil {
 		t.Fatalf("ragd ingest: %v\n%s", err, output.String())
 	}
-	for deadline := time.Now().Add(3 * time.Minute); to.documents() < documents; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("events of %d of %d documents arrived\n%s", to.documents(), documents, h.ragd("hook", "deliveries", "all", "--status", "pending"))
-		}
-	}
+	wait.For(t, "the events of all documents", func() bool { return to.documents() >= documents })
 	if list := h.ragd("hook", "deliveries", "all", "--status", "failed"); strings.Contains(list, "document.ready") {
 		t.Errorf("failed deliveries: %s", list)
 	}

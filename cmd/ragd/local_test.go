@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // sections returns the sections of client.conf.
@@ -133,13 +134,8 @@ func (h *home) killWhen(done func(*home) bool) {
 	if err := cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); !done(h); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			h.t.Error("the step did not happen within a minute")
-			break
-		}
-	}
-	stop(h.t, cmd, syscall.SIGKILL)
+	defer stop(h.t, cmd, syscall.SIGKILL)
+	wait.For(h.t, "the step", func() bool { return done(h) })
 }
 
 // completes fails the test unless the service starts and its clients can use it.

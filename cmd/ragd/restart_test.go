@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/forward"
 	"github.com/ragdhq/ragd/internal/service/testing/long"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // balancer is a proxy that passes requests on, in turn, to the instances that are ready.
@@ -70,7 +72,9 @@ func newBalancer(t *testing.T, instances ...*home) *balancer {
 // probe asks one instance, until ctx ends, whether it is ready.
 func (b *balancer) probe(ctx context.Context, i int, address string) {
 	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	for ; ctx.Err() == nil; time.Sleep(probeInterval) {
+	pace := time.NewTicker(probeInterval)
+	defer pace.Stop()
+	for ; ctx.Err() == nil; <-pace.C {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 		if err != nil {
 			return
@@ -104,10 +108,14 @@ func (l *load) again(kind string, do func(n int) error) {
 			default:
 			}
 			err := do(n)
-			for deadline := time.Now().Add(30 * time.Second); connect.CodeOf(err) == connect.CodeUnavailable && err != nil && time.Now().Before(deadline); err = do(n) {
+			wait.For(l.t, "an answer to "+kind, func() bool {
+				if err == nil || connect.CodeOf(err) != connect.CodeUnavailable {
+					return true
+				}
 				l.retries.Add(1)
-				time.Sleep(20 * time.Millisecond)
-			}
+				err = do(n)
+				return false
+			})
 			if err != nil {
 				l.t.Errorf("%s %d: %v", kind, n, err)
 				return
@@ -116,6 +124,22 @@ func (l *load) again(kind string, do func(n int) error) {
 			l.done[kind]++
 			l.mu.Unlock()
 		}
+	})
+}
+
+// kinds are the kinds of calls that the load makes.
+var kinds = []string{"upsert", "query", "upload", "mcp", "mcp session"}
+
+// goOn waits until several more calls of each kind have succeeded, or one has failed.
+func (l *load) goOn() {
+	l.t.Helper()
+	l.mu.Lock()
+	before := maps.Clone(l.done)
+	l.mu.Unlock()
+	wait.For(l.t, "more calls of each kind", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.t.Failed() || !slices.ContainsFunc(kinds, func(kind string) bool { return l.done[kind] < before[kind]+5 })
 	})
 }
 
@@ -154,14 +178,10 @@ func restartUnderLoad(t *testing.T, delay string) {
 	_, secret, _ := strings.Cut(a.ragd("key", "create", "--tenant", "acme", "--scopes", "admin"), "secret")
 	proxy := newBalancer(t, instances...)
 	client := (&servicetest.Service{URL: proxy.URL}).Client(strings.Fields(secret)[0])
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(probeInterval) {
+	wait.For(t, "an index through the proxy", func() bool {
 		_, err := client.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs"})
-		if err == nil {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+		return err == nil
+	})
 	if _, err := client.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "vectors", Dimension: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -182,24 +202,24 @@ func restartUnderLoad(t *testing.T, delay string) {
 		_, err := client.UploadDocument(t.Context(), &ragdv1.UploadDocumentRequest{
 			IndexName: "docs", Uri: fmt.Sprint("doc-", n), Source: &ragdv1.UploadDocumentRequest_Text{Text: fmt.Sprintf("Entry %d of the log.", n)},
 		})
-		time.Sleep(20 * time.Millisecond)
+		<-time.After(20 * time.Millisecond)
 		return err
 	})
 	session := l.session(proxy.URL+"/mcp", client.Secret)
-	l.again("mcp", func(int) error { time.Sleep(5 * time.Millisecond); return session.call() })
+	l.again("mcp", func(int) error { <-time.After(5 * time.Millisecond); return session.call() })
 	l.again("mcp session", func(int) error { return l.session(proxy.URL+"/mcp", client.Secret).end() })
 
 	for range restarts {
 		for i, h := range instances {
-			time.Sleep(500 * time.Millisecond)
+			l.goOn()
 			stop(t, services[i], syscall.SIGTERM)
 			services[i] = h.serve()
 		}
 	}
-	time.Sleep(500 * time.Millisecond)
+	l.goOn()
 	close(l.end)
 	l.group.Wait()
-	for _, kind := range []string{"upsert", "query", "upload", "mcp", "mcp session"} {
+	for _, kind := range kinds {
 		if l.done[kind] == 0 {
 			t.Errorf("no call of %s succeeded", kind)
 		}
@@ -264,19 +284,16 @@ func (l *load) watch(client servicetest.Client) (seen func(documents int) map[st
 				l.t.Errorf("watching events: %v", err)
 				return
 			}
-			time.Sleep(20 * time.Millisecond)
+			<-time.After(20 * time.Millisecond)
 		}
 	}()
 	<-opened
 	return func(documents int) map[string]int {
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		wait.For(l.t, "the events of all documents", func() bool {
 			mu.Lock()
-			n := len(uris)
-			mu.Unlock()
-			if n >= documents {
-				break
-			}
-		}
+			defer mu.Unlock()
+			return len(uris) >= documents
+		})
 		cancel()
 		<-ended
 		return maps.Clone(uris)
@@ -296,10 +313,11 @@ func (l *load) session(address, secret string) *mcpSession {
 	open := func() error {
 		return s.send(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
 	}
-	failed := open()
-	for deadline := time.Now().Add(30 * time.Second); connect.CodeOf(failed) == connect.CodeUnavailable && failed != nil && time.Now().Before(deadline); failed = open() {
-		time.Sleep(20 * time.Millisecond)
-	}
+	var failed error
+	wait.For(l.t, "a session", func() bool {
+		failed = open()
+		return failed == nil || connect.CodeOf(failed) != connect.CodeUnavailable
+	})
 	if failed != nil || s.id == "" {
 		l.t.Errorf("session %q: %v", s.id, failed)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -9,13 +10,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // traceCollector receives traces as OTLP over HTTP.
@@ -58,8 +59,7 @@ func newTraceCollector(t *testing.T) *traceCollector {
 // await waits for a trace that has a span of each name, and returns its spans by name.
 func (c *traceCollector) await(t *testing.T, names ...string) map[string]*spans.Span {
 	t.Helper()
-	const patience = 30 * time.Second
-	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	for range wait.Poll(t, fmt.Sprintf("a trace with %q", names)) {
 		c.mu.Lock()
 		traces := maps.Clone(c.traces)
 		c.mu.Unlock()
@@ -72,10 +72,8 @@ func (c *traceCollector) await(t *testing.T, names ...string) map[string]*spans.
 				return byName
 			}
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no trace with %q came within %v", names, patience)
-		}
 	}
+	return nil
 }
 
 // The trace of a query has a span for the request, for each stage and for the call of a

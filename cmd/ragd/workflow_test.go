@@ -12,9 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ragdhq/ragd/internal/service/testing/long"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 const killedWorkflow = `
@@ -68,14 +68,15 @@ func TestARunGoesOnAfterItsLastStepAlthoughRagdIsKilled(t *testing.T) {
 		Status, Error string
 		Output        struct{ Items int }
 	}
-	for deadline := time.Now().Add(3 * time.Minute); run.Status != "succeeded"; time.Sleep(100 * time.Millisecond) {
+	wait.For(t, "the end of the run", func() bool {
 		if err := json.Unmarshal([]byte(h.ragd("workflow", "show", id, "--json")), &run); err != nil {
 			t.Fatal(err)
 		}
-		if run.Status == "failed" || time.Now().After(deadline) {
+		if run.Status == "failed" {
 			t.Fatalf("the run is %s: %s", run.Status, run.Error)
 		}
-	}
+		return run.Status == "succeeded"
+	})
 	mu.Lock()
 	defer mu.Unlock()
 	if len(keys["/first"]) != 1 || len(keys["/second"]) != 2 || len(keys["/third"]) != 3 || run.Output.Items != 3 {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 func TestMemoryOfTheControlGroup(t *testing.T) {
@@ -51,9 +53,5 @@ func TestMemoryOfABurstIsReturned(t *testing.T) {
 	before := held()
 	clear(burst)
 	go returnMemory(t.Context(), 10*time.Millisecond, &usage{})
-	for deadline := time.Now().Add(30 * time.Second); held() > before-(128<<20); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d MB are held, %d MB before", held()>>20, before>>20)
-		}
-	}
+	wait.For(t, "the memory to be given back", func() bool { return held() <= before-(128<<20) })
 }
