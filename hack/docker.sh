@@ -13,5 +13,5 @@ context=.cache/docker
 rm -rf "$context"
 mkdir -p "$context/home/tmp"
 cp "$authorities" "$context/ca-certificates.crt"
-CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$context/ragd" ./cmd/ragd
+CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags '-s -w' -o "$context/ragd" ./cmd/ragd
 docker build --quiet --tag "$image" --file deploy/docker/Dockerfile "$@" "$context"

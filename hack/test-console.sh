@@ -11,5 +11,5 @@ if [ -z "${CHROMIUM:-}" ] && ! command -v chromium >/dev/null; then
 	install="$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium"
 	{ $install || { $sudo apt-get update -qq && $install; }; } >&2
 fi
-go build -trimpath -o bin/ragd ./cmd/ragd
+go build -trimpath -tags grpcnotrace -o bin/ragd ./cmd/ragd
 node console/test/run.mjs "$@"

@@ -26,7 +26,7 @@ esac
 for folder in "${folders[@]}"; do
 	[ -x "${folder%/}/test.sh" ] || { echo "test-sdks: ${folder%/}/test.sh is missing or not executable" >&2; exit 1; }
 done
-go build -trimpath -o bin/ragd ./cmd/ragd
+go build -trimpath -tags grpcnotrace -o bin/ragd ./cmd/ragd
 mkdir -p .cache
 go build -o .cache/testservice ./hack/testservice
 

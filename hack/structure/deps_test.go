@@ -307,3 +307,23 @@ func TestTheBinaryHasNoTestCode(t *testing.T) {
 		}
 	}
 }
+
+// mayImportTemplates are the packages of the binary that import text/template or html/template. A template
+// calls methods by name, so that the linker keeps every exported method of the binary as soon as one can be
+// executed: 15 MB.
+var mayImportTemplates = map[string]string{
+	"cel.dev/cel-go/cel":     "in NewPrompt, which is not called",
+	"github.com/spf13/cast":  "for the type of a string",
+	"github.com/spf13/cobra": "for templates of usage texts, which are not set",
+	"html/template":          "is built on text/template",
+}
+
+func TestTheBinaryExecutesNoTemplates(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, "-deps", "-tags=grpcnotrace", "../../cmd/ragd") { // the tag of a release
+		imports := slices.Contains(p.Imports, "text/template") || slices.Contains(p.Imports, "html/template")
+		if imports && mayImportTemplates[p.ImportPath] == "" {
+			t.Errorf("%s imports a package of templates", p.ImportPath)
+		}
+	}
+}
