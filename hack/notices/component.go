@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -163,47 +164,51 @@ func (c *component) allow() error {
 //go:embed carried.json carried/*.txt
 var carriedFiles embed.FS
 
-// carried returns the libraries of carried.json, Go first.
-func carried(folder string, modules []component) ([]component, error) {
+// carried returns the works of carried.json: those that the binary contains directly, Go first, and
+// those inside of modules.
+func carried(folder string, modules []component) (direct, inside []component, err error) {
 	raw, err := carriedFiles.ReadFile("carried.json")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var listed []struct {
-		Name, License, Source string
-		Module, Reviewed      string
-		Files                 []string
+		Name, Version, License, Source string
+		Module, Reviewed               string
+		Files                          []string
 	}
 	if err := json.Unmarshal(raw, &listed); err != nil {
-		return nil, fmt.Errorf("read carried.json: %w", err)
+		return nil, nil, fmt.Errorf("read carried.json: %w", err)
 	}
 	cmd := exec.Command("go", "list", "-m", "-f", "{{.GoVersion}}")
 	cmd.Dir = folder
 	goVersion, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("read the version of Go: %w", err)
+		return nil, nil, fmt.Errorf("read the version of Go: %w", err)
 	}
-	var all []component
 	for _, l := range listed {
-		c := component{Name: l.Name, License: l.License, Source: l.Source}
+		c := component{Name: l.Name, Version: l.Version, License: l.License, Source: l.Source}
 		if l.Module == "" {
-			c.Version = strings.TrimSpace(string(goVersion))
+			c.Version = cmp.Or(l.Version, strings.TrimSpace(string(goVersion)))
 		} else if err := unchanged(l.Module, l.Reviewed, modules); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, name := range l.Files {
 			text, err := carriedFiles.ReadFile("carried/" + name)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			c.Texts = append(c.Texts, clean(string(text)))
 		}
 		if err := c.allow(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		all = append(all, c)
+		if l.Module == "" {
+			direct = append(direct, c)
+		} else {
+			inside = append(inside, c)
+		}
 	}
-	return all, nil
+	return direct, inside, nil
 }
 
 // unchanged returns an error if a module has another version than the one that was reviewed.

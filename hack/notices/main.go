@@ -2,9 +2,9 @@
 // licences. `make generate` runs it at the top of the repository.
 //
 // It lists the Go modules of the packages that the go command would compile for any platform of a
-// release, the libraries inside of compiled files that these modules carry (carried.json), and
-// the packages whose modules are in the bundle of the console (console.json, which the build of
-// the console writes). It fails for a licence that is not on the list of allowed ones, for a
+// release, the libraries inside of compiled files that these modules carry and the tables that
+// hack/ranks takes from a module (carried.json), and the packages whose modules are in the bundle of
+// the console (console.json, which the build of the console writes). It fails for a licence that is not on the list of allowed ones, for a
 // module without a licence, and for a text that holds terms besides known licences, unless
 // somebody has read it (reviewed).
 package main
@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 )
 
 func main() {
@@ -34,7 +35,7 @@ func notices(folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	carried, err := carried(folder, modules)
+	direct, inside, err := carried(folder, modules)
 	if err != nil {
 		return "", err
 	}
@@ -43,8 +44,8 @@ func notices(folder string) (string, error) {
 		return "", err
 	}
 	return write([]section{
-		{"Go", append(carried[:1:1], modules...)},
-		{"In the WebAssembly of github.com/klippa-app/go-pdfium, which reads PDF files", carried[1:]},
+		{"Go", slices.Concat(direct[:1], modules, direct[1:])},
+		{"In the WebAssembly of github.com/klippa-app/go-pdfium, which reads PDF files", inside},
 		{"In the console", bundled},
 	}), nil
 }

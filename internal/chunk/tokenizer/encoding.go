@@ -4,9 +4,11 @@
 package tokenizer
 
 import (
+	"embed"
+	"fmt"
 	"sync"
 
-	"github.com/tiktoken-go/tokenizer/codec"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
@@ -35,34 +37,67 @@ func Load(name string) *Encoding {
 }
 
 var (
-	cl100k = lazyEncoding(codec.NewCl100kBase, 100_256, preTokenCl100k)
-	o200k  = lazyEncoding(codec.NewO200kBase, 199_998, preTokenO200k)
-	p50k   = lazyEncoding(codec.NewP50kBase, 50_281, preTokenGPT2)
-	r50k   = lazyEncoding(codec.NewR50kBase, 50_256, preTokenGPT2)
+	cl100k = lazyEncoding("cl100k_base", 100_256, preTokenCl100k)
+	o200k  = lazyEncoding("o200k_base", 199_998, preTokenO200k)
+	p50k   = lazyEncoding("p50k_base", 50_281, preTokenGPT2)
+	r50k   = lazyEncoding("p50k_base", 50_256, preTokenGPT2) // the tokens of p50k_base without its last ones
 )
 
-// lazyEncoding returns a function that builds an encoding on its first call. It reads
-// the ranks from a codec by decoding every token. The codec's own encoder is not used
-// because its time is quadratic in the longest word.
-func lazyEncoding(newCodec func() *codec.Codec, size uint, preToken func(string, int, int) int) func() *Encoding {
+// tables are the tokens of the encodings, which hack/ranks writes and describes.
+//
+//go:embed ranks/*.zst
+var tables embed.FS
+
+// lazyEncoding returns a function that builds an encoding on its first call, from the first size
+// ranks of a table.
+func lazyEncoding(table string, size uint32, preToken func(string, int, int) int) func() *Encoding {
 	return sync.OnceValue(func() *Encoding {
 		e := &Encoding{ranks: make(map[string]uint32, size), pairs: make([]uint32, 1<<16), preToken: preToken}
 		for i := range e.pairs {
 			e.pairs[i] = noRank
 		}
-		c := newCodec()
-		for id := range size {
-			token, err := c.Decode([]uint{id})
-			if err != nil { // a gap between the ranks and the special tokens
+		tokens := unpack(table)
+		for rank := range size {
+			var token string
+			token, tokens = cutToken(tokens)
+			if token == "" { // a gap between the ranks and the special tokens
 				continue
 			}
-			e.ranks[token] = uint32(id)
+			e.ranks[token] = rank
 			if len(token) == 2 {
-				e.pairs[int(token[0])<<8|int(token[1])] = uint32(id)
+				e.pairs[int(token[0])<<8|int(token[1])] = rank
 			}
 		}
 		return e
 	})
+}
+
+// unpack returns a table as one string. It panics if the binary holds none that can be read.
+func unpack(table string) string {
+	packed, err := tables.ReadFile("ranks/" + table + ".zst")
+	if err != nil {
+		panic(err)
+	}
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		panic(err)
+	}
+	defer decoder.Close()
+	tokens, err := decoder.DecodeAll(packed, nil)
+	if err != nil {
+		panic(fmt.Errorf("read the tokens of %s: %w", table, err))
+	}
+	return string(tokens)
+}
+
+// cutToken returns the first token of a table, and what follows it.
+func cutToken(tokens string) (token, rest string) {
+	length := int(tokens[0])
+	if length < 0x80 {
+		return tokens[1 : 1+length], tokens[1+length:]
+	}
+	length = length&0x7f | int(tokens[1])<<7 // no token has more than 16383 bytes
+	return tokens[2 : 2+length], tokens[2+length:]
 }
 
 // each calls yield with the end of every token of text[from:to], in order. Special
