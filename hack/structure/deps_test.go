@@ -123,6 +123,7 @@ var mayImport = map[string][]string{
 	"cmd/ragd/settings":                     {"cmd/ragd/internal/build", "cmd/ragd/internal/config", "gen/ragd/v1", "internal/api/console", "internal/api/httpserver", "internal/api/jsonmessage", "internal/api/mcp/mcphttp", "internal/automation/event/journal", "internal/index", "internal/ingest/parse/libreoffice", "internal/ingest/parse/ocr", "internal/model/endpoint", "internal/operate/fault", "internal/secure/outbound", "internal/secure/seal", "internal/service", "internal/tenant", "internal/tenant/oauth", "internal/tenant/place/move", "internal/tenant/place/replica", "internal/tool/server"},
 	"hack/apidoc":                           {},
 	"hack/notices":                          {},
+	"hack/pdfium":                           {},
 	"hack/pythonapi":                        {},
 	"hack/structure":                        {},
 	"hack/testservice":                      {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "internal/service/testing/modelserver"},
