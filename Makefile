@@ -126,6 +126,8 @@ checks: deps
 lint: ## check formatting, vet, and lint Go code and the proto files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go' ':!gen'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go' ':!gen'); exit 1; }
 	go vet ./...
+	go vet -C hack/ranks ./...
+	go vet -C hack/testservers ./...
 	$(TOOL) buf lint
 	$(TOOL) buf breaking --against proto/released.binpb
 	$(TOOL) golangci-lint run --allow-serial-runners
@@ -157,6 +159,8 @@ GENERATED := gen sdk/python/src/ragd/api internal/api/console/dist internal/chun
 .PHONY: generated
 generated: generate console ## fail if generated files or go.mod are not up to date
 	go mod tidy -diff
+	go mod tidy -C hack/ranks -diff
+	go mod tidy -C hack/testservers -diff
 	@test -z "$$(git status --porcelain $(GENERATED))" || { echo "not up to date:"; git status --porcelain $(GENERATED); exit 1; }
 
 .PHONY: bench

@@ -238,7 +238,7 @@ var mayImport = map[string][]string{
 var mayImportPool = []string{"bench/retrieval", "bench/tenants", "internal/tenant/place/move", "internal/tenant/place/placement", "internal/operate/postgres", "internal/tenant/place/replica", "internal/service", "internal/tenant", "internal/service/testing/faultproxy", "internal/service/testing/pgtest", "internal/service/testing/servicetest"}
 
 // testOnly must never reach the shipped binary.
-var testOnly = []string{"testing", "github.com/google/go-cmp", "github.com/testcontainers", module + "internal/service/testing"}
+var testOnly = []string{"testing", "github.com/google/go-cmp", module + "internal/service/testing"}
 
 type goPackage struct {
 	ImportPath string
@@ -325,6 +325,37 @@ func TestTheBinaryExecutesNoTemplates(t *testing.T) {
 		imports := slices.Contains(p.Imports, "text/template") || slices.Contains(p.Imports, "html/template")
 		if imports && mayImportTemplates[p.ImportPath] == "" {
 			t.Errorf("%s imports a package of templates", p.ImportPath)
+		}
+	}
+}
+
+// requiredByTests are the requirements of go.mod that only tests need. The servers of tests, and what they
+// are made of, are in the module hack/testservers.
+var requiredByTests = []string{"github.com/google/go-cmp"}
+
+func TestRequirementsAreThoseOfTheBinary(t *testing.T) {
+	t.Parallel()
+	inBinary, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "../../cmd/ragd").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json", "../../go.mod").Output()
+	if err != nil {
+		t.Fatalf("go mod edit: %v", err)
+	}
+	var file struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	if err := json.Unmarshal(out, &file); err != nil {
+		t.Fatal(err)
+	}
+	needed := append(strings.Fields(string(inBinary)), requiredByTests...)
+	for _, r := range file.Require {
+		if !r.Indirect && !slices.Contains(needed, r.Path) {
+			t.Errorf("go.mod requires %s, which is not in the binary", r.Path)
 		}
 	}
 }

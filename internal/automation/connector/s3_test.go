@@ -3,19 +3,21 @@ package connector_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
 
 	"connectrpc.com/connect"
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
+	"github.com/ragdhq/ragd/internal/service/testing/program"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
 
@@ -23,7 +25,7 @@ import (
 type store struct {
 	URL string
 
-	backend *s3mem.Backend
+	backend string // the URL of the server, which remembers nothing
 	mu      sync.Mutex
 	asked   []string
 	signed  string
@@ -31,8 +33,12 @@ type store struct {
 
 func newStore(t *testing.T, objects map[string]string) *store {
 	t.Helper()
-	s := &store{backend: s3mem.New()}
-	server := gofakes3.New(s.backend).Server()
+	s := &store{backend: program.Run(t, "s3")[0]}
+	backend, err := url.Parse(s.backend)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(backend) }}
 	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.asked = append(s.asked, r.Method+" "+r.URL.Path)
@@ -42,26 +48,40 @@ func newStore(t *testing.T, objects map[string]string) *store {
 	}))
 	t.Cleanup(listener.Close)
 	s.URL = listener.URL
-	if err := s.backend.CreateBucket("files"); err != nil {
-		t.Fatal(err)
-	}
+	s.change(t, http.MethodPut, "/files", "")
 	s.put(t, objects)
 	return s
+}
+
+// change changes a bucket or an object.
+func (s *store) change(t *testing.T, method, path, content string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.backend, strings.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.URL.Path = path
+	req.Header.Set("X-Amz-Meta-Team", "red")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode/100 != 2 {
+		said, _ := io.ReadAll(res.Body)
+		t.Fatalf("%s %s: %s %s", method, path, res.Status, said)
+	}
 }
 
 // put changes objects; those with an empty text are deleted.
 func (s *store) put(t *testing.T, objects map[string]string) {
 	t.Helper()
 	for key, text := range objects {
-		var err error
+		method := http.MethodPut
 		if text == "" {
-			_, err = s.backend.DeleteObject("files", key)
-		} else {
-			_, err = s.backend.PutObject("files", key, map[string]string{"X-Amz-Meta-Team": "red", "Last-Modified": "Mon, 06 May 2024 07:08:09 GMT"}, strings.NewReader(text), int64(len(text)), nil)
+			method = http.MethodDelete
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		s.change(t, method, "/files/"+key, text)
 	}
 }
 

@@ -8,17 +8,17 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/rs/zerolog"
 
 	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/service/testing/program"
 )
 
 // A Fault is something that the proxy does to all connections.
@@ -43,7 +43,8 @@ var All = []Fault{Delay, Slow, Sliced, Cut, Reset, Partition, Down}
 
 // Proxy is a proxy before a server. It has no fault at first.
 type Proxy struct {
-	proxy *toxiproxy.Proxy
+	address string
+	control string // the URL of what begins and ends faults
 }
 
 // New starts a proxy before the database server of a pool, until the test ends.
@@ -65,22 +66,32 @@ func Before(t testing.TB, server string) (*Proxy, string) {
 		t.Fatal(err)
 	}
 	p := start(t, u.Host)
-	u.Host = p.proxy.Listen
+	u.Host = p.address
 	return p, u.String()
 }
 
 // start starts a proxy before an address of TCP.
 func start(t testing.TB, address string) *Proxy {
 	t.Helper()
-	zerolog.SetGlobalLevel(zerolog.Disabled) // the faults have a logger of their own
-	quiet := zerolog.Nop()
-	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), quiet)
-	p := &Proxy{toxiproxy.NewProxy(api, "server", "127.0.0.1:0", address)}
-	if err := p.proxy.Start(); err != nil {
+	values := program.Run(t, "faults", address)
+	return &Proxy{address: values[0], control: values[1]}
+}
+
+// post sends a request to the program of the proxy.
+func (p *Proxy) post(t testing.TB, path, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost, p.control+path, strings.NewReader(body))
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.proxy.Stop)
-	return p
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if said, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %s", path, body, said)
+	}
 }
 
 // bridge listens on TCP, which is all that the proxy calls, and passes connections on. It returns
@@ -132,7 +143,7 @@ func (p *Proxy) URL(t testing.TB, of *pgxpool.Pool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Host = p.proxy.Listen
+	u.Host = p.address
 	query := u.Query()
 	query.Del("host")
 	query.Del("port")
@@ -157,24 +168,16 @@ func (p *Proxy) Pool(t testing.TB, of *pgxpool.Pool) *pgxpool.Pool {
 func (p *Proxy) Begin(t testing.TB, f Fault) {
 	t.Helper()
 	if f.toxic == "" {
-		p.proxy.Stop()
+		p.post(t, "/stop", "")
 		return
 	}
 	for _, direction := range []string{"upstream", "downstream"} {
-		toxic := strings.Replace(f.toxic, `{`, `{"stream": "`+direction+`", `, 1)
-		if _, err := p.proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
-			t.Fatal(err)
-		}
+		p.post(t, "/toxics", strings.Replace(f.toxic, `{`, `{"stream": "`+direction+`", `, 1))
 	}
 }
 
 // End ends all faults. Connections that lost something stay broken.
 func (p *Proxy) End(t testing.TB) {
 	t.Helper()
-	p.proxy.Toxics.ResetToxics(context.WithoutCancel(t.Context()))
-	if !p.proxy.Enabled {
-		if err := p.proxy.Start(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	p.post(t, "/reset", "")
 }
