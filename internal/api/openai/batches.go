@@ -131,11 +131,7 @@ func (h *Handler) batchObject(ctx context.Context, db *tenant.Handle, b fileBatc
 
 // batchFor returns the batch that a request is about.
 func (h *Handler) batchFor(ctx context.Context, r *http.Request, need tenant.Scope) (*tenant.Handle, fileBatch, error) {
-	db, err := h.whole(ctx, need)
-	if err != nil {
-		return nil, fileBatch{}, err
-	}
-	indexName, err := indexOf(r)
+	db, indexName, err := h.storeOf(ctx, r, need)
 	if err != nil {
 		return nil, fileBatch{}, err
 	}

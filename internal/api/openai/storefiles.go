@@ -304,11 +304,7 @@ func (h *Handler) updateStoreFile(ctx context.Context, r *http.Request, in *upda
 
 // removeFile implements DELETE /v1/vector_stores/{store}/files/{file}. The file itself stays.
 func (h *Handler) removeFile(ctx context.Context, r *http.Request) (*deleted, error) {
-	db, err := h.whole(ctx, tenant.Write)
-	if err != nil {
-		return nil, err
-	}
-	indexName, err := indexOf(r)
+	db, indexName, err := h.storeOf(ctx, r, tenant.Write)
 	if err != nil {
 		return nil, err
 	}

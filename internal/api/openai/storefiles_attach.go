@@ -181,11 +181,7 @@ func (h *Handler) addFile(ctx context.Context, r *http.Request, in *addFileReque
 // toChange returns a handle of the caller's tenant and the index of the vector store that the request
 // adds to. Errors: NotFound if there is none.
 func (h *Handler) toChange(ctx context.Context, r *http.Request) (*tenant.Handle, string, error) {
-	db, err := h.whole(ctx, tenant.Write)
-	if err != nil {
-		return nil, "", err
-	}
-	indexName, err := indexOf(r)
+	db, indexName, err := h.storeOf(ctx, r, tenant.Write)
 	if err != nil {
 		return nil, "", err
 	}

@@ -198,6 +198,17 @@ func indexOf(r *http.Request) (string, error) {
 	return name, nil
 }
 
+// storeOf returns a handle of the caller's tenant and the index of the vector store that a request is
+// about. Errors: those of whole and indexOf.
+func (h *Handler) storeOf(ctx context.Context, r *http.Request, need tenant.Scope) (*tenant.Handle, string, error) {
+	db, err := h.whole(ctx, need)
+	if err != nil {
+		return nil, "", err
+	}
+	indexName, err := indexOf(r)
+	return db, indexName, err
+}
+
 // describe returns a vector store. Errors: NotFound.
 func (h *Handler) describe(ctx context.Context, db *tenant.Handle, indexName string) (*vectorStore, error) {
 	i, err := h.config.API.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: indexName})
@@ -320,11 +331,7 @@ func (h *Handler) allIndexes(ctx context.Context, p page) (all []*ragdv1.Index, 
 
 // updateStore implements POST /v1/vector_stores/{store}.
 func (h *Handler) updateStore(ctx context.Context, r *http.Request, in *storeRequest) (*vectorStore, error) {
-	db, err := h.whole(ctx, tenant.Write)
-	if err != nil {
-		return nil, err
-	}
-	indexName, err := indexOf(r)
+	db, indexName, err := h.storeOf(ctx, r, tenant.Write)
 	if err != nil {
 		return nil, err
 	}
