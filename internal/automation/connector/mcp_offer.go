@@ -15,7 +15,6 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tool"
-	"github.com/ragdhq/ragd/internal/tool/mcpclient"
 	"github.com/ragdhq/ragd/internal/tool/mcptool"
 	"github.com/ragdhq/ragd/internal/tool/prompt"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
@@ -125,58 +124,52 @@ func (m *MCP) ask(ctx context.Context, s *mcpSession, can mcp.ServerCapabilities
 }
 
 func (m *MCP) askTools(ctx context.Context, s *mcpSession) (found []offeredTool, err error) {
-	err = mcpclient.Pages(func(cursor mcp.Cursor) (next mcp.Cursor, err error) {
-		err = s.do(ctx, func(ctx context.Context) error {
-			var request mcp.ListToolsRequest
-			request.Params.Cursor = cursor
-			page, err := s.session.ListToolsByPage(ctx, request)
-			if err != nil {
-				return err
-			}
-			for _, t := range page.Tools {
-				twice := slices.ContainsFunc(found, func(o offeredTool) bool { return o.Name == t.Name })
-				if !lendable(t.Name) || !m.Tools.wants(t.Name) || twice || len(found) == maxOffered {
-					continue
-				}
-				said, err := mcptool.Describe(t, s.mask)
-				if err == nil && toolset.CheckProvided(toolset.Definition{Name: t.Name, InputSchema: said.InputSchema, OutputSchema: said.OutputSchema}) == nil {
-					found = append(found, offeredTool{t.Name, *said})
-				}
-			}
-			next = page.NextCursor
-			return nil
-		})
-		if len(found) == maxOffered {
-			next = ""
+	err = s.pages(ctx, func(ctx context.Context, cursor mcp.Cursor) (next mcp.Cursor, err error) {
+		var request mcp.ListToolsRequest
+		request.Params.Cursor = cursor
+		page, err := s.session.ListToolsByPage(ctx, request)
+		if err != nil {
+			return "", err
 		}
-		return next, err
+		for _, t := range page.Tools {
+			twice := slices.ContainsFunc(found, func(o offeredTool) bool { return o.Name == t.Name })
+			if !lendable(t.Name) || !m.Tools.wants(t.Name) || twice || len(found) == maxOffered {
+				continue
+			}
+			said, err := mcptool.Describe(t, s.mask)
+			if err == nil && toolset.CheckProvided(toolset.Definition{Name: t.Name, InputSchema: said.InputSchema, OutputSchema: said.OutputSchema}) == nil {
+				found = append(found, offeredTool{t.Name, *said})
+			}
+		}
+		return unlessFull(page.NextCursor, len(found)), nil
 	})
 	return found, err
 }
 
+// unlessFull returns the next cursor of a list, "" if there is as much of it as a connector lends.
+func unlessFull(next mcp.Cursor, found int) mcp.Cursor {
+	if found == maxOffered {
+		return ""
+	}
+	return next
+}
+
 func (m *MCP) askPrompts(ctx context.Context, s *mcpSession) (found []offeredPrompt, err error) {
-	err = mcpclient.Pages(func(cursor mcp.Cursor) (next mcp.Cursor, err error) {
-		err = s.do(ctx, func(ctx context.Context) error {
-			var request mcp.ListPromptsRequest
-			request.Params.Cursor = cursor
-			page, err := s.session.ListPromptsByPage(ctx, request)
-			if err != nil {
-				return err
-			}
-			for _, p := range page.Prompts {
-				twice := slices.ContainsFunc(found, func(o offeredPrompt) bool { return o.Name == p.Name })
-				if !lendable(p.Name) || !m.Prompts.wants(p.Name) || twice || len(found) == maxOffered || len(p.Arguments) > maxPromptArguments {
-					continue
-				}
-				found = append(found, offeredPromptOf(p))
-			}
-			next = page.NextCursor
-			return nil
-		})
-		if len(found) == maxOffered {
-			next = ""
+	err = s.pages(ctx, func(ctx context.Context, cursor mcp.Cursor) (next mcp.Cursor, err error) {
+		var request mcp.ListPromptsRequest
+		request.Params.Cursor = cursor
+		page, err := s.session.ListPromptsByPage(ctx, request)
+		if err != nil {
+			return "", err
 		}
-		return next, err
+		for _, p := range page.Prompts {
+			twice := slices.ContainsFunc(found, func(o offeredPrompt) bool { return o.Name == p.Name })
+			if !lendable(p.Name) || !m.Prompts.wants(p.Name) || twice || len(found) == maxOffered || len(p.Arguments) > maxPromptArguments {
+				continue
+			}
+			found = append(found, offeredPromptOf(p))
+		}
+		return unlessFull(page.NextCursor, len(found)), nil
 	})
 	return found, err
 }

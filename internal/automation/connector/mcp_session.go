@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -125,6 +126,17 @@ func (s *Service) checkSecrets(ctx context.Context, m *MCP) error {
 		}
 	}
 	return s.Remote.Secrets.CheckUse(ctx, c.Secrets, c.URL)
+}
+
+// pages reads a list of the server: page reads the page at a cursor and returns the next cursor.
+func (s *mcpSession) pages(ctx context.Context, page func(ctx context.Context, cursor mcp.Cursor) (next mcp.Cursor, err error)) error {
+	return mcpclient.Pages(func(cursor mcp.Cursor) (next mcp.Cursor, err error) {
+		err = s.do(ctx, func(ctx context.Context) (err error) {
+			next, err = page(ctx, cursor)
+			return err
+		})
+		return next, err
+	})
 }
 
 // do makes a request in the session within the time that one may take. A session that the server has
