@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/secure/outbound"
 )
 
 const (
@@ -26,15 +25,6 @@ const (
 	maxRetryAfter    = time.Minute
 	defaultRetryWait = 2 * time.Second
 )
-
-// newClient returns a client that connects to allowed addresses only and follows no redirects.
-func newClient(guard *outbound.Guard) *http.Client {
-	return &http.Client{
-		Transport:     guard.Transport(connections),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Timeout:       requestTimeout,
-	}
-}
 
 // fetcher makes the requests of one run, one after the other, and bounds them. Its counts may be read and
 // raised by several goroutines: a library may go on reading an answer in the background while it is cancelled.

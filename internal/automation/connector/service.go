@@ -66,7 +66,7 @@ type Service struct {
 // New returns a Service.
 func New(config Config) (*Service, error) {
 	env, err := expression.New(config.Enter, "item")
-	return &Service{Config: config, env: env, client: newClient(config.Guard), slots: limit.New[tenant.ID](0, maxAtOncePerTenant), followers: newFollowers(), oauth: oauthclient.New(config.Guard)}, err
+	return &Service{Config: config, env: env, client: config.Guard.Client(connections, requestTimeout), slots: limit.New[tenant.ID](0, maxAtOncePerTenant), followers: newFollowers(), oauth: oauthclient.New(config.Guard)}, err
 }
 
 // manage returns the caller and a handle of its tenant. Errors: Denied unless the caller may write

@@ -14,7 +14,6 @@ import (
 
 	"github.com/ragdhq/ragd/internal/automation/webhook"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 )
 
@@ -39,15 +38,6 @@ func (o outcome) disables() string {
 		return "the address answered 410 Gone"
 	}
 	return fmt.Sprintf("every attempt of the last %d hours has failed, at last: %s", int(disableAfter.Hours()), o.err)
-}
-
-// newClient returns a client that connects to public addresses only and follows no redirects.
-func newClient(guard *outbound.Guard) *http.Client {
-	return &http.Client{
-		Transport:     guard.Transport(maxAtOnce),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Timeout:       attemptTimeout,
-	}
 }
 
 // message is one HTTP request.

@@ -53,7 +53,7 @@ type Service struct {
 
 // New returns a Service.
 func New(config Config) *Service {
-	s := &Service{config: config, client: newClient(config.Guard), slots: limit.New[tenant.ID](maxAtOnce, maxAtOncePerTenant), waker: newWaker()}
+	s := &Service{config: config, client: config.Guard.Client(maxAtOnce, attemptTimeout), slots: limit.New[tenant.ID](maxAtOnce, maxAtOncePerTenant), waker: newWaker()}
 	config.Events.Subscribe(s.waker.receive)
 	return s
 }

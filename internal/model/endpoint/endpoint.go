@@ -167,7 +167,7 @@ func New(name string, config Config) *Client {
 			Transport: otelhttp.NewTransport(newTransport(config),
 				otelhttp.WithPropagators(propagation.NewCompositeTextMapPropagator())),
 			// What tenants send goes to the configured address only.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			CheckRedirect: outbound.NoRedirect,
 		},
 	}
 	c.label = name[strings.LastIndexByte(name, ' ')+1:]

@@ -45,11 +45,7 @@ type Client struct{ http *http.Client }
 
 // New returns a Client that connects where the guard allows, and follows no redirect.
 func New(guard *outbound.Guard) *Client {
-	return &Client{&http.Client{
-		Transport:     guard.Transport(connections),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Timeout:       requestTimeout,
-	}}
+	return &Client{guard.Client(connections, requestTimeout)}
 }
 
 // Server is the authorization server of a resource.

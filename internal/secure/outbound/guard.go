@@ -79,6 +79,15 @@ func (g *Guard) Transport(connections int) *http.Transport {
 	}
 }
 
+// Client returns a client of a Transport that follows no redirects and waits no longer than timeout for a
+// whole answer.
+func (g *Guard) Client(connections int, timeout time.Duration) *http.Client {
+	return &http.Client{Transport: g.Transport(connections), CheckRedirect: NoRedirect, Timeout: timeout}
+}
+
+// NoRedirect makes a client return an answer that redirects it as it is. See http.Client.CheckRedirect.
+func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
 // DialContext connects to an address. Errors: Precondition for one that is not allowed.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Resolver: g.resolver, Control: g.control}

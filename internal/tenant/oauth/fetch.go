@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/secure/outbound"
 )
 
 const (
@@ -23,7 +25,7 @@ func newClient(transport *http.Transport) *http.Client {
 	if transport != nil {
 		through = transport
 	}
-	return &http.Client{Transport: through, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: through, CheckRedirect: outbound.NoRedirect}
 }
 
 func getJSON(ctx context.Context, client *http.Client, address string, into any) error {

@@ -72,7 +72,7 @@ func New(config Config) *Client {
 
 // HTTP returns a client of guarded connections that follows no redirect.
 func (c *Client) HTTP() *http.Client {
-	return &http.Client{Transport: c.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: c.transport, CheckRedirect: outbound.NoRedirect}
 }
 
 // UserAgent returns the value of the header User-Agent.
