@@ -54,6 +54,7 @@ func checkPostgres(context.Context) (string, error) {
 	return detail, nil
 }
 
+// DoctorName is the name of the command doctor, which has exit codes of its own.
 const DoctorName = "doctor"
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -93,7 +94,7 @@ if the installed one has a bug that damages indexes. That needs root or sudo.`,
 	return cmd
 }
 
-// diagnose runs all checks and prints the findings. A finding that is not OK is a exitError.
+// diagnose runs all checks and prints the findings. A finding that is not OK is a command.ExitError.
 func (p *program) diagnose(ctx context.Context, c *client.Client) error {
 	checks := append([]check{
 		{"version", func(context.Context) (string, error) { return build.Read().String(), nil }},

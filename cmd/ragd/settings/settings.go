@@ -36,9 +36,8 @@ import (
 const ParseWorker = "parse-worker"
 
 // Settings holds the settings of the commands that run the service, or work on its database or
-// its folders themselves. Each is a flag whose name is also its
-// key in the file of settings and, as RAGD_KEY, in the environment. A command registers
-// the flags that it needs.
+// its folders themselves. Each is a flag whose name is also its key in the file of settings and,
+// as RAGD_KEY, in the environment. A command registers the flags that it needs.
 type Settings struct {
 	Config string // path of the file of settings
 
@@ -108,7 +107,7 @@ func (s *Settings) RegisterService(flags *pflag.FlagSet, getenv func(string) str
 	}
 }
 
-// RegisterServe adds the flags of the command serve, besides those of registerService.
+// RegisterServe adds the flags of the command serve, besides those of RegisterService.
 func (s *Settings) RegisterServe(flags *pflag.FlagSet) {
 	c := &s.Service
 	flags.DurationVar(&c.DatabaseMaxStaleness, "database-max-staleness", 0, "how stale the answers of queries may be that do not say, up to 5m, if database-read-urls has a replica that is so fresh; 0 for answers of the primary alone")

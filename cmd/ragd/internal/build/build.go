@@ -36,13 +36,14 @@ func Read() Info {
 	}
 }
 
-func (b Info) String() string {
-	text := fmt.Sprintf("ragd %s", b.Version)
-	if b.Revision != "" {
-		text += " " + b.Revision[:min(len(b.Revision), 12)]
-		if b.Modified {
+// String returns the description in one line.
+func (i Info) String() string {
+	text := fmt.Sprintf("ragd %s", i.Version)
+	if i.Revision != "" {
+		text += " " + i.Revision[:min(len(i.Revision), 12)]
+		if i.Modified {
 			text += " with changes"
 		}
 	}
-	return text + ", " + b.Go + ", " + b.Platform
+	return text + ", " + i.Go + ", " + i.Platform
 }

@@ -166,6 +166,7 @@ func (a Access) check() error {
 	return nil
 }
 
+// Sign adds the credential to the headers of a request.
 func (a Access) Sign(header http.Header) {
 	if a.Key != "" { // which may come from a file, with the end of its line
 		header.Set("Authorization", "Bearer "+strings.TrimSpace(a.Key))

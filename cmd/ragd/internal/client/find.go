@@ -25,9 +25,9 @@ func localServices(getenv func(string) string) ([]config.Client, error) {
 }
 
 // findServer returns the address of the service to call, and its section of client.conf if
-// it has one. The address is named, the one of the settings, else that of the only service of
-// client.conf, or the only one of several that runs, or the one that was started last.
-// Errors: usageError if several are running.
+// it has one. The address is the one that is named by the settings, else that of the only service
+// of client.conf, or the only one of several that runs, or the one that was started last.
+// Errors: misuse.Error if several are running.
 func findServer(named string, getenv func(string) string) (server string, local config.Client, err error) {
 	services, err := localServices(getenv)
 	if err != nil {

@@ -28,9 +28,13 @@ type MessageFlag struct {
 	Given bool
 }
 
+// String implements pflag.Value: the flag has no default.
 func (f *MessageFlag) String() string { return "" }
-func (f *MessageFlag) Type() string   { return "JSON" }
 
+// Type implements pflag.Value.
+func (f *MessageFlag) Type() string { return "JSON" }
+
+// Set implements pflag.Value.
 func (f *MessageFlag) Set(text string) error {
 	f.Given = true
 	if err := jsonmessage.Unmarshal([]byte(text), f.Msg); err != nil {
@@ -52,6 +56,7 @@ func ObjectFlag(flags *pflag.FlagSet, name, usage string) func() *structpb.Struc
 	}
 }
 
+// ContextUsage is the usage of the flag --context.
 const ContextUsage = "request context, such as {\"topK\": 3}: known keys, and those that the tenant declares"
 
 // ContextFlag adds --context. The returned function gives a context for calls with that request

@@ -4,7 +4,8 @@ package misuse
 
 import "fmt"
 
-// Error is an error in the command line. It exits with exitUsage.
+// Error is a mistake in the command line.
 type Error struct{ error }
 
+// Errorf returns an Error with a formatted text, which may wrap another error.
 func Errorf(format string, args ...any) error { return Error{fmt.Errorf(format, args...)} }
