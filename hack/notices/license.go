@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"embed"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // allowed are the licences that the binary may contain: those that ask for a notice at most, and
@@ -71,6 +73,28 @@ func supply(name, licenses string) (files []file, err error) {
 //go:embed known/*.txt
 var knownFiles embed.FS
 
+// licence is a text in the folder known.
+type licence struct {
+	name string // of SPDX
+	runs map[string]bool
+}
+
+// licences returns the licences in the folder known.
+var licences = sync.OnceValues(func() (all []licence, err error) {
+	entries, err := knownFiles.ReadDir("known")
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		text, err := knownFiles.ReadFile("known/" + entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, licence{strings.TrimSuffix(entry.Name(), path.Ext(entry.Name())), runs(wordsOf(string(text)))})
+	}
+	return all, nil
+})
+
 const (
 	// window is how many words in a row have to agree with a licence.
 	window = 4
@@ -90,7 +114,7 @@ func recognize(where, text string) ([]string, error) {
 		}
 		return slices.DeleteFunc(strings.Split(r.licenses, " AND "), func(name string) bool { return name == "" }), nil
 	}
-	entries, err := knownFiles.ReadDir("known")
+	all, err := licences()
 	if err != nil {
 		return nil, err
 	}
@@ -98,23 +122,16 @@ func recognize(where, text string) ([]string, error) {
 	in := runs(words)
 	known := map[string]bool{}
 	var found []string
-	for _, entry := range entries {
-		licence, err := knownFiles.ReadFile("known/" + entry.Name())
-		if err != nil {
-			return nil, err
-		}
-		of := runs(wordsOf(string(licence)))
+	for _, l := range all {
 		common := 0
-		for run := range of {
+		for run := range l.runs {
 			if in[run] {
 				common++
 			}
 		}
-		if float64(common) >= complete*float64(len(of)) {
-			found = append(found, strings.TrimSuffix(entry.Name(), path.Ext(entry.Name())))
-			for run := range of {
-				known[run] = true
-			}
+		if float64(common) >= complete*float64(len(l.runs)) {
+			found = append(found, l.name)
+			maps.Copy(known, l.runs)
 		}
 	}
 	for larger, smaller := range map[string]string{"BSD-3-Clause": "BSD-2-Clause", "ISC": "0BSD"} {
