@@ -4,12 +4,12 @@
 # client; the SDKs also with a log-in at an authorization server. Then converts the tools
 # for models of OpenAI, Google and Anthropic with the AI SDK, Mastra, LangChain, OpenAI's
 # Agents SDK and Google's SDKs, and fails if that loses a part of their schemas. Node and
-# the libraries are installed from npm and PyPI into a separate directory. Ends with 77 if they
+# the libraries are installed from npm and PyPI into the user's cache folder. Ends with 77 if they
 # cannot be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-. hack/node.sh
+. hack/third-party.sh
 
 packages=(
 	node@22 # some clients need it; the machine's may be older
@@ -43,23 +43,15 @@ wheels=(
 	pyjwt[crypto]==2.15.1
 	standardwebhooks==1.1.0
 )
-not_run() {
-	echo "the clients cannot be installed from $1" >&2
-	exit 77
+install() {
+	npm_install "${packages[@]}" || { echo "the clients cannot be installed from npm" >&2; return 77; }
+	pip_install "${wheels[@]}" || { echo "the clients cannot be installed from PyPI" >&2; return 77; } # needs Python 3.11 or newer
 }
-dir=${XDG_CACHE_HOME:-$HOME/.cache}/ragd/mcp-clients
-wanted="${packages[*]} ${wheels[*]}"
-
-if [ "$(cat "$dir/installed" 2>/dev/null)" != "$wanted" ]; then
-	echo "installing $wanted into $dir"
-	mkdir -p "$dir"
-	npm install --prefix "$dir" --no-fund --no-audit --loglevel error "${packages[@]}" >&2 || not_run npm
-	{ # needs Python 3.11 or newer
-		python3 -m venv "$dir/venv" && "$dir/venv/bin/pip" install --quiet --disable-pip-version-check "${wheels[@]}"
-	} >&2 || not_run PyPI
-	echo "$wanted" >"$dir/installed"
-fi
-cp internal/api/mcp/testdata/clients/*.{mjs,py} internal/api/mcp/testdata/conversions/convert.* "$dir/"
-# go test succeeds when no test has the name.
-RAGD_TEST_MCP_CLIENTS=$dir go test -tags mcpclients -count=1 -v -run '^(TestThirdPartyClients|TestThirdPartyLogins|TestConversionsOfToolSchemas)$' ./internal/api/mcp |
+libraries=$(cached mcp-clients "${packages[*]} ${wheels[*]}" install) || exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ln -s "$libraries"/{node_modules,package.json,venv} "$work/"
+cp internal/api/mcp/testdata/clients/*.{mjs,py} internal/api/mcp/testdata/conversions/convert.* "$work/"
+# The binary succeeds when no test has the name.
+RAGD_TEST_MCP_CLIENTS=$work third_party ./internal/api/mcp -test.run '^(TestThirdPartyClients|TestThirdPartyLogins|TestConversionsOfToolSchemas)$' |
 	awk '{ print } /^--- PASS: Test(ThirdPartyClients|ThirdPartyLogins|ConversionsOfToolSchemas) / { passed++ } END { exit passed != 3 }'

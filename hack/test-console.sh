@@ -7,9 +7,7 @@ cd "$(dirname "$0")/.."
 . hack/console-libraries.sh
 if [ -z "${CHROMIUM:-}" ] && ! command -v chromium >/dev/null; then
 	echo "installing chromium" >&2
-	sudo=$([ "$(id -u)" = 0 ] || echo sudo)
-	install="$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium"
-	{ $install || { $sudo apt-get update -qq && $install; }; } >&2
+	apt_install chromium >&2
 fi
-go build -trimpath -tags grpcnotrace -o bin/ragd ./cmd/ragd
+build_ragd
 node console/test/run.mjs "$@"

@@ -4,20 +4,22 @@
 # cannot be installed.
 set -euo pipefail
 cd "$(dirname "$0")"
-venv=../../.cache/sdk-python
+. ../../hack/cached.sh
 tools=(build==1.6.1 hatchling==1.33.0 mypy==2.4.1 pytest==9.2.0 pytest-asyncio==1.5.0 ruff==0.17.6)
 
-[ -x "$venv/bin/python" ] || python3 -m venv "$venv" || exit 77
-if [ "$(cat "$venv/installed" 2>/dev/null)" != "${tools[*]}" ]; then
-	"$venv/bin/pip" install --quiet --disable-pip-version-check "${tools[@]}" || exit 77
-	echo "${tools[*]}" >"$venv/installed"
-fi
+# The package is installed into a copy of the tools, which other checkouts share.
+mapfile -t needs < <(python3 -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")')
+shared=$(cached sdk-python "${tools[*]} ${needs[*]}" pip_install "${tools[@]}" "${needs[@]}") || exit 77
+venv=$PWD/../../.cache/sdk-python
+rm -rf "$venv"
+mkdir -p "$venv"
+cp -a "$shared/venv/." "$venv"
+python=$venv/bin/python
 python3 generate.py --check
-rm -rf "$venv/dist"
-"$venv/bin/python" -m build --no-isolation --outdir "$venv/dist" . >/dev/null
-"$venv/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$venv"/dist/*.whl
-"$venv/bin/pip" install --quiet --disable-pip-version-check "$venv"/dist/*.whl
-"$venv/bin/mypy"
-"$venv/bin/ruff" check --exclude src/ragd/_sync .
-"$venv/bin/ruff" format --check --exclude src/ragd/api,src/ragd/_sync .
-"$venv/bin/pytest" -q
+"$python" -m build --no-isolation --outdir "$venv/dist" . >/dev/null
+"$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$venv"/dist/*.whl
+"$python" -m pip install --quiet --disable-pip-version-check "$venv"/dist/*.whl
+"$python" -m mypy
+"$python" -m ruff check --exclude src/ragd/_sync .
+"$python" -m ruff format --check --exclude src/ragd/api,src/ragd/_sync .
+"$python" -m pytest -q

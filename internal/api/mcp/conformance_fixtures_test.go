@@ -1,4 +1,4 @@
-//go:build mcpconformance
+//go:build thirdparty
 
 package mcp_test
 

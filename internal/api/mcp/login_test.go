@@ -1,4 +1,4 @@
-//go:build mcpclients
+//go:build thirdparty
 
 package mcp_test
 

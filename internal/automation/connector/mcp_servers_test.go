@@ -1,4 +1,4 @@
-//go:build mcpservers
+//go:build thirdparty
 
 package connector_test
 
