@@ -11,15 +11,9 @@ const operatorKey = process.env.RAGD_TEST_OPERATOR_KEY;
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let browser;
-/** launch returns the browser of this file's tests; it is closed after them. */
+/** launch returns a connection to the browser of all files; it is closed after this file's tests. */
 export async function launch() {
-  browser ??= chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: [
-      "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-      "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", // sigma.js draws with WebGL
-    ],
-  });
+  browser ??= chromium.connect(process.env.RAGD_TEST_BROWSER);
   return browser;
 }
 after(async () => void (await (await browser)?.close()));
@@ -68,6 +62,12 @@ export async function finished(tenant, jobId) {
   }
 }
 
+const streams = new WeakMap();
+/** streaming waits until the stream of a page's events has begun. */
+export async function streaming(page) {
+  assert.ok(await streams.get(page), "the page asks for no events");
+}
+
 /**
  * openPage returns a page that is signed in with a key (none: not signed in) and shows a path.
  * A test fails if the page reports an error, breaks its policy, or calls another host.
@@ -97,13 +97,25 @@ export async function openPage(t, { key, path = "/", width = 1280, height = 900,
     await context.close();
     assert.deepEqual(problems, []);
   });
+  streams.set(page, page.waitForResponse(/\.EventService\/WatchEvents$/).catch(() => null)); // its first message is sent when it has begun
   await page.goto(url + path);
   return page;
 }
 
+/** still waits until no transition changes colours: none has run in ten frames. */
+async function still(page) {
+  await page.evaluate(async () => {
+    const ends = (animation) => animation.playState === "running" && animation.effect.getComputedTiming().endTime !== Infinity;
+    for (let frames = 0; frames < 10; frames++) {
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      if (document.getAnimations().some(ends)) frames = 0;
+    }
+  });
+}
+
 /** accessible fails if axe finds something serious or critical on a page. */
 export async function accessible(page) {
-  await page.waitForTimeout(300); // transitions change colours
+  await still(page);
   await page.evaluate(axe); // runs in the debugger's context, which the page's policy does not reach
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   const bad = violations

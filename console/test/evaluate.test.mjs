@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import test from "node:test";
-import { accessible, finished, handbook, harmless, hostile, newTenant, openPage, upload } from "./console.mjs";
+import { accessible, finished, handbook, harmless, hostile, newTenant, openPage, streaming, upload } from "./console.mjs";
 
 const questions = [
   { questionId: "gate", text: "When does the gate open?", relevant: [{ uri: "tides.md" }] },
@@ -82,7 +82,7 @@ test("runs appear and end while the page is open", async (t) => {
   await tenant.call("EvaluateService/CreateQuestionSet", { setName: "asked", indexName: "harbour", questions: many });
   const page = await openPage(t, { key: tenant.secret, path: "/evaluate/sets/asked?tab=runs" });
   await page.getByText("No run yet").waitFor();
-  await page.waitForTimeout(1500); // until the stream of events has begun
+  await streaming(page);
   const { evaluationId } = await tenant.call("EvaluateService/StartEvaluation", { setName: "asked", label: "live" });
   await page.getByRole("link", { name: "live" }).click();
   await page.waitForURL(`**/evaluate/runs/${evaluationId}`);

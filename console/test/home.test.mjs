@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { accessible, handbook, newTenant, openPage, upload } from "./console.mjs";
+import { accessible, handbook, newTenant, openPage, streaming, upload } from "./console.mjs";
 
 test("a visitor signs in with a key, creates an index, and signs out", async (t) => {
   const tenant = await newTenant();
@@ -36,7 +36,7 @@ test("the indexes are listed and change while the page is open", async (t) => {
     await page.getByRole("link", { name: "harbour" }).waitFor();
     await accessible(page);
     const later = `later-${scheme}`;
-    await page.waitForTimeout(1500); // until the stream of events has begun
+    await streaming(page);
     await upload(tenant, later, { "a.md": "# A\n\nText." });
     await page.getByRole("link", { name: later }).waitFor();
   }

@@ -1,5 +1,5 @@
-// Starts the service on a database of its own, runs the tests of this folder in a browser
-// against it, and stops it. Arguments are names of test files, such as home; default: all.
+// Starts the service on a database of its own and a browser, runs the tests of this folder with them,
+// and stops both. Arguments are names of test files, such as home; default: all.
 // RAGD names the binary, CHROMIUM the browser.
 import { spawn } from "node:child_process";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
 import { startModel } from "./model.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -29,7 +30,17 @@ const service = spawn(binary, ["serve", "--listen", "127.0.0.1:0", "--log-level"
   },
   stdio: ["ignore", "inherit", "pipe"],
 });
+const browser = await chromium.launchServer({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  handleSIGINT: false, // stop closes it
+  handleSIGTERM: false,
+  args: [
+    "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", // sigma.js draws with WebGL
+  ],
+});
 const stop = async () => {
+  await browser.close();
   service.kill("SIGTERM");
   await new Promise((resolve) => (service.exitCode === null ? service.once("exit", resolve) : resolve()));
   model.close();
@@ -53,7 +64,7 @@ const script = files.length === 1 && !files[0].endsWith(".test.mjs");
 const args = script ? files : ["--test", "--test-reporter=spec", "--test-concurrency=2", "--test-timeout=600000", ...files];
 const tests = spawn(process.execPath, args, {
   cwd: here,
-  env: { ...process.env, RAGD_TEST_URL: url, RAGD_TEST_OPERATOR_KEY: operatorKey, RAGD_TEST_DIR: dir, RAGD_TEST_MODEL: model.url },
+  env: { ...process.env, RAGD_TEST_URL: url, RAGD_TEST_OPERATOR_KEY: operatorKey, RAGD_TEST_DIR: dir, RAGD_TEST_MODEL: model.url, RAGD_TEST_BROWSER: browser.wsEndpoint() },
   stdio: "inherit",
 });
 const code = await new Promise((resolve) => tests.once("exit", resolve));

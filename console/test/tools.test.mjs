@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import test from "node:test";
-import { accessible, handbook, harmless, hostile, newTenant, openPage, operator, upload } from "./console.mjs";
+import { accessible, handbook, harmless, hostile, newTenant, openPage, operator, streaming, upload } from "./console.mjs";
 
 /** startOrders is a service that tools call. */
 async function startOrders(t) {
@@ -105,7 +105,7 @@ test("a tool that is created elsewhere appears, and a wrong argument is named", 
   await upload(tenant, "harbour", handbook);
   const page = await openPage(t, { key: tenant.secret, path: "/tools", width: 390, scheme: "dark", allowErrors: true });
   await page.getByText("No tool of your own yet").waitFor();
-  await page.waitForTimeout(1500); // until the stream of events has begun
+  await streaming(page);
   await tenant.call("ToolService/CreateTool", { toolName: "later", kind: "graph_rag", settings: { indexName: "harbour" } });
   await page.getByRole("link", { name: "later" }).click();
   await accessible(page);
