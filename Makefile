@@ -40,6 +40,18 @@ test: deps ## run all tests against a real PostgreSQL, with the race detector
 	go test -race -timeout 40m ./...
 	hack/test-console.sh
 
+.PHONY: test-fast
+test-fast: deps ## run the tests of changed packages and of those that import them, without the race detector; SINCE=origin/main
+	hack/test-fast.sh $(SINCE)
+
+.PHONY: test-long
+test-long: deps ## run the heavy sweeps that `make test` leaves out: long property tests, kills, soak, fairness, crash loops
+	hack/test-long.sh
+
+.PHONY: flaky
+flaky: deps ## run all tests N times (default 10), LOAD of them (default 3) beside four busy processes, and name those that failed
+	hack/flaky.sh $(or $(N),10) $(or $(LOAD),3)
+
 .PHONY: test-console
 test-console: deps ## test the web page in Chromium, which apt installs, against the service
 	hack/test-console.sh
@@ -66,7 +78,7 @@ test-deploy: ## check the chart, compose.yaml and, with a container engine, the 
 
 .PHONY: test-faults
 test-faults: deps ## let faults of the database and its network last a minute each, and a steady load half an hour
-	RAGD_TEST_HUGE=1 go test -count=1 -v -timeout 90m -run 'TestFaults|TestASteady' ./internal/service
+	RAGD_TEST_LONG=1 RAGD_TEST_HUGE=1 go test -count=1 -v -timeout 90m -run 'TestFaults|TestASteady' ./internal/service
 
 .PHONY: test-scale
 test-scale: deps ## let tenants live in three PostgreSQL servers and be moved between them, under load, for some minutes

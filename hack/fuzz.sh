@@ -16,11 +16,13 @@ while IFS=: read -r file name; do
 	count=$((count + 1))
 	echo "fuzz: $package $name"
 	# A minimization may last for as long as the test itself.
+	began=$SECONDS
 	go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" -fuzzminimizetime 10s "$package" || failed+=("$package $name")
+	echo "fuzz: $package $name took $((SECONDS - began)) s"
 done < <(git grep -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | sed 's/:func /:/')
 [ "$count" -gt 0 ] || { echo "fuzz: no fuzz test matches $pattern" >&2; exit 2; }
 if [ "${#failed[@]}" -gt 0 ]; then
 	printf 'fuzz: failed: %s\n' "${failed[@]}"
 	exit 1
 fi
-echo "fuzz: $count fuzz tests found nothing"
+echo "fuzz: $count fuzz tests found nothing in $SECONDS s"

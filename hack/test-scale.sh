@@ -4,6 +4,7 @@
 # a Citus cluster of three servers has tenants. Prints the figures of the moves and of Citus.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export RAGD_TEST_LONG=1
 
 (
 	. hack/servers.sh
@@ -28,4 +29,5 @@ status=0
 hack/test-citus.sh || status=$?
 [ "$status" = 0 ] || [ "$status" = 77 ] || exit "$status"
 [ "$status" = 77 ] || hack/test-citus.sh --run go test -run '^$' -bench Citus -benchtime 300x -timeout 30m ./internal/service
+echo "test-scale: three servers, a replica, restarts under load$([ "$status" = 77 ] || echo " and Citus") took $SECONDS s"
 [ "$status" = 0 ] || echo "test-scale: Citus was not tested: see above" >&2

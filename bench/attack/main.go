@@ -114,6 +114,7 @@ func main() {
 // runAll runs the attacks and prints a row for each. It returns the number that
 // succeeded.
 func runAll(ctx context.Context, o options) (succeeded int, err error) {
+	started := time.Now()
 	fmt.Printf("load of the machine: %s\n\n", load())
 	fmt.Println("| attack | sent | answer | peak memory | verdict |\n| --- | --- | --- | --- | --- |")
 	for _, a := range attacks() {
@@ -131,7 +132,7 @@ func runAll(ctx context.Context, o options) (succeeded int, err error) {
 		}
 		fmt.Printf("| %s | %s | %s | %s | %s |\n", a.name, a.what, r.answer, peak, verdict)
 	}
-	fmt.Printf("\n%d attacks succeeded; load of the machine: %s\n", succeeded, load())
+	fmt.Printf("\n%d attacks succeeded, in %s; load of the machine: %s\n", succeeded, time.Since(started).Round(time.Second), load())
 	return succeeded, nil
 }
 
