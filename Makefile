@@ -3,16 +3,14 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 TOOL := go tool -modfile=tools/go.mod
-# Leaves the traces out that gRPC draws with html/template. The binary does not use them, and a template
-# has the linker keep every exported method: a sixth of the binary.
-TAGS := -tags grpcnotrace
 
-# A cache for this checkout alone: a shared one reports findings of other checkouts.
-export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
+# Without the names of folders in what is compiled, checkouts share Go's build cache. The tag leaves the traces
+# out that gRPC draws with html/template: a template has the linker keep every exported method, a sixth of the binary.
+export GOFLAGS := $(filter-out -trimpath -tags=%,$(GOFLAGS)) -trimpath -tags=grpcnotrace
 
 .PHONY: help
 help: ## list these commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 
 .PHONY: run
 run: ## start the service with a demo tenant, ask it two questions and keep serving
@@ -25,7 +23,7 @@ deps: ## install PostgreSQL and pgvector if they are missing
 
 .PHONY: build
 build: ## build bin/ragd
-	go build -trimpath $(TAGS) -o bin/ragd ./cmd/ragd
+	go build -o bin/ragd ./cmd/ragd
 
 .PHONY: console
 console: ## build the web page into internal/api/console/dist, which `make build` embeds; installs Node.js if it is missing
@@ -34,11 +32,10 @@ console: ## build the web page into internal/api/console/dist, which `make build
 
 # In CI (the variable CI is set) a missing database fails the tests; elsewhere they are skipped.
 .PHONY: test
-test: deps ## run all tests against a real PostgreSQL, with the race detector
+test: deps ## run all tests against a real PostgreSQL, with the race detector, and beside them the tests of the web page
 	hack/test-tools.sh
 	go test -count=1 ./internal/ingest/parse/pdftext # compiles PDFium for the children of the tests, which have too little memory for it with the race detector
-	go test -race -timeout 40m ./...
-	hack/test-console.sh
+	hack/beside.sh 'the page in the browser=hack/test-console.sh' -- go test -race -timeout 40m ./...
 
 .PHONY: test-fast
 test-fast: deps ## run the tests of changed packages and of those that import them, without the race detector; SINCE=origin/main
@@ -118,38 +115,40 @@ test-mcp-servers: deps ## run connectors against MCP servers of others, which np
 test-sdks: deps ## test the client libraries and adapters, whose tools come from npm and PyPI, against the service
 	hack/test-sdks.sh
 
+# The linters, and the checks that need something which a machine may lack, run beside the tests.
 .PHONY: check
-check: generated lint checks test ## run everything that CI runs: generated code, linters, tests; ends with a list of what could not be run
-	@hack/may-skip.sh --list
-
-# Checks that need something which a machine may lack: registries, data, root.
-.PHONY: checks
-checks: deps
-	@rm -f .cache/not-run
-	hack/may-skip.sh "known vulnerabilities" hack/vulncheck.sh
-	hack/may-skip.sh "alert rules" hack/test-alerts.sh
-	hack/may-skip.sh "PostgreSQL 17" hack/test-postgres17.sh
-	hack/may-skip.sh "MCP's conformance suite" hack/mcp-conformance.sh
-	hack/may-skip.sh "third-party MCP clients" hack/mcp-clients.sh
-	hack/may-skip.sh "third-party MCP servers" hack/mcp-servers.sh
-	hack/may-skip.sh "quality on labelled sets" hack/test-quality.sh
+check: deps ## run everything that CI runs: generated code, linters, tests; ends with a list of what could not be run
+	hack/beside.sh \
+		'lint=make lint' \
+		'generated code=make generated' \
+		'PostgreSQL 17=hack/test-postgres17.sh' \
+		"MCP's conformance suite=hack/mcp-conformance.sh" \
+		'third-party MCP clients=hack/mcp-clients.sh' \
+		'third-party MCP servers=hack/mcp-servers.sh' \
+		'known vulnerabilities=hack/vulncheck.sh' \
+		'alert rules=hack/test-alerts.sh' \
+		'quality on labelled sets=hack/test-quality.sh' \
+		-- make test
 
 .PHONY: lint
 lint: ## check formatting, vet, and lint Go code and the proto files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go' ':!gen'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go' ':!gen'); exit 1; }
-	go vet ./...
+	go vet ./gen/... # golangci-lint has the analyzers of go vet, and leaves out what is generated
 	go vet -C hack/ranks ./...
 	go vet -C hack/testservers ./...
 	$(TOOL) buf lint
 	$(TOOL) buf breaking --against proto/released.binpb
-	$(TOOL) golangci-lint run --allow-serial-runners
+	hack/golangci-lint.sh
 
 .PHONY: generate
-generate: kernels ranks ## generate gen/ from proto/, the references of the API, commands and settings, and the licences of others
-	$(TOOL) buf generate
+generate: protos kernels ranks ## generate gen/ from proto/, the references of the API, commands and settings, and the licences of others
 	go run ./hack/pdfium
 	go run ./hack/notices
 	go test ./cmd/ragd -count=1 -run '^TestReference' -update
+
+.PHONY: protos
+protos: ## generate gen/, the reference of the API and the Python messages from proto/
+	$(TOOL) buf generate
 
 .PHONY: kernels
 kernels: ## generate the assembly of internal/model/localmodel/kernel
@@ -169,11 +168,8 @@ test-models: ## compare the models in the folder MODELS_DIR with PyTorch and mea
 GENERATED := gen sdk/python/src/ragd/api internal/api/console/dist internal/chunk/tokenizer/ranks internal/ingest/parse/pdftext/pdfium.wasm.zst hack/notices/console.json internal/operate/notices/THIRD_PARTY_NOTICES internal/model/localmodel/kernel docs/reference/api docs/reference/cli.md docs/reference/settings.md
 
 .PHONY: generated
-generated: generate console ## fail if generated files or go.mod are not up to date
-	go mod tidy -diff
-	go mod tidy -C hack/ranks -diff
-	go mod tidy -C hack/testservers -diff
-	@test -z "$$(git status --porcelain $(GENERATED))" || { echo "not up to date:"; git status --porcelain $(GENERATED); exit 1; }
+generated: ## fail if generated files or go.mod are not up to date
+	hack/generated.sh $(GENERATED)
 
 .PHONY: bench
 bench: deps build ## compare ragd as a vector store with bare pgx and pgvector, and measure its ingest

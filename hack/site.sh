@@ -1,28 +1,17 @@
 #!/usr/bin/env bash
 # Builds the web site of the documentation into .cache/site. A broken link or anchor fails
-# the build. The generator is installed into .cache/site-tools, in the versions of
-# hack/site/requirements.txt. With --if-possible it is no error if that cannot be done.
+# the build. The generator is installed into the user's cache folder, in the versions of
+# hack/site/requirements.txt. Ends with 77 if that cannot be done.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. hack/cached.sh
 
 mermaid=mermaid@11.17.2 # draws the diagrams; served by the site itself
-tools=$PWD/.cache/site-tools
-wanted="$(cat hack/site/requirements.txt) $mermaid"
-
 install() {
-	rm -rf "$tools"
-	python3 -m venv "$tools/venv" &&
-		"$tools/venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r hack/site/requirements.txt &&
-		(cd "$tools" && npm pack --silent "$mermaid" >/dev/null && tar -xzf mermaid-*.tgz package/dist/mermaid.min.js) &&
-		echo "$wanted" >"$tools/installed"
+	pip_install --require-hashes -r "$1" &&
+		npm pack --silent "$mermaid" >/dev/null && tar -xzf mermaid-*.tgz package/dist/mermaid.min.js
 }
-
-if [ "$(cat "$tools/installed" 2>/dev/null)" != "$wanted" ]; then
-	if ! install; then
-		echo "the generator of the site cannot be installed" >&2
-		[ "${1-}" = --if-possible ]
-		exit
-	fi
-fi
+tools=$(cached site "$(cat hack/site/requirements.txt) $mermaid" install "$PWD/hack/site/requirements.txt") ||
+	{ echo "the generator of the site cannot be installed" >&2; exit 77; }
 NO_MKDOCS_2_WARNING=1 MERMAID=$tools/package/dist/mermaid.min.js "$tools/venv/bin/mkdocs" build --quiet --strict
 echo "built .cache/site/index.html"

@@ -25,5 +25,7 @@ fi
 deploy/compose/secrets.sh
 "$check" compose deploy/compose/compose.yaml
 echo "the chart and compose.yaml are valid"
-hack/may-skip.sh "the container image" hack/test-docker.sh
-hack/may-skip.sh --list
+status=0
+hack/test-docker.sh || status=$?
+[ "$status" != 77 ] || { echo "NOT RUN: the container image, see above"; status=0; }
+exit "$status"

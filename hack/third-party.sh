@@ -8,6 +8,6 @@ third_party() {
 	local package=$1 binary=$PWD/.cache/tests/${1##*/}.test
 	shift
 	mkdir -p .cache/tests
-	locked .cache/tests/lock go test -c -tags thirdparty -o "$binary" "$package"
+	locked .cache/tests/lock go test -c -tags grpcnotrace,thirdparty -o "$binary" "$package"
 	(cd "$package" && "$binary" -test.v -test.timeout 20m "$@")
 }
