@@ -122,7 +122,7 @@ func TestALongCallIsEndedAsUnavailable(t *testing.T) {
 		answer <- err
 	}()
 	wait.For(t, "the call to wait for the lock", func() (waiting bool) {
-		must(t, admin.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'tenant_acme.indexes'::regclass)`).Scan(&waiting))
+		must(t, admin.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'tenant_acme.indexes'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`).Scan(&waiting))
 		return waiting
 	})
 	cancel()

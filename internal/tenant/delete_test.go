@@ -135,7 +135,7 @@ func TestCredentialsOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
 		_, err := here.Delete(f.operator, name)
 		deleted <- err
 	}()
-	f.await(t, `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass)`, `"`+tenant.ID(name).Schema()+`".schema_migrations`)
+	f.await(t, `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`, `"`+tenant.ID(name).Schema()+`".schema_migrations`)
 
 	rejects := func(s *tenant.Service, where string) {
 		t.Helper()

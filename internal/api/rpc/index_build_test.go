@@ -30,7 +30,7 @@ func TestAConfigSetDuringABuildIsBuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait.For(t, "the build to wait for the lock", func() (waits bool) {
-		err := s.Pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_progress_create_index WHERE lockers_total > 0)`).Scan(&waits)
+		err := s.Pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_progress_create_index WHERE datname = current_database() AND lockers_total > 0)`).Scan(&waits)
 		if err != nil {
 			t.Fatal(err)
 		}

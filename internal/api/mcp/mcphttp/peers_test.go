@@ -180,7 +180,7 @@ func TestAStolenSessionIsOfNoUseMeanwhile(t *testing.T) {
 	}
 	go steal()
 	wait.For(t, "the database to be asked", func() bool {
-		return d.count(t, `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'ragd_shared.mcp_sessions'::regclass`) > 0
+		return d.count(t, `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'ragd_shared.mcp_sessions'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`) > 0
 	})
 	go steal()
 	nothing(t, answers, "an answer before the database has said whose the session is")

@@ -105,5 +105,5 @@ func Cluster(t testing.TB) (distributed, single string) {
 	if len(s.workers) == 0 {
 		t.Skip("this needs a Citus cluster: run `make test-citus`")
 	}
-	return s.newURL(t), s.workers[0].newURL(t)
+	return s.newURL(t, s.template), s.workers[0].newURL(t, s.workers[0].template)
 }

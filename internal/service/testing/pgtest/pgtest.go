@@ -62,7 +62,8 @@ const (
 // the database is dropped.
 func URL(t testing.TB) string {
 	t.Helper()
-	return nextServer(t).newURL(t)
+	s := nextServer(t)
+	return s.newURL(t, s.template)
 }
 
 // nextServer returns the server for a new database of a test, which is skipped or fails if there is none.
@@ -79,10 +80,11 @@ func nextServer(t testing.TB) *server {
 	return all.next()
 }
 
-func (s *server) newURL(t testing.TB) string {
+// newURL returns the address of a new copy of a database.
+func (s *server) newURL(t testing.TB, from string) string {
 	t.Helper()
 	name := "ragd_test_" + randomName()
-	if err := s.create(t.Context(), name); err != nil {
+	if err := s.create(t.Context(), name, from); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

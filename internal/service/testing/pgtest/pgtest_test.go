@@ -58,7 +58,7 @@ func BenchmarkDatabase(b *testing.B) {
 	}
 	s := all.next()
 	for b.Loop() {
-		if err := s.create(b.Context(), "ragd_test_bench"); err != nil {
+		if err := s.create(b.Context(), "ragd_test_bench", s.template); err != nil {
 			b.Fatal(err)
 		}
 		if err := s.drop(b.Context(), "ragd_test_bench"); err != nil {

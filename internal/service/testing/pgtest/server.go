@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -30,6 +31,9 @@ type server struct {
 	template string // the database of which the tests' databases are copies
 	fill     fillFunc
 	workers  []*server // of a Citus cluster, whose coordinator this server is; empty without one
+
+	mu     sync.Mutex
+	filled map[string]string // the databases of each Template, by its key
 }
 
 // servers are the servers on which tests get their databases, in turn.
@@ -113,6 +117,18 @@ func openServer(ctx context.Context, address string, fill fillFunc) (*server, er
 // ensureTemplate creates the template database, which has the extension, if the server does
 // not have it. It is never dropped.
 func (s *server) ensureTemplate(ctx context.Context) error {
+	var version string
+	err := s.admin.QueryRow(ctx, `SELECT coalesce(max(default_version), '') FROM pg_available_extensions WHERE name = 'vector'`).Scan(&version)
+	if err != nil {
+		return err
+	}
+	s.template = "ragd_test_template_" + version
+	return s.ensureDatabase(ctx, s.template, "template1", s.createExtensions)
+}
+
+// ensureDatabase creates a database as a copy of another one that fill has changed, and the role of
+// ServicePool, if the server does not have them.
+func (s *server) ensureDatabase(ctx context.Context, name, from string, fill fillFunc) error {
 	return pgx.BeginFunc(ctx, s.admin, func(tx pgx.Tx) error {
 		// Other test processes may use the same server.
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('ragd_test_template', 0))`); err != nil {
@@ -121,19 +137,11 @@ func (s *server) ensureTemplate(ctx context.Context) error {
 		if err := ensureServiceRole(ctx, tx); err != nil {
 			return err
 		}
-		var version string
-		err := tx.QueryRow(ctx, `SELECT coalesce(max(default_version), '') FROM pg_available_extensions WHERE name = 'vector'`).Scan(&version)
-		if err != nil {
-			return err
-		}
-		// makeTemplate renames the database when it is complete, so that an incomplete
-		// one is never used.
-		s.template = "ragd_test_template_" + version
 		var exists bool
-		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, s.template).Scan(&exists); err != nil || exists {
+		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name).Scan(&exists); err != nil || exists {
 			return err
 		}
-		return s.makeTemplate(ctx)
+		return s.makeTemplate(ctx, name, from, fill)
 	})
 }
 
@@ -153,40 +161,53 @@ func ensureServiceRole(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-func (s *server) makeTemplate(ctx context.Context) error {
-	raw := s.template + "_" + randomName()
-	if _, err := s.admin.Exec(ctx, `CREATE DATABASE `+quote(raw)); err != nil {
+// makeTemplate renames the database when it is complete, so that an incomplete one is never used.
+func (s *server) makeTemplate(ctx context.Context, name, from string, fill fillFunc) error {
+	raw := "ragd_test_new_" + randomName()
+	if err := s.copyDatabase(ctx, raw, from); err != nil {
 		return err
 	}
-	if s.fill != nil {
-		if err := s.fill(ctx, s.databaseURL(raw)); err != nil {
-			return errors.Join(err, s.drop(ctx, raw))
-		}
-	}
-	pool, err := postgres.Open(ctx, postgres.Config{URL: s.databaseURL(raw), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
+	if err := fill(ctx, s.databaseURL(raw)); err != nil {
 		return errors.Join(err, s.drop(ctx, raw))
 	}
-	pool.Close()
 	// A session that has just ended may still be listed, and would prevent the renaming.
 	const others = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1`
 	if _, err := s.admin.Exec(ctx, others, raw); err != nil {
 		return err
 	}
-	_, err = s.admin.Exec(ctx, `ALTER DATABASE `+quote(raw)+` RENAME TO `+quote(s.template))
+	_, err := s.admin.Exec(ctx, `ALTER DATABASE `+quote(raw)+` RENAME TO `+quote(name))
 	return err
 }
 
-// create creates a database on the server and on its workers.
-func (s *server) create(ctx context.Context, name string) error {
-	for _, w := range s.workers {
-		if err := w.create(ctx, name); err != nil {
+// createExtensions creates the extensions in a database.
+func (s *server) createExtensions(ctx context.Context, url string) error {
+	if s.fill != nil {
+		if err := s.fill(ctx, url); err != nil {
 			return err
 		}
 	}
-	// Copying the files is five times faster than logging their contents.
-	_, err := s.admin.Exec(ctx, `CREATE DATABASE `+quote(name)+` TEMPLATE `+quote(s.template)+` STRATEGY file_copy`)
+	pool, err := postgres.Open(ctx, postgres.Config{URL: url, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
+		return err
+	}
+	pool.Close()
+	return nil
+}
+
+func (s *server) copyDatabase(ctx context.Context, name, from string) error {
+	// Copying the files is five times faster than logging their contents.
+	_, err := s.admin.Exec(ctx, `CREATE DATABASE `+quote(name)+` TEMPLATE `+quote(from)+` STRATEGY file_copy`)
+	return err
+}
+
+// create creates a database as a copy of another one on the server, and one of this name on its workers.
+func (s *server) create(ctx context.Context, name, from string) error {
+	for _, w := range s.workers {
+		if err := w.create(ctx, name, w.template); err != nil {
+			return err
+		}
+	}
+	if err := s.copyDatabase(ctx, name, from); err != nil {
 		return fmt.Errorf("create the test's database: %w", err)
 	}
 	return s.join(ctx, name)

@@ -53,7 +53,7 @@ func New(t testing.TB, config service.Config) *Service {
 	t.Helper()
 	other := ""
 	if config.AdminPool == nil {
-		config.AdminPool = pgtest.Pool(t)
+		config.AdminPool = Pool(t)
 		if os.Getenv(Placed) != "" {
 			other = pgtest.URL(t)
 		}
