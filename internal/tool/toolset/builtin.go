@@ -5,6 +5,10 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -95,18 +99,41 @@ func (s *Set) runs() map[string]method {
 //go:embed tools/*.json
 var definitions embed.FS
 
-func readShared() (toolschema.Shared, error) {
-	raw, err := definitions.ReadFile("tools/shared.json")
-	if err != nil {
-		return toolschema.Shared{}, err
-	}
-	return toolschema.ParseShared(raw)
-}
-
-func readTool(name string, shared toolschema.Shared, run method) (*tool, error) {
-	raw, err := definitions.ReadFile("tools/" + name + ".json")
+// builtins returns the builtin tools by name, without what runs them. They are read once: it takes
+// longer than all else that a Set needs.
+var builtins = sync.OnceValues(func() (map[string]tool, error) {
+	raw, err := definitions.ReadFile(sharedFile)
 	if err != nil {
 		return nil, err
+	}
+	shared, err := toolschema.ParseShared(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read the shared schemas: %w", err)
+	}
+	files, err := fs.Glob(definitions, "tools/*.json")
+	if err != nil {
+		return nil, err
+	}
+	tools := map[string]tool{}
+	for _, file := range files {
+		if file == sharedFile {
+			continue
+		}
+		name := strings.TrimSuffix(path.Base(file), ".json")
+		if tools[name], err = readTool(file, shared); err != nil {
+			return nil, fmt.Errorf("read the definition of tool %s: %w", name, err)
+		}
+	}
+	return tools, nil
+})
+
+// sharedFile has the schemas that the tools share.
+const sharedFile = "tools/shared.json"
+
+func readTool(file string, shared toolschema.Shared) (t tool, err error) {
+	raw, err := definitions.ReadFile(file)
+	if err != nil {
+		return t, err
 	}
 	var d struct {
 		Name         string
@@ -117,14 +144,13 @@ func readTool(name string, shared toolschema.Shared, run method) (*tool, error) 
 		OutputSchema json.RawMessage
 	}
 	if err := json.Unmarshal(raw, &d); err != nil {
-		return nil, err
+		return t, err
 	}
-	t := &tool{run: run.run}
 	if t.input, err = shared.Parse(d.InputSchema); err != nil {
-		return nil, err
+		return t, err
 	}
 	if t.output, err = shared.Parse(d.OutputSchema); err != nil {
-		return nil, err
+		return t, err
 	}
 	t.definition = Definition{
 		Name: d.Name, Source: d.Name, Title: d.Title, Description: d.Description, Kind: d.Name, Builtin: true, Annotations: d.Annotations,

@@ -243,16 +243,17 @@ func New(cfg Config) (*Set, error) {
 		observer: cfg.Observer,
 		timeout:  cmp.Or(cfg.CallTimeout, 60*time.Second), log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
-	shared, err := readShared()
+	read, err := builtins()
 	if err != nil {
-		return nil, fmt.Errorf("read the shared schemas: %w", err)
+		return nil, err
 	}
 	for name, run := range s.runs() {
-		t, err := readTool(name, shared, run)
-		if err != nil {
-			return nil, fmt.Errorf("read the definition of tool %s: %w", name, err)
+		t, ok := read[name]
+		if !ok {
+			return nil, fmt.Errorf("tool %s has no definition", name)
 		}
-		s.builtin[name] = t
+		t.run = run.run
+		s.builtin[name] = &t
 	}
 	s.own = newOwnTools(cfg, s.builtin, s.log)
 	return s, nil
