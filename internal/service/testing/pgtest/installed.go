@@ -17,7 +17,7 @@ var settings = map[string]string{
 	"autovacuum":         "off", // statistics change only when a test runs ANALYZE
 	"fsync":              "off",
 	"full_page_writes":   "off",
-	"max_connections":    "200",
+	"max_connections":    "400", // the tests of several packages run at once
 	"max_wal_size":       "256MB",
 	"random_page_cost":   "1.1", // as docs/how-to/postgres.md says
 	"shared_buffers":     "128MB",
@@ -37,6 +37,9 @@ func tempDir() string {
 	if err := syscall.Statfs(memoryDir, &st); err == nil && int64(st.Bavail)*st.Bsize >= memoryFree {
 		return memoryDir
 	}
+	if os.Geteuid() == 0 {
+		return "/tmp" // the server runs as another user, who may have no access to a folder of root
+	}
 	return os.TempDir()
 }
 
@@ -48,53 +51,27 @@ const stopScript = `
 	for i in $(seq 100); do [ -e "$pid" ] || break; sleep 0.05; done
 	rm -rf "$1"`
 
-// startInstalled starts a server on a copy of the cached cluster and returns its URL.
-func startInstalled(ctx context.Context) (string, error) {
-	install, err := embedded.Default()
-	if err != nil {
-		return "", &missingError{reasons: []string{err.Error()}}
-	}
-	cached, err := cachedCluster(ctx, install)
-	if err != nil {
-		return "", err
-	}
-	dir, err := os.MkdirTemp(tempDir(), "ragd-pgtest-")
-	if err != nil {
-		return "", err
-	}
-	if err := whenProcessEnds(stopScript, dir); err != nil {
-		return "", errors.Join(err, os.RemoveAll(dir))
-	}
-	cluster := filepath.Join(dir, "cluster")
-	if err := errors.Join(os.CopyFS(cluster, os.DirFS(cached)), os.Chmod(cluster, 0o700)); err != nil {
-		return "", fmt.Errorf("copy the cached cluster: %w", err)
-	}
-	srv, err := startQuiet(ctx, dir)
-	if err != nil {
-		return "", fmt.Errorf("start a copy of %s (if that is damaged, remove it): %w", cached, err)
-	}
-	return srv.AdminURL(), nil
-}
-
 func startQuiet(ctx context.Context, dir string) (*embedded.Server, error) {
 	return embedded.Start(ctx, embedded.Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler), Settings: settings})
 }
 
-// cachedCluster returns the data directory of a stopped cluster with the template
-// database. The first test process that needs it creates it: initdb takes a second, a copy
-// of its result a tenth of that.
-func cachedCluster(ctx context.Context, install embedded.Installation) (string, error) {
+// cacheDir returns the folder of what test processes keep for later ones.
+func cacheDir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir() // an environment without HOME
 	}
 	cache = filepath.Join(cache, "ragd", "pgtest")
+	return cache, os.MkdirAll(cache, 0o755)
+}
+
+// cachedCluster returns the data directory of a stopped cluster with the template
+// database. The first test process that needs it creates it: initdb takes a second, a copy
+// of its result a tenth of that.
+func cachedCluster(ctx context.Context, cache string, install embedded.Installation) (string, error) {
 	final := filepath.Join(cache, fmt.Sprintf("postgres-%s-vector-%s", install.Version, install.Vector))
 	if _, err := os.Stat(final); err == nil {
 		return final, nil
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", err
 	}
 	work, err := os.MkdirTemp(cache, "new-")
 	if err != nil {

@@ -6,8 +6,7 @@
 //		...
 //	}
 //
-// All tests of a process share one server, which the first of them starts. It is the first
-// of these that is available:
+// All tests share one server. It is the first of these that is available:
 //
 //   - the server at the URL in RAGD_TEST_DATABASE_URL, whose role must be allowed to
 //     create databases, roles and the extension. If there are several URLs, separated by
@@ -15,16 +14,19 @@
 //     the URLs of the workers of the server, and each database is the coordinator of a
 //     Citus cluster;
 //   - a server of the installed binaries, without fsync, on a copy of a cluster that is
-//     kept in the user's cache folder;
-//   - a container of the image in RAGD_TEST_IMAGE, by default pgvector/pgvector:pg17, if
+//     kept in the user's cache folder. The first test process of a `go test` starts it for
+//     the tests of all packages;
+//   - one of each test process, in a container of the image in RAGD_TEST_IMAGE, by default pgvector/pgvector:pg17, if
 //     a container engine runs.
 //
 // RAGD_TEST_POSTGRES=installed or =container selects one of the last two. If no server is
 // available, the test is skipped with the reason; if CI is set, it fails.
 //
-// Servers and containers are stopped when the test process ends, even if it is killed.
-// PostgreSQL's roles belong to the whole server: a test that creates roles must give them
-// names that no other test uses.
+// Servers and containers are stopped when the last test process ends, even if it is killed.
+// PostgreSQL's roles belong to the whole server, as its settings and views of its activity do: a
+// test that creates roles must give them names that no other test uses, of any package, and one that
+// looks at the activity must look at that of its own database. A test that changes the server itself
+// takes one of its own, see [Primary].
 package pgtest
 
 import (

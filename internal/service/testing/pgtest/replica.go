@@ -44,7 +44,7 @@ func Primary(t testing.TB) *Server {
 // newOwnServer returns a server in a new folder, which is removed when the test ends.
 func newOwnServer(t testing.TB) *Server {
 	t.Helper()
-	dir, err := os.MkdirTemp(tempDir(), "ragd-pgtest-")
+	dir, err := os.MkdirTemp(tempDir(), "ragd-pgtest-own-")
 	if err != nil {
 		t.Fatal(err)
 	}

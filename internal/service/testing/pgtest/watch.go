@@ -24,10 +24,8 @@ func whenProcessEnds(script string, args ...string) error {
 		return err
 	}
 	defer r.Close()
-	cmd := exec.Command("/bin/sh", append([]string{"-c", "cat >/dev/null; " + script, "sh"}, args...)...)
+	cmd := detached("cat >/dev/null; "+script, args...)
 	cmd.Stdin = r
-	// In a process group of its own, so that Ctrl-C in the terminal does not end it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		_ = w.Close()
 		return fmt.Errorf("start the shell that cleans up after the tests: %w", err)
@@ -36,4 +34,12 @@ func whenProcessEnds(script string, args ...string) error {
 	defer watchers.Unlock()
 	watchers.pipes = append(watchers.pipes, w)
 	return nil
+}
+
+// detached returns the command of a shell script, with args as $1 and so on, in a process group of its
+// own, so that Ctrl-C in the terminal does not end it.
+func detached(script string, args ...string) *exec.Cmd {
+	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "sh"}, args...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
 }
