@@ -32,8 +32,9 @@ type server struct {
 	fill     fillFunc
 	workers  []*server // of a Citus cluster, whose coordinator this server is; empty without one
 
-	mu     sync.Mutex
-	filled map[string]string // the databases of each Template, by its key
+	mu       sync.Mutex
+	filled   map[string]string // the databases of each Template, by its key
+	prepared *pgxpool.Config   // of the first pool on a copy of a template; nil before
 }
 
 // servers are the servers on which tests get their databases, in turn.

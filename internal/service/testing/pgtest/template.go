@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Template describes databases that have more than the vector extension when a test gets them. The
@@ -19,15 +21,15 @@ type Template struct {
 	Fill func(ctx context.Context, url string) error
 }
 
-// URL returns the address of a new database like [URL], which is a copy of the template.
-func (m Template) URL(t testing.TB) string {
+// Pool returns a pool like [Pool], on a new copy of the template.
+func (m Template) Pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	s := nextServer(t)
 	from, err := s.filledTemplate(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.newURL(t, from)
+	return s.pool(t, s.newURL(t, from))
 }
 
 // filledTemplate returns the name of the database of a template. On a Citus cluster that is an empty

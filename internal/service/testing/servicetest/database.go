@@ -29,7 +29,7 @@ func Pool(t testing.TB) *pgxpool.Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := pgtest.OpenPool(t, template.URL(t))
+	pool := template.Pool(t)
 	if _, err := pool.Exec(t.Context(), renew); err != nil {
 		t.Fatal(err)
 	}
