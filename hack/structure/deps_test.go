@@ -235,7 +235,7 @@ var mayImport = map[string][]string{
 }
 
 // pgxpool opens the way around the tenant's handle: few may have it.
-var mayImportPool = []string{"bench/retrieval", "bench/tenants", "internal/tenant/place/move", "internal/tenant/place/placement", "internal/operate/postgres", "internal/tenant/place/replica", "internal/service", "internal/tenant", "internal/service/testing/faultproxy", "internal/service/testing/pgtest", "internal/service/testing/servicetest"}
+var mayImportPool = []string{"bench/retrieval", "bench/tenants", "internal/tenant/place/move", "internal/tenant/place/placement", "internal/operate/postgres", "internal/tenant/place/replica", "internal/service", "internal/tenant", "internal/service/testing/faultproxy", "internal/service/testing/pgtest", "internal/service/testing/schematest", "internal/service/testing/servicetest"}
 
 // testOnly must never reach the shipped binary.
 var testOnly = []string{"testing", "github.com/google/go-cmp", module + "internal/service/testing"}

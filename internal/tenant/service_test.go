@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
@@ -30,7 +31,7 @@ type fixture struct {
 
 func setup(t testing.TB) fixture {
 	t.Helper()
-	pool := pgtest.Pool(t)
+	pool := schematest.Pool(t)
 	return setupOn(t, pool, pgtest.ServicePool(t, pool))
 }
 

@@ -11,9 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
-	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // noJobs is a job queue without jobs. It records the living instances.
@@ -32,8 +31,7 @@ func (q *noJobs) Rescue(ctx context.Context, alive func(context.Context) ([]stri
 
 func setup(t *testing.T) (*pgxpool.Pool, *Backlog, *noJobs) {
 	t.Helper()
-	pool := pgtest.Pool(t)
-	must(t, tenant.MigrateControl(t.Context(), pool))
+	pool := schematest.Pool(t)
 	jobs := &noJobs{}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	return pool, New(Config{Control: pool, Jobs: jobs, Instance: "us", Workers: 1, Logger: log}), jobs

@@ -16,19 +16,14 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/secure/identity"
 	"github.com/ragdhq/ragd/internal/secure/seal"
-	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 )
 
 const service = "https://ragd.example.com"
 
 func database(t *testing.T) *pgxpool.Pool {
 	t.Helper()
-	pool := pgtest.Pool(t)
-	if err := tenant.MigrateControl(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
-	return pool
+	return schematest.Pool(t)
 }
 
 func masterKey(t *testing.T, digit string) *seal.Keys {

@@ -6,13 +6,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
-	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 type row struct {
@@ -45,9 +42,7 @@ func insert(t *testing.T, h *tenant.Handle, name, value string) error {
 // acme returns the handle of a new tenant.
 func acme(t *testing.T) *tenant.Handle {
 	t.Helper()
-	pool := pgtest.Pool(t)
-	must(t, tenant.MigrateControl(t.Context(), pool))
-	must(t, job.Migrate(t.Context(), riverpgxv5.New(pool)))
+	pool := schematest.Pool(t)
 	tenants, err := tenant.New(t.Context(), pool, tenant.Config{Admin: pool})
 	must(t, err)
 	operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})

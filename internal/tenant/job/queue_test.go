@@ -11,8 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
-	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -23,11 +22,8 @@ type fixture struct {
 
 func setup(t *testing.T) fixture {
 	t.Helper()
-	pool := pgtest.Pool(t)
-	driver := riverpgxv5.New(pool)
-	must(t, tenant.MigrateControl(t.Context(), pool))
-	must(t, job.Migrate(t.Context(), driver))
-	queue, err := job.NewQueue(job.QueueConfig{Driver: driver, Instance: "us", Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	pool := schematest.Pool(t)
+	queue, err := job.NewQueue(job.QueueConfig{Driver: riverpgxv5.New(pool), Instance: "us", Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	must(t, err)
 	return fixture{pool, queue}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/automation/event"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -26,7 +27,7 @@ type database struct {
 
 func newDatabase(t *testing.T) database {
 	t.Helper()
-	admin := pgtest.Pool(t)
+	admin := schematest.Pool(t)
 	db := database{admin, pgtest.ServicePool(t, admin)}
 	must := func(err error) {
 		if err != nil {
@@ -34,7 +35,6 @@ func newDatabase(t *testing.T) database {
 			t.Fatal(err)
 		}
 	}
-	must(tenant.MigrateControl(t.Context(), admin))
 	must(tenant.GrantService(t.Context(), admin, db.pool))
 	tenants, err := tenant.New(t.Context(), db.pool, tenant.Config{Admin: admin})
 	must(err)

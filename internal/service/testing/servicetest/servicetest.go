@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/job"
@@ -53,7 +54,7 @@ func New(t testing.TB, config service.Config) *Service {
 	t.Helper()
 	other := ""
 	if config.AdminPool == nil {
-		config.AdminPool = Pool(t)
+		config.AdminPool = schematest.Pool(t)
 		if os.Getenv(Placed) != "" {
 			other = pgtest.URL(t)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/backlog"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/job"
@@ -122,9 +123,7 @@ func setup(t *testing.T) *fixture {
 		instances[i] = &databases{all: map[string]*tenant.Database{}, sites: map[string]*tenant.Site{}, known: map[tenant.ID]string{}, own: map[tenant.ID]bool{}}
 	}
 	for _, name := range []string{"", "east", "west"} {
-		pool := pgtest.Pool(t)
-		must(t, tenant.MigrateControl(ctx, pool))
-		must(t, job.Migrate(ctx, riverpgxv5.New(pool)))
+		pool := schematest.Pool(t)
 		f.pools[name] = pool
 		for _, d := range instances {
 			d.sites[name] = tenant.NewSite(name, pool, 0)

@@ -1,4 +1,5 @@
-package servicetest
+// Package schematest gives a test a database with the schemas of the service.
+package schematest
 
 import (
 	"context"
