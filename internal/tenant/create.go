@@ -17,7 +17,6 @@ const (
 	duplicateObject  = "42710"
 	internalError    = "XX000"
 	dependentObjects = "2BP01"
-	deadlockDetected = "40P01"
 )
 
 // provisioned is what a tenant had before its creation.
@@ -116,7 +115,7 @@ func withoutConflict(ctx context.Context, do func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := do()
 		switch postgres.Code(err) {
-		case duplicateObject, undefinedObject, postgres.CodeUniqueViolation, internalError, deadlockDetected: // "tuple concurrently updated", and Citus reports conflicts of workers as deadlocks
+		case duplicateObject, postgres.CodeUndefinedObject, postgres.CodeUniqueViolation, internalError, postgres.CodeDeadlock: // "tuple concurrently updated", and Citus reports conflicts of workers as deadlocks
 		default:
 			return postgres.Fault(err)
 		}

@@ -372,7 +372,7 @@ func (h *Handle) withConn(ctx context.Context, do func(*pgxpool.Conn) error) err
 // deniesRole reports whether the error says that the service may not take the tenant's role.
 func (h *Handle) deniesRole(err error) bool {
 	var pgErr *pgconn.PgError
-	return errors.As(err, &pgErr) && pgErr.Code == insufficientPrivilege && strings.Contains(pgErr.Message, `"`+h.id.Schema()+`"`)
+	return errors.As(err, &pgErr) && pgErr.Code == postgres.CodeInsufficientPrivilege && strings.Contains(pgErr.Message, `"`+h.id.Schema()+`"`)
 }
 
 // use notes that the connection is about to use the handle's tables.
@@ -530,9 +530,7 @@ func (t *Tx) AsService(ctx context.Context, do func(pgx.Tx) error) error {
 // SQLSTATEs of statements that use a dropped table, schema or role.
 const (
 	invalidParameterValue = "22023" // set_config('role', a dropped role)
-	undefinedTable        = "42P01"
 	undefinedSchema       = "3F000"
-	undefinedObject       = "42704"
 	undefinedColumn       = "42703"
 	undefinedFunction     = "42883"
 )
@@ -554,22 +552,22 @@ func (h *Handle) translate(ctx context.Context, err error) error {
 				return beingMoved(h.id, err)
 			}
 			return h.diagnose(ctx, err)
-		case undefinedTable, undefinedSchema, insufficientPrivilege:
+		case postgres.CodeUndefinedTable, undefinedSchema, postgres.CodeInsufficientPrivilege:
 			if moved := h.movedFault(ctx, err); moved != nil {
 				return moved
 			}
 		}
 		switch pgErr.Code {
-		case undefinedTable, undefinedColumn, undefinedFunction:
+		case postgres.CodeUndefinedTable, undefinedColumn, undefinedFunction:
 			if behind := h.behindFault(ctx, err); behind != nil {
 				return behind
 			}
-			if pgErr.Code == undefinedTable {
+			if pgErr.Code == postgres.CodeUndefinedTable {
 				return &GoneError{cause: err}
 			}
-		case insufficientPrivilege:
+		case postgres.CodeInsufficientPrivilege:
 			return h.diagnose(ctx, err)
-		case invalidParameterValue, undefinedSchema, undefinedObject:
+		case invalidParameterValue, undefinedSchema, postgres.CodeUndefinedObject:
 			if strings.Contains(pgErr.Message, h.id.Schema()) {
 				return h.diagnose(ctx, err)
 			}

@@ -141,7 +141,7 @@ func (h *Handle) diagnose(ctx context.Context, err error) error {
 		return fault.Wrap(fault.Unavailable, err,
 			"tenant %q cannot be served, because %s: the operator of the service must run `ragd tenant repair %[1]s`", h.id, found[0].Problem)
 	}
-	if postgres.Code(err) == insufficientPrivilege {
+	if postgres.Code(err) == postgres.CodeInsufficientPrivilege {
 		return postgres.Fault(err)
 	}
 	return fault.Wrap(fault.NotFound, err, "tenant %q not found", h.id)

@@ -103,7 +103,7 @@ func (h *Handle) placed(ctx context.Context, do func(h *Handle) (begun bool, err
 // statements, which need the tables, before it sends the one that is refused.
 func refused(err error) bool {
 	code := postgres.Code(err)
-	return code == notServedHere || code == undefinedTable || code == undefinedSchema || code == insufficientPrivilege
+	return code == notServedHere || code == postgres.CodeUndefinedTable || code == undefinedSchema || code == postgres.CodeInsufficientPrivilege
 }
 
 // at returns the handle for the database in which the tenant lives. Errors: those of Placement.Of.

@@ -99,16 +99,13 @@ func (s *Service) repair(ctx context.Context, id ID) (problem string, err error)
 			return fault.New(fault.Precondition, "the schema %s is missing or incomplete: restore it from a backup, or delete the tenant with `ragd tenant delete %s`", id.Schema(), id)
 		}
 		err = d.store.roles.restore(ctx, conn, id)
-		if postgres.Code(err) == insufficientPrivilege {
+		if postgres.Code(err) == postgres.CodeInsufficientPrivilege {
 			return d.store.roles.notOwner(ctx, conn, id, err)
 		}
 		return postgres.Fault(err)
 	})
 	return problem, err
 }
-
-// insufficientPrivilege is the SQLSTATE of a statement that the role may not run.
-const insufficientPrivilege = "42501"
 
 // notOwner returns the error for a schema that the admin role cannot give to its tenant.
 func (r roles) notOwner(ctx context.Context, conn *pgxpool.Conn, id ID, cause error) error {

@@ -51,7 +51,7 @@ func (s *Snapshot) Tx(ctx context.Context, do func(tx *Tx) error) error {
 func (s *Snapshot) transact(ctx context.Context, do func(tx *Tx) error) error {
 	h := s.handle
 	tx, err := h.beginWith(ctx, h.site.Pool, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT '"+s.id+"'")
-	if code := postgres.Code(err); code == invalidParameterValue && !strings.Contains(err.Error(), h.id.Schema()) || code == undefinedObject {
+	if code := postgres.Code(err); code == invalidParameterValue && !strings.Contains(err.Error(), h.id.Schema()) || code == postgres.CodeUndefinedObject {
 		return fault.Wrap(fault.Unavailable, err, "the database has dropped the snapshot that was being read: try again")
 	}
 	if err != nil {

@@ -16,12 +16,13 @@ import (
 
 // SQLSTATEs that callers of this package branch on. [Fault] translates the others.
 const (
-	CodeUndefinedTable  = "42P01" // a table or its schema does not exist
-	CodeUniqueViolation = "23505"
-	CodeDeadlock        = "40P01"
-	CodeDiskFull        = "53100"
+	CodeUndefinedTable        = "42P01" // a table or its schema does not exist
+	CodeUndefinedObject       = "42704" // a role does not exist
+	CodeUniqueViolation       = "23505"
+	CodeInsufficientPrivilege = "42501" // the role may not run the statement
+	CodeDeadlock              = "40P01"
+	CodeDiskFull              = "53100"
 
-	codeInsufficientPrivilege = "42501"
 	codeDuplicateSchema       = "42P06"
 	codeInvalidRegex          = "2201B"
 )

@@ -99,7 +99,7 @@ func openToAll(ctx context.Context, conn *pgx.Conn, schema string) error {
 	}
 	grant := `GRANT USAGE ON SCHEMA ` + pgx.Identifier{schema}.Sanitize() + ` TO PUBLIC`
 	_, err := conn.Exec(ctx, grant)
-	if Code(err) == codeInsufficientPrivilege {
+	if Code(err) == CodeInsufficientPrivilege {
 		return fault.Wrap(fault.Precondition, err, "the database roles of tenants may not use the schema of the extension vector: as its owner, run in this database: %s", grant)
 	}
 	return Fault(err)
@@ -120,7 +120,7 @@ func createVector(ctx context.Context, conn *pgx.Conn, ext vectorExtension) erro
 		GRANT USAGE ON SCHEMA %[2]s TO PUBLIC;
 		CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA %[2]s`, int64(extensionLock), schema)
 	if _, err := conn.Exec(ctx, sql); err != nil {
-		if Code(err) == codeInsufficientPrivilege {
+		if Code(err) == CodeInsufficientPrivilege {
 			return fault.Wrap(fault.Precondition, err,
 				"the database role may not create the extension vector: as a superuser, run in this database: "+
 					"CREATE SCHEMA %s; GRANT USAGE ON SCHEMA %[1]s TO PUBLIC; CREATE EXTENSION vector SCHEMA %[1]s", extensionSchema)
