@@ -2,87 +2,14 @@ package tenant
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tool/schema"
 )
-
-// ContextKey is a key of the request context that a tenant declared.
-type ContextKey struct {
-	Name        string
-	Description string
-	// Schema is the JSON Schema of the values; nil allows all.
-	Schema json.RawMessage
-	// Default is the value where Source has none, with numbers as json.Number; nil for none.
-	// For Constant it is the value.
-	Default any
-	// Secret hides the value in explanations, and keeps filters from testing it.
-	Secret bool
-	Source ContextSource
-	// From is the name of a header, or the path of a claim or an attribute.
-	From string
-
-	compiled *schema.Schema // of Schema
-}
-
-// ContextSource says where the values of a declared key come from.
-type ContextSource string
-
-// The sources. Callers choose what the first two give.
-const (
-	FromCaller    ContextSource = "caller"    // Ragd-Context, _meta, CallTool and servers
-	FromHeader    ContextSource = "header"    // a header of the request
-	FromClaim     ContextSource = "claim"     // a claim of the access token
-	FromAttribute ContextSource = "attribute" // an attribute of the API key
-	Constant      ContextSource = "constant"
-)
-
-// Trusted reports whether no caller can choose the value.
-func (k *ContextKey) Trusted() bool { return k.Source != FromCaller && k.Source != FromHeader }
-
-// Compile compiles the schema of the key. Errors: Invalid, naming the field schema.
-func (k *ContextKey) Compile() (err error) {
-	if len(k.Schema) > 0 {
-		k.compiled, err = schema.Compile("schema", k.Schema)
-	}
-	return err
-}
-
-// Check checks a value against the schema. Errors: Invalid, naming the field.
-func (k *ContextKey) Check(field string, value any) error {
-	if k.compiled == nil {
-		return nil
-	}
-	return k.compiled.Validate(field, value)
-}
-
-var contextKeyPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
-
-// reservedContextKeys are names that a reader could take for another root of a path.
-var reservedContextKeys = []string{"arguments", "claims", "context", "key", "ragd", "secrets", "server", "subject", "tenant"}
-
-// CheckContextKeyName returns an Invalid error for a name that no declared key may have.
-func CheckContextKeyName(field, name string) error {
-	reserved := slices.Concat(reservedContextKeys, slices.Collect(maps.Keys((&Overrides{}).targets())))
-	switch {
-	case !contextKeyPattern.MatchString(name):
-		return fault.Field(field, "must be 1 to 64 letters, digits and underscores, and begin with a letter")
-	case slices.ContainsFunc(reserved, func(r string) bool { return strings.EqualFold(r, name) }):
-		return fault.Field(field, "%q is reserved: choose another name", name)
-	}
-	return nil
-}
-
-// DeclaredFunc returns the keys of the request context that a tenant declared. Do not change them.
-type DeclaredFunc func(context.Context, ID) ([]*ContextKey, error)
 
 // Declare sets where declared keys are found. Call it before the first request.
 func (a *Authenticator) Declare(declared DeclaredFunc) { a.declared = declared }
@@ -136,20 +63,6 @@ func (r *Request) edgeValue(k *ContextKey, header http.Header) (value any, ok bo
 		value = nil
 	}
 	return value, ok, nil
-}
-
-// parse returns the value in a header: the text, or if the schema does not allow that, the
-// JSON in it.
-func (k *ContextKey) parse(text string) (any, error) {
-	err := k.Check(k.From, text)
-	if err == nil {
-		return text, nil
-	}
-	value, notJSON := schema.Decode([]byte(text))
-	if notJSON != nil {
-		return nil, err
-	}
-	return value, k.Check(k.From, value)
 }
 
 // valueAt returns the value at a path of names with dots. Where a name contains dots itself, as
@@ -427,97 +340,3 @@ func (a *Authenticator) checkMandatory(ctx context.Context, id ID, f filter.Filt
 	}
 	return nil
 }
-
-// Origins of values, for explanations.
-const (
-	OriginHeader = "header Ragd-Context"
-	OriginCall   = "call" // _meta of MCP, the context of CallTool
-	OriginServer = "server"
-)
-
-// From returns o with the origin of its values.
-func (o Overrides) From(origin string) Overrides {
-	o.origins = map[string]string{}
-	for name := range o.targets() {
-		if _, ok := o.value(name); ok {
-			o.origins[name] = origin
-		}
-	}
-	for name := range o.Values {
-		o.origins[name] = origin
-	}
-	return o
-}
-
-// Origin returns where the value of a key comes from, as an explanation shows it; "" for a key
-// that was not given.
-func (o Overrides) Origin(name string) string { return o.origins[name] }
-
-// FilterOnly returns the filter and the values of declared keys alone.
-func (o Overrides) FilterOnly() Overrides {
-	return Overrides{Filter: o.Filter, Values: o.Values, origins: o.origins}
-}
-
-// targets returns pointers to the fields of the known keys, by name.
-func (o *Overrides) targets() map[string]any {
-	return map[string]any{
-		"indexName": &o.IndexName, "vectorStoreName": &o.VectorStoreName, "topK": &o.TopK,
-		"filter": &o.Filter, "includeVectors": &o.IncludeVectors, "includeSources": &o.IncludeSources,
-		"databaseConfig": &o.DatabaseConfig, "reranker": &o.Reranker, "randomWalkSteps": &o.RandomWalkSteps, "restartProb": &o.RestartProb,
-		"minScore": &o.MinScore, "minSimilarity": &o.MinSimilarity,
-	}
-}
-
-// value returns the value of a known key as decoded JSON; false if it was not given.
-func (o Overrides) value(name string) (any, bool) {
-	target, ok := o.targets()[name]
-	if !ok {
-		return nil, false
-	}
-	if f, isFilter := target.(*filter.Filter); isFilter {
-		if f.IsZero() {
-			return nil, false
-		}
-		target = json.RawMessage(f.JSON())
-	}
-	raw, err := json.Marshal(target)
-	if err != nil {
-		return nil, false
-	}
-	value, err := schema.Decode(raw)
-	return value, err == nil && value != nil
-}
-
-// mergeMaps returns the members of both maps; those of first take precedence.
-func mergeMaps[V any](first, second map[string]V) map[string]V {
-	if len(first) == 0 {
-		return second
-	}
-	merged := maps.Clone(second)
-	if merged == nil {
-		merged = map[string]V{}
-	}
-	maps.Copy(merged, first)
-	return merged
-}
-
-// readValue adds the value of a key that is not known, which may be declared.
-func (o *Overrides) readValue(name string, raw json.RawMessage) error {
-	if err := CheckContextKeyName(name, name); err != nil {
-		return errUnknownKey
-	}
-	value, err := schema.Decode(raw)
-	if err != nil {
-		return err
-	}
-	if value == nil {
-		return nil
-	}
-	if o.Values == nil {
-		o.Values = map[string]any{}
-	}
-	o.Values[name] = value
-	return nil
-}
-
-var errUnknownKey = errors.New("unknown key")

@@ -2,21 +2,13 @@ package tenant
 
 import (
 	"context"
-	"math/rand/v2"
-	"time"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
-)
-
-// SQLSTATEs of errors when roles are created or dropped.
-const (
-	duplicateObject  = "42710"
-	internalError    = "XX000"
-	dependentObjects = "2BP01"
 )
 
 // provisioned is what a tenant had before its creation.
@@ -80,56 +72,6 @@ func create(ctx context.Context, conn *pgxpool.Conn, r roles, wanted Tenant, m *
 	return row, err
 }
 
-// ensureRole creates the role of a tenant, unless it exists, and grants the roles of the
-// service what they need.
-func ensureRole(ctx context.Context, conn *pgxpool.Conn, r roles, id ID) error {
-	return withRole(ctx, conn, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, provisionedSQL, id.Schema())
-		if err != nil {
-			return err
-		}
-		has, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[provisioned])
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, r.makeRole(id, has.HasRole)+r.visibility(id))
-		return err
-	})
-}
-
-// withRole runs do, which creates a role, in a transaction. Roles belong to the whole
-// server: a service on another of its databases may create or drop the same role at the same
-// time. Then the attempt fails and the next one finds what is there.
-func withRole(ctx context.Context, conn *pgxpool.Conn, do func(tx pgx.Tx) error) error {
-	return withoutConflict(ctx, func() error { return pgx.BeginFunc(ctx, conn, do) })
-}
-
-const (
-	// conflictAttempts is how often something is done with a role that others create and drop.
-	conflictAttempts = 10
-	maxConflictPause = 50 * time.Millisecond
-)
-
-// withoutConflict repeats do while it fails because of what another service does with the same role.
-func withoutConflict(ctx context.Context, do func() error) error {
-	for attempt := 1; ; attempt++ {
-		err := do()
-		switch postgres.Code(err) {
-		case duplicateObject, postgres.CodeUndefinedObject, postgres.CodeUniqueViolation, internalError, postgres.CodeDeadlock: // "tuple concurrently updated", and Citus reports conflicts of workers as deadlocks
-		default:
-			return postgres.Fault(err)
-		}
-		if attempt == conflictAttempts {
-			return postgres.Fault(err)
-		}
-		select {
-		case <-ctx.Done():
-			return postgres.Fault(err)
-		case <-time.After(rand.N(maxConflictPause)):
-		}
-	}
-}
-
 // setReady marks a tenant, whose schema has this version, as ready and returns its row.
 func setReady(ctx context.Context, on querier, id ID, version int) (tenantRow, error) {
 	rows, err := on.Query(ctx, `
@@ -138,4 +80,23 @@ func setReady(ctx context.Context, on querier, id ID, version int) (tenantRow, e
 		return tenantRow{}, err
 	}
 	return pgx.CollectOneRow(rows, pgx.RowToStructByName[tenantRow])
+}
+
+// provision creates a tenant and returns its row. A new schema is created at the newest
+// version, in the transaction that creates the tenant. A schema that exists, because it was
+// restored without the tenant's row, is migrated.
+func (d *Database) provision(ctx context.Context, conn *pgxpool.Conn, wanted Tenant) (tenantRow, error) {
+	id := wanted.TenantID
+	row, err := create(ctx, conn, d.store.roles, wanted, d.migrator)
+	if err != nil {
+		return tenantRow{}, fmt.Errorf("create the tenant %s: %w", id, err)
+	}
+	if row.Status == statusReady {
+		return row, nil
+	}
+	if _, err := d.migrator.Up(ctx, id.Schema()); err != nil {
+		return tenantRow{}, fmt.Errorf("migrate the new tenant %s: %w", id, err)
+	}
+	row, err = setReady(ctx, conn, id, d.migrator.Newest())
+	return row, postgres.Fault(err)
 }

@@ -3,7 +3,6 @@ package tenant
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 
@@ -245,19 +244,6 @@ func (s *Service) updateTenant(ctx context.Context, id ID, displayName *string, 
 	return s.store.updateTenant(ctx, id, displayName, settings)
 }
 
-// announceKey writes the event of a key of a tenant in another database than the first. The event is lost
-// while that does not answer.
-func (s *Service) announceKey(ctx context.Context, row tenantRow, key APIKey, event string) error {
-	d, err := s.Database(ctx, row.DatabaseName)
-	if err == nil {
-		err = pgx.BeginFunc(ctx, d.store.pool, func(tx pgx.Tx) error { return recordKey(ctx, tx, key, event) })
-	}
-	if err != nil && ctx.Err() == nil {
-		s.log.WarnContext(ctx, "the event of a key is lost, because the database of its tenant fails", "tenant", key.TenantID, "database", row.DatabaseName, "err", err)
-	}
-	return ctx.Err()
-}
-
 // measure returns what a tenant has in the database in which it lives and in the first one.
 func (s *Service) measure(ctx context.Context, conn *pgxpool.Conn, id ID) (done Deletion, err error) {
 	if done, err = measure(ctx, conn, id); err != nil {
@@ -349,21 +335,12 @@ func (d *Database) Sizes(ctx context.Context) (tenants int, bytes int64, err err
 	return tenants, bytes, err
 }
 
-// Identity says which database this is, and to which service it belongs.
-type Identity struct {
-	DatabaseID string
-	ServiceID  string
-}
+// Admin returns the pool of the database whose role creates and drops schemas and roles. Its role owns the schemas
+// ragd and ragd_shared.
+func (d *Database) Admin() *pgxpool.Pool { return d.store.admin }
 
-// ReadIdentity returns the identity of a database; the zero value for one that has none yet.
-func ReadIdentity(ctx context.Context, pool *pgxpool.Pool) (i Identity, err error) {
-	var known bool
-	if err := pool.QueryRow(ctx, `SELECT to_regclass('ragd.identity') IS NOT NULL`).Scan(&known); err != nil || !known {
-		return i, postgres.Fault(err)
-	}
-	err = pool.QueryRow(ctx, `SELECT database_id::text, service_id::text FROM ragd.identity`).Scan(&i.DatabaseID, &i.ServiceID)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return i, nil
-	}
-	return i, postgres.Fault(err)
-}
+// Distributed reports whether the schemas of tenants there are distributed by Citus.
+func (d *Database) Distributed() bool { return d.store.roles.distributed }
+
+// Title returns the name that callers give the database.
+func (d *Database) Title() string { return cmp.Or(d.Name, FirstDatabase) }

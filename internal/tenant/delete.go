@@ -224,3 +224,7 @@ func (s *Service) sweepTenant(ctx context.Context, id ID) error {
 		return nil
 	})
 }
+
+// BeforeDelete sets a function that is called when a tenant is about to be deleted, and may refuse it. Call it before
+// the service is used.
+func (s *Service) BeforeDelete(do func(ctx context.Context, id ID) error) { s.before = do }

@@ -20,11 +20,6 @@ const (
 	maxConflicts = 10
 )
 
-// beginner begins transactions: a pool, or one of its connections.
-type beginner interface {
-	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
-}
-
 // DropTables drops tables of the tenant's schema, those of them that exist. A transaction
 // locks one table and few of its Postgres indexes, because the lock table of the server is
 // small and all tenants use it. If DropTables is interrupted, a repeated call drops the

@@ -1,13 +1,10 @@
 package tenant
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,7 +12,6 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
-	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
 // Import is the progress of the import of a tenant that has not ended. Nothing but the import and
@@ -235,126 +231,4 @@ func (s *Service) Ready(ctx context.Context, id ID) (Tenant, error) {
 	}
 	s.Auth.forget()
 	return s.tenant(ctx, id)
-}
-
-// CheckImportedScopes returns an error unless an API key of a tenant may have these scopes. Errors: Invalid.
-func CheckImportedScopes(scopes []string) error {
-	for _, scope := range scopes {
-		if !slices.Contains([]Scope{Read, Write, Admin}, Scope(scope)) {
-			return fault.New(fault.Invalid, "the archive has an API key with the scope %q, which no key of a tenant can have", scope)
-		}
-	}
-	return nil
-}
-
-// CheckImportedIssuer returns an error for an issuer that CreateIssuer would refuse, of a tenant with count of them. Without
-// public-url the service knows no issuers, and only addresses without TLS are refused. Errors: Invalid.
-func (s *Service) CheckImportedIssuer(i OwnIssuer, count int64) error {
-	err := i.complete()
-	switch {
-	case err != nil:
-	case count > maxIssuers:
-		err = fault.New(fault.Invalid, "a tenant may have %d issuers", maxIssuers)
-	case s.Auth.tokens != nil:
-		err = s.Auth.tokens.Check(i)
-	default:
-		for _, address := range []string{i.URL, i.JWKSURL} {
-			if address != "" && !strings.HasPrefix(address, "https://") || i.URL == "" {
-				err = fault.New(fault.Invalid, "addresses must begin with https://")
-			}
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	return fault.Wrap(fault.Invalid, err, "the archive has the issuer %q, which this service does not accept: %s: leave out keys and issuers to import the archive",
-		textlimit.Shorten(i.Name, maxIssuerNameChars), fault.Public(err))
-}
-
-// IndexQuota returns how many indexes a tenant with these settings may have, standard if they do not say it.
-func IndexQuota(settings map[string]any, standard int) int {
-	return cmp.Or(int(quotaOf(settings, MaxIndexes)), standard)
-}
-
-// Limits of the stored delegations of an imported tenant.
-const (
-	maxDelegationBytes = 1 << 20
-	delegationBatch    = 50 // rows that are read at once
-)
-
-// DelegationColumn is a JSON column with delegations, in a table with rows of all tenants.
-type DelegationColumn struct {
-	Table   string // with its schema
-	Key     string // column that tells the rows of a tenant apart
-	KeyType string // type of Key
-	Column  string // null in rows without a delegation
-}
-
-// MoveDelegations makes the stored delegations of an imported tenant act for the transaction's tenant alone. It
-// replaces the operator's rights by those of an admin. It stores each delegation as Go decodes it, so
-// that nothing else of the archive's JSON is left. Errors: Invalid for a delegation that cannot be decoded.
-func MoveDelegations(ctx context.Context, tx *Tx, in DelegationColumn) error {
-	type stored struct {
-		Key   string
-		Value *string // nil if it is too large
-	}
-	read := fmt.Sprintf(`
-		SELECT %[2]s::text AS key, CASE WHEN octet_length(%[4]s::text) <= %[5]d THEN %[4]s::text END AS value FROM %[1]s
-		WHERE %[4]s IS NOT NULL AND ($1::text IS NULL OR %[2]s > $1::text::%[3]s) ORDER BY %[2]s LIMIT %[6]d`,
-		in.Table, in.Key, in.KeyType, in.Column, maxDelegationBytes, delegationBatch)
-	write := fmt.Sprintf(`
-		UPDATE %[1]s AS t SET %[4]s = v.value::json FROM unnest($1::text[], $2::text[]) AS v (key, value) WHERE t.%[2]s = v.key::%[3]s`,
-		in.Table, in.Key, in.KeyType, in.Column)
-	for after := (*string)(nil); ; {
-		found, err := Select[stored](ctx, tx, read, after)
-		if err != nil || len(found) == 0 {
-			return err
-		}
-		keys, values := make([]string, len(found)), make([]string, len(found))
-		for i, s := range found {
-			if s.Value == nil {
-				return fault.New(fault.Invalid, "the archive has rights in %s of more than %d bytes", in.Table, maxDelegationBytes)
-			}
-			moved, err := moveDelegation(*s.Value, tx.Tenant())
-			if err != nil {
-				return fault.Wrap(fault.Invalid, err, "the archive has rights in %s that cannot be read", in.Table)
-			}
-			keys[i], values[i] = s.Key, moved
-		}
-		if _, err := tx.Exec(ctx, write, keys, values); err != nil {
-			return err
-		}
-		after = &keys[len(keys)-1]
-	}
-}
-
-// moveDelegation returns the JSON of a delegation that acts for a tenant, without the rights of an operator.
-func moveDelegation(text string, to ID) (string, error) {
-	var d *Delegation
-	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		return "", err
-	}
-	if d == nil {
-		return "", errors.New("a delegation is null")
-	}
-	if d.Tenant = to; d.Home != "" {
-		d.Home = to
-	}
-	for _, scope := range d.Scopes {
-		if !slices.Contains(scopeOrder, scope) {
-			return "", fmt.Errorf("a delegation has the scope %q", scope)
-		}
-	}
-	if slices.Contains(d.Scopes, Operator) {
-		d.Scopes = []Scope{Admin}
-	}
-	d.Depth = max(d.Depth, 0) // it bounds how deep calls nest
-	raw, err := json.Marshal(d)
-	return string(raw), err
-}
-
-// RequireOperator returns an error unless the caller has the scope operator. Errors: Denied, Unauthenticated.
-func RequireOperator(ctx context.Context) error {
-	_, err := requireScope(ctx, Operator)
-	return err
 }

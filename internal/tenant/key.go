@@ -231,3 +231,26 @@ func (s *Service) HasKey(ctx context.Context, secret string) (bool, error) {
 	hash := hashSecret(secret)
 	return err == nil && subtle.ConstantTimeCompare(hash[:], stored) == 1, err
 }
+
+// APIKey describes an API key. It does not contain the secret.
+type APIKey struct {
+	APIKeyID        string
+	TenantID        ID // empty for an operator key
+	DisplayName     string
+	Scopes          []Scope
+	MandatoryFilter filter.Filter
+	Bounds          Bounds
+	Attributes      map[string]any // for templates and filters
+	CreatedAt       time.Time
+	ExpiresAt       *time.Time
+	RevokedAt       *time.Time
+	// FirstUsedAt and LastUsedAt are nil if the key was never used. They come a minute late.
+	FirstUsedAt, LastUsedAt *time.Time
+}
+
+// Prefix returns the first characters of the secret, by which people recognise the key.
+func (k APIKey) Prefix() string { return secretPrefix + k.APIKeyID }
+
+func (k APIKey) usable(now time.Time) bool {
+	return k.RevokedAt == nil && (k.ExpiresAt == nil || now.Before(*k.ExpiresAt))
+}

@@ -13,13 +13,6 @@ import (
 	"github.com/ragdhq/ragd/migrations"
 )
 
-// ControlSchema is the schema of the service itself: tenants, API keys, backlog, job queue.
-const ControlSchema = "ragd"
-
-// SharedSchema has the functions and types of all tenants, and tables whose rows belong to
-// one tenant each. Statements of a Handle name it as it is: ragd_shared.tools.
-const SharedSchema = "ragd_shared"
-
 // serviceSchemas are the schemas of the service itself, with their migrations, in the order
 // in which they are migrated.
 func serviceSchemas() []serviceSchema {

@@ -2,19 +2,13 @@ package tenant
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 )
-
-// FirstDatabase is the name that callers give the database with the control schema. Rows have an
-// empty name for it.
-const FirstDatabase = "main"
 
 // Site is a pool of connections to one of the databases in which tenants live. Safe for
 // concurrent use.
@@ -139,46 +133,4 @@ func (h *Handle) leaving(ctx context.Context) (leaving bool) {
 // acquire waits until the tenant may use another connection of its database.
 func (h *Handle) acquire(ctx context.Context) (release func(), err error) {
 	return h.site.connections.acquire(ctx, h.id)
-}
-
-// beingMoved returns the fault for a tenant that is moved to another database.
-func beingMoved(id ID, cause error) error {
-	moving := fault.Wrap(fault.Unavailable, cause, "tenant %q is being moved to another database: try again", id)
-	moving.RetryAfter = time.Second
-	return moving
-}
-
-// BeingMoved reports whether a statement has failed only because its tenant is being moved to another database.
-func BeingMoved(err error) bool {
-	code := postgres.Code(err)
-	return fault.KindOf(err) == fault.Unavailable && (code == writesStopped || code == notServedHere) // else the tenant is gone
-}
-
-// movedFault returns the error for a statement that failed because the tenant has left the
-// database while it ran, or nil.
-func (h *Handle) movedFault(ctx context.Context, cause error) error {
-	if h.placement == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, diagnoseTimeout)
-	defer cancel()
-	if moved, err := h.placement.Moved(ctx, h.id, h.site); err != nil || !moved {
-		return nil
-	}
-	return beingMoved(h.id, cause)
-}
-
-// fault is postgres.Fault, which also names the database if that does not answer.
-func (s *Site) fault(err error) error {
-	var known *fault.Error
-	found := postgres.Fault(err)
-	if s.Name == "" || fault.KindOf(found) != fault.Unavailable || errors.As(err, &known) {
-		return found
-	}
-	return Unreachable(s.Name, err)
-}
-
-// Unreachable returns the fault for a registered database that does not answer.
-func Unreachable(name string, cause error) error {
-	return fault.Wrap(fault.Unavailable, cause, "the database %q, in which this tenant lives, is not answering; retry", name)
 }

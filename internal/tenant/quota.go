@@ -1,13 +1,10 @@
 package tenant
 
 import (
-	"context"
-	"errors"
+	"cmp"
 	"maps"
 	"math"
 	"slices"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/nearest"
@@ -79,17 +76,7 @@ func quotaOf(settings map[string]any, key string) int64 {
 	return int64(number)
 }
 
-// Quota returns the quota that the settings of the transaction's tenant have under a key,
-// or else the standard one.
-func (t *Tx) Quota(ctx context.Context, key string, standard int) (quota int, err error) {
-	err = t.AsService(ctx, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `
-			SELECT CASE jsonb_typeof(settings->$2) WHEN 'number' THEN (settings->>$2)::float8::int ELSE $3::int END
-			FROM ragd.tenants WHERE tenant_id = $1`, t.handle.id, key, standard).Scan(&quota)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fault.New(fault.NotFound, "tenant %q not found", t.handle.id)
-		}
-		return err
-	})
-	return quota, err
+// IndexQuota returns how many indexes a tenant with these settings may have, standard if they do not say it.
+func IndexQuota(settings map[string]any, standard int) int {
+	return cmp.Or(int(quotaOf(settings, MaxIndexes)), standard)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -210,4 +212,72 @@ func (r roles) grantControl(ctx context.Context, tx pgx.Tx) error {
 		REVOKE INSERT, UPDATE, DELETE ON %[1]s.schema_migrations FROM %[2]s`, schema, r.quoted())
 	_, err := tx.Exec(ctx, sql)
 	return err
+}
+
+// SQLSTATEs of errors when roles are created or dropped.
+const (
+	duplicateObject  = "42710"
+	internalError    = "XX000"
+	dependentObjects = "2BP01"
+)
+
+// withRole runs do, which creates a role, in a transaction. Roles belong to the whole
+// server: a service on another of its databases may create or drop the same role at the same
+// time. Then the attempt fails and the next one finds what is there.
+func withRole(ctx context.Context, conn *pgxpool.Conn, do func(tx pgx.Tx) error) error {
+	return withoutConflict(ctx, func() error { return pgx.BeginFunc(ctx, conn, do) })
+}
+
+const (
+	// conflictAttempts is how often something is done with a role that others create and drop.
+	conflictAttempts = 10
+	maxConflictPause = 50 * time.Millisecond
+)
+
+// withoutConflict repeats do while it fails because of what another service does with the same role.
+func withoutConflict(ctx context.Context, do func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := do()
+		switch postgres.Code(err) {
+		case duplicateObject, postgres.CodeUndefinedObject, postgres.CodeUniqueViolation, internalError, postgres.CodeDeadlock: // "tuple concurrently updated", and Citus reports conflicts of workers as deadlocks
+		default:
+			return postgres.Fault(err)
+		}
+		if attempt == conflictAttempts {
+			return postgres.Fault(err)
+		}
+		select {
+		case <-ctx.Done():
+			return postgres.Fault(err)
+		case <-time.After(rand.N(maxConflictPause)):
+		}
+	}
+}
+
+// ensureRole creates the role of a tenant, unless it exists, and grants the roles of the
+// service what they need.
+func ensureRole(ctx context.Context, conn *pgxpool.Conn, r roles, id ID) error {
+	return withRole(ctx, conn, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, provisionedSQL, id.Schema())
+		if err != nil {
+			return err
+		}
+		has, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[provisioned])
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, r.makeRole(id, has.HasRole)+r.visibility(id))
+		return err
+	})
+}
+
+// DropRole drops the role of a tenant that was deleted or has left a database, unless another database of the server uses it.
+func DropRole(ctx context.Context, conn *pgxpool.Conn, id ID) error {
+	return withoutConflict(ctx, func() error {
+		_, err := conn.Exec(ctx, `DROP ROLE IF EXISTS `+id.quoted())
+		if postgres.Code(err) == dependentObjects {
+			return nil
+		}
+		return err
+	})
 }

@@ -2,25 +2,10 @@ package tenant
 
 import (
 	"context"
-	"regexp"
 	"slices"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 )
-
-// maxStores is how many names of its own a tenant may have for its vector store.
-const maxStores = 16
-
-var storePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-
-// CheckStore returns an error, naming the field, for what cannot be the name of a vector
-// store. Errors: Invalid.
-func CheckStore(field, name string) error {
-	if !storePattern.MatchString(name) {
-		return fault.Field(field, "must be 1 to 64 letters, digits, _, - and .")
-	}
-	return nil
-}
 
 // SetStores replaces the names that the caller's tenant gives its vector store. Errors: Invalid.
 func (s *Service) SetStores(ctx context.Context, names []string) error {
@@ -55,16 +40,6 @@ func (s *Service) Stores(ctx context.Context) ([]string, error) {
 	}
 	row, err := s.store.tenant(ctx, r.Tenant)
 	return row.VectorStoreNames, err
-}
-
-// tenantSettings are the settings of a tenant that requests need.
-type tenantSettings struct {
-	quotas Quotas
-	stores []string
-}
-
-func (r tenantRow) known() tenantSettings {
-	return tenantSettings{quotasOf(r.Settings), r.VectorStoreNames}
 }
 
 // WithStore returns a context whose request has one more name of the tenant's vector store.

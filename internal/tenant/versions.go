@@ -341,20 +341,3 @@ func (v Versions) Registers() bool { return v.Service[0].Version >= registersFro
 
 // registersFrom is the version of the control schema with the table of registered databases.
 const registersFrom = 12
-
-// newestVersion is the newest version of a tenant's schema.
-var newestVersion = sync.OnceValue(func() int { return migrations.Newest(migrations.Tenant()) })
-
-// behindFault returns the error for a statement of a tenant that failed because the
-// tenant's schema is older than this ragd needs; nil if it is up to date.
-func (h *Handle) behindFault(ctx context.Context, cause error) error {
-	ctx, cancel := context.WithTimeout(ctx, diagnoseTimeout)
-	defer cancel()
-	var behind bool
-	const q = `SELECT schema_version < $2 FROM ragd.tenants WHERE tenant_id = $1`
-	if h.site.Pool.QueryRow(ctx, q, h.id, newestVersion()).Scan(&behind) != nil || !behind {
-		return nil
-	}
-	return fault.Wrap(fault.Unavailable, cause,
-		"tenant %q is not migrated to this version of ragd yet: try again later; the operator of the service runs `ragd migrate`, and `ragd migrate --status` tells what is left", h.id)
-}

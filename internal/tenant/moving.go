@@ -1,7 +1,6 @@
 package tenant
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/postgres"
 )
 
 // Unshared runs do while no other call on any instance creates, deletes, repairs or moves the tenant. conn is a
@@ -28,10 +26,6 @@ func (s *Service) Unshared(ctx context.Context, id ID, do func(conn *pgxpool.Con
 	return err
 }
 
-// BeforeDelete sets a function that is called when a tenant is about to be deleted, and may refuse it. Call it before
-// the service is used.
-func (s *Service) BeforeDelete(do func(ctx context.Context, id ID) error) { s.before = do }
-
 // DatabaseFor returns a database by the name that callers give it, if the tenant may move there. Errors: NotFound,
 // Unavailable, Precondition for one that another tenant brought, and for a tenant in a database that it brought:
 // whoever has that database says what is in it, and it would become statements elsewhere.
@@ -47,16 +41,6 @@ func (s *Service) DatabaseFor(ctx context.Context, name string, id ID) (*Databas
 	}
 	return s.choose(ctx, name, id)
 }
-
-// Admin returns the pool of the database whose role creates and drops schemas and roles. Its role owns the schemas
-// ragd and ragd_shared.
-func (d *Database) Admin() *pgxpool.Pool { return d.store.admin }
-
-// Distributed reports whether the schemas of tenants there are distributed by Citus.
-func (d *Database) Distributed() bool { return d.store.roles.distributed }
-
-// Title returns the name that callers give the database.
-func (d *Database) Title() string { return cmp.Or(d.Name, FirstDatabase) }
 
 // MakeRoom makes the role of a tenant and an empty schema of it in a database to which the tenant is moved. conn is one of
 // Admin. row is the row of the tenant in the first database as JSON, of which the database gets a copy that says that
@@ -89,15 +73,4 @@ func (d *Database) MakeRoom(ctx context.Context, conn *pgxpool.Conn, id ID, else
 		return fmt.Errorf("make the role and the schema of tenant %s: %w", id, d.db.first.fault(err))
 	}
 	return nil
-}
-
-// DropRole drops the role of a tenant that was deleted or has left a database, unless another database of the server uses it.
-func DropRole(ctx context.Context, conn *pgxpool.Conn, id ID) error {
-	return withoutConflict(ctx, func() error {
-		_, err := conn.Exec(ctx, `DROP ROLE IF EXISTS `+id.quoted())
-		if postgres.Code(err) == dependentObjects {
-			return nil
-		}
-		return err
-	})
 }
