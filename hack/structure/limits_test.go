@@ -99,7 +99,7 @@ var documentedLimits = []struct {
 	{"limits", "sums of denied calls", "operate/audit.maxDenials operate/audit.period"},
 	{"limits", "first and last use of a key", "tenant.keyUseInterval tenant.maxKeyUses"},
 	{"limits", "time until new files of a certificate", "api/httpserver.certificateInterval"},
-	{"limits", "`vectorStoreNames` of a tenant", "tenant.maxStores"},
+	{"limits", "`vectorStoreNames` of a tenant", "tenant.MaxStores"},
 	{"limits", "servers, indexes, tools and prompts", "tenant.maxBoundNames tenant.maxBoundNameBytes"},
 	{"limits", "`attributes` of a key", "tenant.maxAttributesBytes/bytes"},
 	{"limits", "issuers of a tenant", "tenant.maxIssuers tenant.maxIssuerAudiences"},

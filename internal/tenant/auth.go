@@ -32,7 +32,7 @@ type Authenticator struct {
 	operatorHash *[sha256.Size]byte
 	keys         *cache.Cache[[sha256.Size]byte, cachedKey] // by the hash of the secret
 	tokens       Tokens                                     // nil when only API keys are taken
-	tenants      *cache.Cache[string, tenantRow]            // that were seen, by name
+	tenants      *cache.Cache[string, Record]               // that were seen, by name
 	issuers      *cache.Cache[ID, []OwnIssuer]
 	now          func() time.Time
 	forgotten    atomic.Int64 // calls of forget
@@ -56,7 +56,7 @@ func newAuthenticator(s *store, config Config, pages pagination.Tokens) *Authent
 	a := &Authenticator{
 		store: s, tokens: config.Tokens, now: config.Now, pages: pages, databases: config.Databases,
 		keys:    cache.New(cache.Config[[sha256.Size]byte, cachedKey]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
-		tenants: cache.New(cache.Config[string, tenantRow]{Entries: keyCacheSize, TTL: existsFor, Now: config.Now}),
+		tenants: cache.New(cache.Config[string, Record]{Entries: keyCacheSize, TTL: existsFor, Now: config.Now}),
 		issuers: cache.New(cache.Config[ID, []OwnIssuer]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
 	}
 	if config.OperatorKey != "" {
@@ -201,7 +201,7 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 		if !principal.Has(Operator) {
 			return nil, fault.New(fault.Denied, "only an operator credential may name a tenant in Ragd-Tenant")
 		}
-		row, err := a.store.ready(ctx, named)
+		row, err := FindReady(ctx, a.store.pool, named)
 		if err != nil {
 			return nil, err
 		}

@@ -16,13 +16,13 @@ type provisioned struct{ HasRole, HasSchema bool }
 
 // insertTenant adds the row of a tenant with the status creating, unless the tenant has a
 // row, and returns the row.
-func insertTenant(ctx context.Context, tx pgx.Tx, id ID, displayName string, settings map[string]any) (row tenantRow, has provisioned, err error) {
+func insertTenant(ctx context.Context, tx pgx.Tx, id ID, displayName string, settings map[string]any) (row Record, has provisioned, err error) {
 	var b pgx.Batch
 	b.Queue(`
 		INSERT INTO ragd.tenants (tenant_id, display_name, settings, status)
 		VALUES ($1, $2, $3, 'creating') ON CONFLICT DO NOTHING`, id, displayName, settings)
-	b.Queue(`SELECT `+tenantColumns+` FROM ragd.tenants WHERE tenant_id = $1`, id).Query(func(rows pgx.Rows) (err error) {
-		row, err = pgx.CollectOneRow(rows, pgx.RowToStructByName[tenantRow])
+	b.Queue(`SELECT `+RecordColumns+` FROM ragd.tenants WHERE tenant_id = $1`, id).Query(func(rows pgx.Rows) (err error) {
+		row, err = pgx.CollectOneRow(rows, pgx.RowToStructByName[Record])
 		return err
 	})
 	b.Queue(provisionedSQL, id.Schema()).Query(func(rows pgx.Rows) (err error) {
@@ -40,7 +40,7 @@ const provisionedSQL = `
 // marks the tenant as ready. If there is a schema already, the tenant is not ready yet:
 // the schema may have to be migrated. Errors: Exists, Precondition while the tenant is being
 // deleted.
-func create(ctx context.Context, conn *pgxpool.Conn, r roles, wanted Tenant, m *postgres.Migrator) (row tenantRow, err error) {
+func create(ctx context.Context, conn *pgxpool.Conn, r roles, wanted Tenant, m *postgres.Migrator) (row Record, err error) {
 	id := wanted.TenantID
 	made, err := r.prepare(ctx, conn, id)
 	if err != nil {
@@ -52,8 +52,8 @@ func create(ctx context.Context, conn *pgxpool.Conn, r roles, wanted Tenant, m *
 			return err
 		}
 		switch row.Status {
-		case statusCreating:
-		case statusDeleting:
+		case StatusCreating:
+		case StatusDeleting:
 			return beingDeleted(id)
 		default:
 			return fault.New(fault.Exists, "tenant %q exists already", id)
@@ -73,29 +73,29 @@ func create(ctx context.Context, conn *pgxpool.Conn, r roles, wanted Tenant, m *
 }
 
 // setReady marks a tenant, whose schema has this version, as ready and returns its row.
-func setReady(ctx context.Context, on querier, id ID, version int) (tenantRow, error) {
+func setReady(ctx context.Context, on Querier, id ID, version int) (Record, error) {
 	rows, err := on.Query(ctx, `
-		UPDATE ragd.tenants SET status = 'ready', schema_version = $2, updated_at = now() WHERE tenant_id = $1 RETURNING `+tenantColumns, id, version)
+		UPDATE ragd.tenants SET status = 'ready', schema_version = $2, updated_at = now() WHERE tenant_id = $1 RETURNING `+RecordColumns, id, version)
 	if err != nil {
-		return tenantRow{}, err
+		return Record{}, err
 	}
-	return pgx.CollectOneRow(rows, pgx.RowToStructByName[tenantRow])
+	return pgx.CollectOneRow(rows, pgx.RowToStructByName[Record])
 }
 
 // provision creates a tenant and returns its row. A new schema is created at the newest
 // version, in the transaction that creates the tenant. A schema that exists, because it was
 // restored without the tenant's row, is migrated.
-func (d *Database) provision(ctx context.Context, conn *pgxpool.Conn, wanted Tenant) (tenantRow, error) {
+func (d *Database) provision(ctx context.Context, conn *pgxpool.Conn, wanted Tenant) (Record, error) {
 	id := wanted.TenantID
 	row, err := create(ctx, conn, d.store.roles, wanted, d.migrator)
 	if err != nil {
-		return tenantRow{}, fmt.Errorf("create the tenant %s: %w", id, err)
+		return Record{}, fmt.Errorf("create the tenant %s: %w", id, err)
 	}
-	if row.Status == statusReady {
+	if row.Status == StatusReady {
 		return row, nil
 	}
 	if _, err := d.migrator.Up(ctx, id.Schema()); err != nil {
-		return tenantRow{}, fmt.Errorf("migrate the new tenant %s: %w", id, err)
+		return Record{}, fmt.Errorf("migrate the new tenant %s: %w", id, err)
 	}
 	row, err = setReady(ctx, conn, id, d.migrator.Newest())
 	return row, postgres.Fault(err)

@@ -85,7 +85,7 @@ func (s *Service) Database(ctx context.Context, name string) (*Database, error) 
 // DatabaseOf returns the name of the database in which a tenant lives, of any status, as rows have it.
 // Errors: NotFound.
 func (s *Service) DatabaseOf(ctx context.Context, id ID) (string, error) {
-	row, err := s.store.tenant(ctx, id)
+	row, err := Find(ctx, s.store.pool, id)
 	return row.DatabaseName, err
 }
 
@@ -129,7 +129,7 @@ func (s *Service) CountIn(ctx context.Context, databases []string) (tenants int,
 // inOther calls do with a connection to the database in which a tenant lives, unless that is the first
 // one. conn is a connection to the first.
 func (s *Service) inOther(ctx context.Context, conn *pgxpool.Conn, id ID, do func(context.Context, *Database, *pgxpool.Conn, ID) error) error {
-	row, err := tenantByID(ctx, conn, id)
+	row, err := Find(ctx, conn, id)
 	if fault.KindOf(err) == fault.NotFound || err == nil && row.DatabaseName == "" {
 		return nil
 	}
@@ -175,17 +175,17 @@ func (s *Service) choose(ctx context.Context, wanted string, id ID) (*Database, 
 // provisionIn creates a tenant in another database than the first and returns its row. conn is a
 // connection to the first, whose row of the tenant is there first and is ready last: a creation that
 // was interrupted is completed by another call, in the same database.
-func (s *Service) provisionIn(ctx context.Context, conn *pgxpool.Conn, d *Database, wanted Tenant) (row tenantRow, err error) {
+func (s *Service) provisionIn(ctx context.Context, conn *pgxpool.Conn, d *Database, wanted Tenant) (row Record, err error) {
 	id := wanted.TenantID
 	if row, err = place(ctx, conn, d.Name, wanted); err != nil {
 		return row, err
 	}
 	err = d.store.locked(ctx, id, func(there *pgxpool.Conn) error {
-		local, err := tenantByID(ctx, there, id)
+		local, err := Find(ctx, there, id)
 		switch {
 		case err == nil && local.DatabaseName != "":
 			return fault.New(fault.Precondition, "the database %q still has what a tenant %q left there: try again later, or choose another database", d.Name, id)
-		case err == nil && local.Status == statusReady: // an earlier call was interrupted after this
+		case err == nil && local.Status == StatusReady: // an earlier call was interrupted after this
 			return nil
 		}
 		_, err = d.provision(ctx, there, wanted)
@@ -201,7 +201,7 @@ func (s *Service) provisionIn(ctx context.Context, conn *pgxpool.Conn, d *Databa
 // place makes the row of a tenant that is created in a registered database. Errors: Exists,
 // Precondition while the tenant is being deleted, or after a creation in another database was
 // interrupted.
-func place(ctx context.Context, conn *pgxpool.Conn, database string, wanted Tenant) (row tenantRow, err error) {
+func place(ctx context.Context, conn *pgxpool.Conn, database string, wanted Tenant) (row Record, err error) {
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
 			INSERT INTO ragd.tenants (tenant_id, display_name, settings, status, database_name)
@@ -210,15 +210,15 @@ func place(ctx context.Context, conn *pgxpool.Conn, database string, wanted Tena
 		if err != nil {
 			return err
 		}
-		row, err = tenantByID(ctx, tx, wanted.TenantID)
+		row, err = Find(ctx, tx, wanted.TenantID)
 		switch {
 		case fault.KindOf(err) == fault.NotFound:
 			return fault.New(fault.NotFound, "database %q not found", database)
 		case err != nil:
 			return err
-		case row.Status == statusDeleting:
+		case row.Status == StatusDeleting:
 			return beingDeleted(wanted.TenantID)
-		case row.Status != statusCreating:
+		case row.Status != StatusCreating:
 			return fault.New(fault.Exists, "tenant %q exists already", wanted.TenantID)
 		case row.DatabaseName != database:
 			return fault.New(fault.Precondition, "the creation of tenant %q in the database %q was interrupted: name that one, or delete the tenant first",
@@ -287,8 +287,8 @@ func (s *Service) publish(ctx context.Context, d *Database, id ID) error {
 	if d == s.first {
 		return nil
 	}
-	local, err := d.store.tenant(ctx, id)
-	if fault.KindOf(err) == fault.NotFound || err == nil && (local.Status != statusReady || local.DatabaseName != "") {
+	local, err := Find(ctx, d.store.pool, id)
+	if fault.KindOf(err) == fault.NotFound || err == nil && (local.Status != StatusReady || local.DatabaseName != "") {
 		return nil
 	}
 	if err != nil {

@@ -39,7 +39,7 @@ func (s *Service) Delete(ctx context.Context, name string) (done Deletion, err e
 		}
 	}
 	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
-		row, err := tenantByID(ctx, conn, id)
+		row, err := Find(ctx, conn, id)
 		if err != nil {
 			return err
 		}
@@ -210,8 +210,8 @@ func (s *Service) sweepTenant(ctx context.Context, id ID) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	return s.store.unlessLocked(ctx, id, func(conn *pgxpool.Conn) error {
-		row, err := tenantByID(ctx, conn, id)
-		if fault.KindOf(err) == fault.NotFound || err == nil && row.Status != statusDeleting {
+		row, err := Find(ctx, conn, id)
+		if fault.KindOf(err) == fault.NotFound || err == nil && row.Status != StatusDeleting {
 			return nil // the call that was deleting it has ended
 		}
 		if err != nil {

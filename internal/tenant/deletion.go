@@ -122,7 +122,7 @@ func measure(ctx context.Context, conn *pgxpool.Conn, id ID) (d Deletion, err er
 	var indexes, documents, chunks, jobs int64
 	err = conn.QueryRow(ctx, fmt.Sprintf(`
 		SELECT (SELECT count(*) FROM %[1]s.indexes), coalesce(sum(documents), 0)::bigint, coalesce(sum(chunks), 0)::bigint, (SELECT count(*) FROM %[1]s.jobs)
-		FROM %[1]s.index_counts`, id.quoted())).Scan(&indexes, &documents, &chunks, &jobs)
+		FROM %[1]s.index_counts`, id.Quoted())).Scan(&indexes, &documents, &chunks, &jobs)
 	for _, r := range []Amount{{"indexes", indexes}, {"documents", documents}, {"chunks", chunks}, {"jobs", jobs}} {
 		if r.Count > 0 {
 			d.Deleted = append(d.Deleted, r)

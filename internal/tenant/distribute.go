@@ -37,13 +37,13 @@ func prepareDistribution(ctx context.Context, pool *pgxpool.Pool) error {
 // of the workers, and so do all that are made in it later. The outbox has what triggers leave for the
 // coordinator, see migrations/citus.
 func distributeSQL(id ID) string {
-	return `CREATE TABLE ` + id.quoted() + `.outbox (
+	return `CREATE TABLE ` + id.Quoted() + `.outbox (
 			entry_id   uuid PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid(),
 			created_at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
 			what       text NOT NULL,
 			data       jsonb NOT NULL
 		);
-		SELECT pg_catalog.citus_schema_distribute('` + id.quoted() + `');`
+		SELECT pg_catalog.citus_schema_distribute('` + id.Quoted() + `');`
 }
 
 // prepare creates the role and the empty schema of a tenant that will be distributed, unless they exist:
@@ -53,7 +53,7 @@ func (r roles) prepare(ctx context.Context, conn *pgxpool.Conn, id ID) (empty bo
 	if !r.distributed {
 		return false, nil
 	}
-	if row, err := tenantByID(ctx, conn, id); fault.KindOf(err) != fault.NotFound && (err != nil || row.Status != statusCreating) {
+	if row, err := Find(ctx, conn, id); fault.KindOf(err) != fault.NotFound && (err != nil || row.Status != StatusCreating) {
 		return false, err // create and importable say what is wrong with it
 	}
 	vectors, err := postgres.VectorSchema(ctx, conn)
@@ -71,7 +71,7 @@ func (r roles) prepare(ctx context.Context, conn *pgxpool.Conn, id ID) (empty bo
 			return err
 		}
 		// The workers find the names of pgvector as the connections of the pool do.
-		sql := r.makeRole(id, has.HasRole) + `ALTER ROLE ` + id.quoted() + ` SET search_path = ` + pgx.Identifier{vectors}.Sanitize() + `;`
+		sql := r.makeRole(id, has.HasRole) + `ALTER ROLE ` + id.Quoted() + ` SET search_path = ` + pgx.Identifier{vectors}.Sanitize() + `;`
 		if !has.HasSchema {
 			sql += postgres.CreateSchemaSQL(id.Schema(), id.Schema())
 		}

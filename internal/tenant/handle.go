@@ -43,7 +43,7 @@ func (db *DB) WithPlacement(placement Placement) *DB {
 
 // Handle returns the handle of a tenant.
 func (db *DB) Handle(id ID) *Handle {
-	return &Handle{first: db.first, placement: db.placement, site: db.first, storage: db.storage, id: id, schema: id.quoted()}
+	return &Handle{first: db.first, placement: db.placement, site: db.first, storage: db.storage, id: id, schema: id.Quoted()}
 }
 
 // Handle runs statements as one tenant. SQL is written against stand-in names,
@@ -173,6 +173,11 @@ func (h *Handle) use(conn *pgx.Conn) {
 // servedSQL returns a statement that fails unless the database serves the tenant.
 func (h *Handle) servedSQL() string {
 	return "SELECT ragd.served('" + string(h.id) + "')" // an ID has no quotes
+}
+
+// querier runs queries: a pool, one of its connections, or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
 // queryRows runs a query and passes its rows to read.

@@ -33,5 +33,5 @@ func OfSchema(schema string) (ID, bool) {
 	return ID(id), ok && idPattern.MatchString(id)
 }
 
-// quoted returns the name of the schema and role as a quoted SQL identifier.
-func (id ID) quoted() string { return pgx.Identifier{id.Schema()}.Sanitize() }
+// Quoted returns the name of the schema and role as a quoted SQL identifier.
+func (id ID) Quoted() string { return pgx.Identifier{id.Schema()}.Sanitize() }

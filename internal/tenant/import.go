@@ -62,7 +62,7 @@ func (s *Service) BeginImport(ctx context.Context, database, name string, begun 
 
 // beginImportIn is beginImport in another database than the first, to which conn is a connection.
 func (s *Service) beginImportIn(ctx context.Context, conn *pgxpool.Conn, d *Database, begun Import) error {
-	row, err := tenantByID(ctx, conn, begun.TenantID)
+	row, err := Find(ctx, conn, begun.TenantID)
 	if err == nil {
 		if err := importable(row, provisioned{}); err != nil {
 			return err
@@ -109,15 +109,15 @@ func (d *Database) beginImport(ctx context.Context, conn *pgxpool.Conn, begun Im
 }
 
 // importable returns an error unless the row of a tenant was just made and it had no schema.
-func importable(row tenantRow, has provisioned) error {
+func importable(row Record, has provisioned) error {
 	switch id := row.TenantID; {
-	case row.Status == statusDeleting:
+	case row.Status == StatusDeleting:
 		return fault.New(fault.Precondition, "tenant %q is being deleted: delete it again to wait for the end of that, then import it", id)
-	case row.Status == statusImporting:
+	case row.Status == StatusImporting:
 		return fault.New(fault.Exists, "tenant %q is being imported already: go on with that import, or delete the tenant to begin anew", id)
-	case row.Status == statusCreating && has.HasSchema:
+	case row.Status == StatusCreating && has.HasSchema:
 		return fault.New(fault.Precondition, "the schema %s exists without its tenant: create the tenant to use it, or delete it", id.Schema())
-	case row.Status != statusCreating:
+	case row.Status != StatusCreating:
 		return fault.New(fault.Exists, "tenant %q exists already: import the archive under another name, or delete the tenant first", id)
 	}
 	return nil
@@ -178,8 +178,8 @@ func (i Imported) check() error {
 	if err := checkTenant(i.DisplayName, i.Settings); err != nil {
 		return err
 	}
-	if len(i.VectorStoreNames) > maxStores {
-		return fault.Field("vectorStoreNames", "must be at most %d, got %d", maxStores, len(i.VectorStoreNames))
+	if len(i.VectorStoreNames) > MaxStores {
+		return fault.Field("vectorStoreNames", "must be at most %d, got %d", MaxStores, len(i.VectorStoreNames))
 	}
 	for _, name := range i.VectorStoreNames {
 		if err := CheckStore("vectorStoreNames", name); err != nil {

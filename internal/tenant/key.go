@@ -49,7 +49,7 @@ func (s *Service) checkKey(ctx context.Context, r *Request, wanted NewKey) (APIK
 	if err != nil {
 		return APIKey{}, err
 	}
-	if err := checkDisplayName(wanted.DisplayName); err != nil {
+	if err := CheckDisplayName(wanted.DisplayName); err != nil {
 		return APIKey{}, err
 	}
 	if wanted.ExpiresAt != nil && !wanted.ExpiresAt.After(s.now()) {
@@ -120,7 +120,8 @@ func checkOperatorKey(r *Request, wanted NewKey) error {
 // NotFound, whether or not that tenant exists.
 func (s *Service) ownTenant(ctx context.Context, r *Request, name string) (ID, error) {
 	if r.Principal.Has(Operator) {
-		return s.store.existing(ctx, name)
+		row, err := FindReady(ctx, s.store.pool, name)
+		return row.TenantID, err
 	}
 	if name != "" && name != string(r.Tenant) {
 		return "", fault.New(fault.NotFound, "tenant %q not found", name)

@@ -151,7 +151,7 @@ func (s *store) changeKey(ctx context.Context, key APIKey, event string, change 
 		if err != nil || !changed || key.TenantID == "" {
 			return err
 		}
-		row, err := tenantByID(ctx, tx, key.TenantID)
+		row, err := Find(ctx, tx, key.TenantID)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func recordKey(ctx context.Context, tx pgx.Tx, key APIKey, event string) error {
 	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM ragd.event_tenants WHERE tenant_id = $1)`, key.TenantID).Scan(&listed); err != nil || !listed {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `SET LOCAL ROLE `+key.TenantID.quoted()); err != nil {
+	if _, err := tx.Exec(ctx, `SET LOCAL ROLE `+key.TenantID.Quoted()); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
@@ -199,7 +199,7 @@ func (s *store) secret(ctx context.Context, name string) ([]byte, error) {
 
 // announceKey writes the event of a key of a tenant in another database than the first. The event is lost
 // while that does not answer.
-func (s *Service) announceKey(ctx context.Context, row tenantRow, key APIKey, event string) error {
+func (s *Service) announceKey(ctx context.Context, row Record, key APIKey, event string) error {
 	d, err := s.Database(ctx, row.DatabaseName)
 	if err == nil {
 		err = pgx.BeginFunc(ctx, d.store.pool, func(tx pgx.Tx) error { return recordKey(ctx, tx, key, event) })

@@ -59,7 +59,7 @@ func (d *Database) MakeRoom(ctx context.Context, conn *pgxpool.Conn, id ID, else
 		if has.HasSchema {
 			return fault.New(fault.Precondition, "the schema %s exists there already", id.Schema())
 		}
-		if _, err := tx.Exec(ctx, r.makeRole(id, has.HasRole)+`CREATE SCHEMA `+id.quoted()+` AUTHORIZATION `+id.quoted()+`;`+r.visibility(id)); err != nil {
+		if _, err := tx.Exec(ctx, r.makeRole(id, has.HasRole)+`CREATE SCHEMA `+id.Quoted()+` AUTHORIZATION `+id.Quoted()+`;`+r.visibility(id)); err != nil {
 			return err
 		}
 		if row == nil {

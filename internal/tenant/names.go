@@ -21,12 +21,14 @@ const SharedSchema = "ragd_shared"
 // maxDisplayNameBytes bounds the display names of tenants and keys.
 const maxDisplayNameBytes = 200
 
-func checkDisplayName(name string) error {
+// CheckDisplayName checks the display name of a tenant or a key. Errors: Invalid, naming the field
+// displayName.
+func CheckDisplayName(name string) error {
 	return textlimit.Check("displayName", name, maxDisplayNameBytes)
 }
 
-// maxStores is how many names of its own a tenant may have for its vector store.
-const maxStores = 16
+// MaxStores is how many names of its own a tenant may have for its vector store.
+const MaxStores = 16
 
 var storePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 

@@ -12,22 +12,23 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 )
 
-// querier runs queries: a pool, one of its connections, or a transaction.
-type querier interface {
+// Querier runs queries: a pool, one of its connections, or a transaction.
+type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// Status of a tenant's row. If a deletion, or the migration of a schema that existed before
-// its tenant, is interrupted, the row keeps the status deleting or creating until the call is
-// repeated; Service.Run repeats deletions.
+// Status of a tenant. If a deletion, or the migration of a schema that existed before
+// its tenant, is interrupted, the record keeps the status deleting or creating until the call is
+// repeated; the service repeats deletions.
 const (
-	statusCreating  = "creating"
-	statusImporting = "importing"
-	statusReady     = "ready"
-	statusDeleting  = "deleting"
+	StatusCreating  = "creating"
+	StatusImporting = "importing"
+	StatusReady     = "ready"
+	StatusDeleting  = "deleting"
 )
 
-type tenantRow struct {
+// Record is the row of a tenant in the control schema.
+type Record struct {
 	TenantID    ID
 	DisplayName string
 	Settings    map[string]any
@@ -39,47 +40,37 @@ type tenantRow struct {
 	DatabaseName     string // of the database in which it lives; empty for this one
 }
 
-const tenantColumns = `tenant_id, display_name, settings, vector_store_names, status, created_at, updated_at, database_name`
+// RecordColumns are the columns of ragd.tenants that a Record has.
+const RecordColumns = `tenant_id, display_name, settings, vector_store_names, status, created_at, updated_at, database_name`
 
-// tenantByID returns the row of a tenant. Errors: NotFound.
-func tenantByID(ctx context.Context, on querier, id ID) (tenantRow, error) {
-	rows, _ := on.Query(ctx, `SELECT `+tenantColumns+` FROM ragd.tenants WHERE tenant_id = $1`, id)
-	row, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[tenantRow])
+// Find returns the record of a tenant, whatever its status. Errors: NotFound.
+func Find(ctx context.Context, on Querier, id ID) (Record, error) {
+	rows, _ := on.Query(ctx, `SELECT `+RecordColumns+` FROM ragd.tenants WHERE tenant_id = $1`, id)
+	row, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[Record])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return row, fault.New(fault.NotFound, "tenant %q not found", id)
 	}
 	return row, postgres.Fault(err)
 }
 
-func (s *store) tenant(ctx context.Context, id ID) (tenantRow, error) {
-	return tenantByID(ctx, s.pool, id)
-}
-
-// existing validates the tenant name of a caller and returns its id if the tenant is ready.
-// Errors: those of ready.
-func (s *store) existing(ctx context.Context, name string) (ID, error) {
-	row, err := s.ready(ctx, name)
-	return row.TenantID, err
-}
-
-// ready validates the tenant name of a caller and returns the row of the tenant if it is
+// FindReady validates the tenant name of a caller and returns the record of the tenant if it is
 // ready. Its errors name similar tenants: they are for operators. Errors: Invalid, NotFound.
-func (s *store) ready(ctx context.Context, name string) (tenantRow, error) {
+func FindReady(ctx context.Context, on Querier, name string) (Record, error) {
 	id, err := ParseID(name)
 	if err != nil {
-		return tenantRow{}, err
+		return Record{}, err
 	}
-	row, err := s.tenant(ctx, id)
-	if fault.KindOf(err) == fault.NotFound || err == nil && row.Status != statusReady {
-		return tenantRow{}, fault.New(fault.NotFound, "tenant %q not found%s", id, nearest.Hint(name, s.namesLike(ctx, name)))
+	row, err := Find(ctx, on, id)
+	if fault.KindOf(err) == fault.NotFound || err == nil && row.Status != StatusReady {
+		return Record{}, fault.New(fault.NotFound, "tenant %q not found%s", id, nearest.Hint(name, namesLike(ctx, on, name)))
 	}
 	return row, err
 }
 
 // namesLike returns the names of tenants that may be meant by a wrong one: those whose
 // length is most alike. For operators only.
-func (s *store) namesLike(ctx context.Context, name string) []string {
-	rows, _ := s.pool.Query(ctx, `
+func namesLike(ctx context.Context, on Querier, name string) []string {
+	rows, _ := on.Query(ctx, `
 		SELECT tenant_id FROM ragd.tenants WHERE status = 'ready'
 		ORDER BY abs(length(tenant_id) - length($1)), tenant_id LIMIT 1000`, name)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])

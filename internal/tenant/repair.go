@@ -65,11 +65,11 @@ func (s *Service) Repair(ctx context.Context, names []string, report func(Repair
 func (s *Service) toRepair(ctx context.Context, names []string) ([]ID, error) {
 	var ids []ID
 	for _, name := range names {
-		id, err := s.store.existing(ctx, name)
+		row, err := FindReady(ctx, s.store.pool, name)
 		if err != nil {
 			return nil, err
 		}
-		ids = append(ids, id)
+		ids = append(ids, row.TenantID)
 	}
 	if len(names) > 0 {
 		return ids, nil
@@ -130,7 +130,7 @@ func (r roles) restore(ctx context.Context, conn *pgxpool.Conn, id ID) error {
 		return err
 	}
 	// Only a role that may create objects in the schema can become their owner.
-	if _, err := conn.Exec(ctx, `GRANT USAGE, CREATE ON SCHEMA `+id.quoted()+` TO `+id.quoted()); err != nil {
+	if _, err := conn.Exec(ctx, `GRANT USAGE, CREATE ON SCHEMA `+id.Quoted()+` TO `+id.Quoted()); err != nil {
 		return err
 	}
 	// Few at a time, because each locks a table with its indexes and all tenants use the
@@ -165,6 +165,6 @@ func ownerStatements(ctx context.Context, conn *pgxpool.Conn, id ID) ([]string, 
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
 		object, err := pgx.RowTo[string](row)
-		return fmt.Sprintf(`ALTER %s OWNER TO %s`, object, id.quoted()), err
+		return fmt.Sprintf(`ALTER %s OWNER TO %s`, object, id.Quoted()), err
 	})
 }

@@ -64,14 +64,14 @@ func (r roles) quoted() string { return pgx.Identifier{r.service}.Sanitize() }
 // membership returns statements that let the admin role and the service role set the role
 // of a tenant.
 func (r roles) membership(id ID) string {
-	sql := `GRANT ` + id.quoted() + ` TO CURRENT_USER;`
+	sql := `GRANT ` + id.Quoted() + ` TO CURRENT_USER;`
 	if r.owner != r.admin {
-		sql += `GRANT ` + id.quoted() + ` TO ` + pgx.Identifier{r.owner}.Sanitize() + ` WITH ADMIN OPTION;`
+		sql += `GRANT ` + id.Quoted() + ` TO ` + pgx.Identifier{r.owner}.Sanitize() + ` WITH ADMIN OPTION;`
 	}
 	if !r.apart {
 		return sql
 	}
-	sql += `GRANT ` + id.quoted() + ` TO ` + r.quoted()
+	sql += `GRANT ` + id.Quoted() + ` TO ` + r.quoted()
 	if r.perGrant {
 		sql += ` WITH INHERIT FALSE`
 	}
@@ -87,11 +87,11 @@ func (r roles) makeRole(id ID, exists bool) string {
 	}
 	switch {
 	case exists && r.distributed:
-		return `ALTER ROLE ` + id.quoted() + ` LOGIN;` + r.membership(id)
+		return `ALTER ROLE ` + id.Quoted() + ` LOGIN;` + r.membership(id)
 	case exists:
 		return r.membership(id)
 	}
-	return `CREATE ROLE ` + id.quoted() + ` ` + login + ` NOINHERIT;` + r.membership(id)
+	return `CREATE ROLE ` + id.Quoted() + ` ` + login + ` NOINHERIT;` + r.membership(id)
 }
 
 // visibility returns a statement that lets the service role use names in a tenant's
@@ -101,7 +101,7 @@ func (r roles) visibility(id ID) string {
 	if !r.apart {
 		return ``
 	}
-	return `GRANT USAGE ON SCHEMA ` + id.quoted() + ` TO ` + r.quoted() + `;`
+	return `GRANT USAGE ON SCHEMA ` + id.Quoted() + ` TO ` + r.quoted() + `;`
 }
 
 // CheckAdmin returns an error unless the pool's role may change the control schema, which
@@ -274,7 +274,7 @@ func ensureRole(ctx context.Context, conn *pgxpool.Conn, r roles, id ID) error {
 // DropRole drops the role of a tenant that was deleted or has left a database, unless another database of the server uses it.
 func DropRole(ctx context.Context, conn *pgxpool.Conn, id ID) error {
 	return withoutConflict(ctx, func() error {
-		_, err := conn.Exec(ctx, `DROP ROLE IF EXISTS `+id.quoted())
+		_, err := conn.Exec(ctx, `DROP ROLE IF EXISTS `+id.Quoted())
 		if postgres.Code(err) == dependentObjects {
 			return nil
 		}

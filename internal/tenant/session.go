@@ -46,7 +46,7 @@ func (h *Handle) withRole(ctx context.Context) (conn *pgxpool.Conn, err error) {
 		if conn, err = h.site.Pool.Acquire(ctx); err != nil {
 			return nil, err
 		}
-		if _, err = conn.Exec(ctx, h.servedSQL()+"; SET ROLE "+h.id.quoted()); err == nil {
+		if _, err = conn.Exec(ctx, h.servedSQL()+"; SET ROLE "+h.id.Quoted()); err == nil {
 			return conn, nil
 		}
 		_ = conn.Conn().Close(context.WithoutCancel(ctx))

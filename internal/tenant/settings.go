@@ -6,6 +6,6 @@ type tenantSettings struct {
 	stores []string
 }
 
-func (r tenantRow) known() tenantSettings {
+func (r Record) known() tenantSettings {
 	return tenantSettings{quotasOf(r.Settings), r.VectorStoreNames}
 }

@@ -14,7 +14,7 @@ type store struct {
 	admin *pgxpool.Pool // creates and drops schemas and roles
 	roles roles
 	// announce writes the event of a key whose tenant lives in another database.
-	announce func(ctx context.Context, row tenantRow, key APIKey, event string) error
+	announce func(ctx context.Context, row Record, key APIKey, event string) error
 }
 
 // locked runs do under an advisory lock, so that no other call on any instance creates or

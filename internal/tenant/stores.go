@@ -14,8 +14,8 @@ func (s *Service) SetStores(ctx context.Context, names []string) error {
 		return err
 	}
 	const field = "vectorStoreNames"
-	if len(names) > maxStores {
-		return fault.Field(field, "must be at most %d, got %d", maxStores, len(names))
+	if len(names) > MaxStores {
+		return fault.Field(field, "must be at most %d, got %d", MaxStores, len(names))
 	}
 	for i, name := range names {
 		if err := CheckStore(field, name); err != nil {
@@ -38,7 +38,7 @@ func (s *Service) Stores(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.store.tenant(ctx, r.Tenant)
+	row, err := Find(ctx, s.store.pool, r.Tenant)
 	return row.VectorStoreNames, err
 }
 

@@ -51,8 +51,8 @@ func (s *Service) CreateIn(ctx context.Context, database, name, displayName stri
 	if settings == nil {
 		settings = map[string]any{}
 	}
-	row, err := s.store.tenant(ctx, id)
-	if err == nil && row.Status == statusDeleting { // do not wait for the lock of the deletion
+	row, err := Find(ctx, s.store.pool, id)
+	if err == nil && row.Status == StatusDeleting { // do not wait for the lock of the deletion
 		return Tenant{}, beingDeleted(id)
 	}
 	d, err := s.choose(ctx, database, id)
@@ -68,7 +68,7 @@ func (s *Service) CreateIn(ctx context.Context, database, name, displayName stri
 		}
 		return err
 	})
-	return row.tenant(), err
+	return tenantOf(row), err
 }
 
 func beingDeleted(id ID) error {
@@ -80,19 +80,20 @@ func (s *Service) Get(ctx context.Context, name string) (Tenant, error) {
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return Tenant{}, err
 	}
-	id, err := s.store.existing(ctx, name)
+	row, err := FindReady(ctx, s.store.pool, name)
 	if err != nil {
 		return Tenant{}, err
 	}
-	return s.tenant(ctx, id)
+	return tenantOf(row), nil
 }
 
 func (s *Service) tenant(ctx context.Context, id ID) (Tenant, error) {
-	row, err := s.store.tenant(ctx, id)
-	return row.tenant(), err
+	row, err := Find(ctx, s.store.pool, id)
+	return tenantOf(row), err
 }
 
-func (r tenantRow) tenant() Tenant {
+// tenantOf returns the tenant of a record.
+func tenantOf(r Record) Tenant {
 	return Tenant{TenantID: r.TenantID, DisplayName: r.DisplayName, Settings: r.Settings, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Database: cmp.Or(r.DatabaseName, FirstDatabase)}
 }
 
@@ -101,8 +102,8 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return nil, "", err
 	}
-	name := func(r tenantRow) string { return string(r.TenantID) }
-	rows, next, err := pagination.List(Pages(ctx, "tenants"), pageSize, pageToken, "", name, func(after string, most int) ([]tenantRow, error) {
+	name := func(r Record) string { return string(r.TenantID) }
+	rows, next, err := pagination.List(Pages(ctx, "tenants"), pageSize, pageToken, "", name, func(after string, most int) ([]Record, error) {
 		return s.store.tenants(ctx, after, most)
 	})
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 	}
 	tenants := make([]Tenant, len(rows))
 	for i, row := range rows {
-		tenants[i] = row.tenant()
+		tenants[i] = tenantOf(row)
 	}
 	return tenants, next, nil
 }
@@ -121,7 +122,7 @@ func (s *Service) Update(ctx context.Context, name string, displayName *string, 
 	if _, err := requireScope(ctx, Operator); err != nil {
 		return Tenant{}, err
 	}
-	id, err := s.store.existing(ctx, name)
+	row, err := FindReady(ctx, s.store.pool, name)
 	if err != nil {
 		return Tenant{}, err
 	}
@@ -132,15 +133,15 @@ func (s *Service) Update(ctx context.Context, name string, displayName *string, 
 	if err := checkTenant(newName, settings); err != nil {
 		return Tenant{}, err
 	}
-	if err := s.updateTenant(ctx, id, displayName, settings); err != nil {
+	if err := s.updateTenant(ctx, row.TenantID, displayName, settings); err != nil {
 		return Tenant{}, err
 	}
 	s.Auth.forget() // the settings
-	return s.tenant(ctx, id)
+	return s.tenant(ctx, row.TenantID)
 }
 
 func checkTenant(displayName string, settings map[string]any) error {
-	if err := checkDisplayName(displayName); err != nil {
+	if err := CheckDisplayName(displayName); err != nil {
 		return err
 	}
 	raw, err := json.Marshal(settings)
@@ -157,12 +158,12 @@ func checkTenant(displayName string, settings map[string]any) error {
 const maxSettingsBytes = 16 << 10
 
 // tenants returns up to limit tenants with ids greater than after, ordered by id.
-func (s *store) tenants(ctx context.Context, after string, limit int) ([]tenantRow, error) {
+func (s *store) tenants(ctx context.Context, after string, limit int) ([]Record, error) {
 	rows, _ := s.pool.Query(ctx, `
-		SELECT `+tenantColumns+` FROM ragd.tenants
+		SELECT `+RecordColumns+` FROM ragd.tenants
 		WHERE tenant_id > $1 AND status = 'ready'
 		ORDER BY tenant_id LIMIT $2`, after, limit)
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[tenantRow])
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Record])
 	return out, postgres.Fault(err)
 }
 

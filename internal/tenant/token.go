@@ -132,12 +132,12 @@ func (a *Authenticator) fromToken(ctx context.Context, token, named string) (cal
 }
 
 // ready is store.ready with a cache of the tenants that exist.
-func (a *Authenticator) ready(ctx context.Context, name string) (tenantRow, error) {
+func (a *Authenticator) ready(ctx context.Context, name string) (Record, error) {
 	if row, ok := a.tenants.Get(name); ok {
 		return row, nil
 	}
 	asked, forgotten := a.now(), a.forgotten.Load()
-	row, err := a.store.ready(ctx, name)
+	row, err := FindReady(ctx, a.store.pool, name)
 	if err == nil {
 		a.tenants.PutLoaded(name, row, asked)
 		if a.forgotten.Load() != forgotten { // it may have changed after the read

@@ -145,7 +145,7 @@ func (t *Tx) AsService(ctx context.Context, do func(pgx.Tx) error) error {
 	if err := do(t.tx); err != nil {
 		return err
 	}
-	_, err := t.tx.Exec(ctx, "SET LOCAL ROLE "+t.handle.id.quoted())
+	_, err := t.tx.Exec(ctx, "SET LOCAL ROLE "+t.handle.id.Quoted())
 	return err
 }
 

@@ -115,8 +115,8 @@ func (s *Service) migrate(ctx context.Context, id ID) (applied int, err error) {
 
 // gone reports whether there is no such tenant, or it is being deleted.
 func (s *Service) gone(ctx context.Context, id ID) bool {
-	row, err := s.store.tenant(ctx, id)
-	return fault.KindOf(err) == fault.NotFound || err == nil && row.Status != statusReady
+	row, err := Find(ctx, s.store.pool, id)
+	return fault.KindOf(err) == fault.NotFound || err == nil && row.Status != StatusReady
 }
 
 // CorrectVersions compares the recorded versions of all tenants with those in their schemas,
