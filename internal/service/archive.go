@@ -18,7 +18,7 @@ import (
 // newArchives returns the service that exports and imports tenants.
 func (s *Service) newArchives(work *tenant.DB, sealed *reseal.Service, documents *ingest.Service, connectors *connector.Service) *archive.Service {
 	return archive.New(archive.Config{
-		Tenants: s.Tenants, DB: work, Version: s.config.Version, MaxIndexes: s.config.MaxIndexes, Logger: s.log, Wake: s.backlog.Wake,
+		Tenants: s.Tenants, Credentials: s.Credentials, DB: work, Version: s.config.Version, MaxIndexes: s.config.MaxIndexes, Logger: s.log, Wake: s.backlog.Wake,
 		Settle: func(ctx context.Context, tx *tenant.Tx, from tenant.ID) (lost []string, err error) {
 			for _, settle := range []func() error{
 				func() error { return job.Restored(ctx, tx) },

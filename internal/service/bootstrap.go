@@ -21,14 +21,14 @@ type Credentials struct {
 // that key, Bootstrap does nothing and returns zero Credentials. So a first start that was
 // interrupted is completed by the next, and lost keys are replaced. Call it before Run.
 func (s *Service) Bootstrap(ctx context.Context, firstTenant, known string) (made Credentials, err error) {
-	has, err := s.Tenants.HasKey(ctx, known)
+	has, err := s.Credentials.HasKey(ctx, known)
 	if err != nil || has {
 		return made, err
 	}
 	operator := tenant.NewContext(ctx, &tenant.Request{
 		Principal: tenant.Principal{Subject: "ragd serve", Scopes: []tenant.Scope{tenant.Operator}},
 	})
-	_, made.OperatorKey, err = s.Tenants.CreateKey(operator, tenant.NewKey{
+	_, made.OperatorKey, err = s.Credentials.CreateKey(operator, tenant.NewKey{
 		DisplayName: "client.conf", Scopes: []string{string(tenant.Operator)},
 	})
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Service) Bootstrap(ctx context.Context, firstTenant, known string) (mad
 		return made, err
 	}
 	made.Tenant = firstTenant
-	_, made.TenantKey, err = s.Tenants.CreateKey(operator, tenant.NewKey{
+	_, made.TenantKey, err = s.Credentials.CreateKey(operator, tenant.NewKey{
 		TenantID: firstTenant, DisplayName: "client.conf", Scopes: []string{string(tenant.Admin)},
 	})
 	return made, err

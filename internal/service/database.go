@@ -146,12 +146,13 @@ func (d database) close(ctx context.Context) error {
 	return d.embedded.Stop(ctx)
 }
 
-// openTenants repairs the tenants that cannot be served.
+// openTenants returns the service of the tenants and that of their credentials, and repairs the tenants
+// that cannot be served.
 // onDelete is called for each tenant that is deleted.
-func openTenants(ctx context.Context, config Config, d database, placed *placement.Registry, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, error) {
-	tenants, err := newTenants(ctx, config, d, placed, tenant.Config{Storage: guard, OnDelete: onDelete})
+func openTenants(ctx context.Context, config Config, d database, placed *placement.Registry, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, *tenant.Credentials, error) {
+	tenants, credentials, err := newTenants(ctx, config, d, placed, tenant.Config{Storage: guard, OnDelete: onDelete})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	failed, err := tenants.Repair(ctx, nil, func(r tenant.Repaired) {
 		if r.Err != nil {
@@ -163,7 +164,7 @@ func openTenants(ctx context.Context, config Config, d database, placed *placeme
 	if failed > 0 {
 		config.Logger.ErrorContext(ctx, "some tenants cannot be served: their calls fail until `ragd tenant repair` has succeeded", "tenants", failed)
 	}
-	return tenants, err
+	return tenants, credentials, err
 }
 
 // backgroundParallel is the number of tenants that are migrated at once while the service
@@ -260,10 +261,18 @@ func checkFirst(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-// newTenants returns the service of the tenants in all databases. of has what differs between its callers.
-func newTenants(ctx context.Context, config Config, d database, placed *placement.Registry, of tenant.Config) (*tenant.Service, error) {
-	of.Admin, of.Databases, of.OperatorKey, of.Tokens, of.Logger = d.admin, placed, config.OperatorKey, config.Tokens, config.Logger
-	return tenant.New(ctx, d.requests, of)
+// newTenants returns the service of the tenants in all databases, and that of their credentials. of has
+// what differs between its callers.
+func newTenants(ctx context.Context, config Config, d database, placed *placement.Registry, of tenant.Config) (*tenant.Service, *tenant.Credentials, error) {
+	credentials, err := tenant.NewCredentials(ctx, d.requests, tenant.CredentialConfig{
+		OperatorKey: config.OperatorKey, Tokens: config.Tokens, Databases: placed, Logger: config.Logger,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	of.Admin, of.Databases, of.Changed, of.Logger = d.admin, placed, credentials.Auth.Forget, config.Logger
+	tenants, err := tenant.New(ctx, d.requests, of)
+	return tenants, credentials, err
 }
 
 // withDatabase opens the database, runs do and closes the database.
@@ -301,7 +310,7 @@ func maintain(ctx context.Context, config Config, do func(*tenant.Service) (fail
 		if err := placed.Settle(ctx); err != nil {
 			return err
 		}
-		tenants, err := newTenants(ctx, config, d, placed, tenant.Config{OnLeftOut: o.leaveOut})
+		tenants, _, err := newTenants(ctx, config, d, placed, tenant.Config{OnLeftOut: o.leaveOut})
 		if err != nil {
 			return err
 		}

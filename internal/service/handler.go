@@ -21,7 +21,7 @@ import (
 // behind the body deadline, tracing and the request log.
 func (s *Service) handler() http.Handler {
 	mux := http.NewServeMux()
-	s.Handlers.Mount(mux, s.guard, s.gate, s.Tenants.Auth.Middleware(rpc.Refuse()))
+	s.Handlers.Mount(mux, s.guard, s.gate, s.Credentials.Auth.Middleware(rpc.Refuse()))
 	for _, path := range []string{mcphttp.Path, mcphttp.SSEPath, mcphttp.MessagePath} {
 		mux.Handle(path, s.mcp)
 		mux.Handle(path+"/", s.mcp)
@@ -56,7 +56,7 @@ func (s *Service) withConsole(mux *http.ServeMux) http.Handler {
 		Database: s.database.requests, Refuse: rpc.Refuse(), Version: s.config.Version, PublicURL: s.config.MCP.PublicURL,
 		Login: s.config.ConsoleLogin,
 		Authenticate: func(ctx context.Context, secret string) error {
-			_, err := s.Tenants.Auth.Authenticate(ctx, secret)
+			_, err := s.Credentials.Auth.Authenticate(ctx, secret)
 			return err
 		},
 	})

@@ -82,7 +82,7 @@ func (s *Service) counter(compatible *openai.Handler) func(*http.Request, httpse
 		}
 		s.metrics.Request(q)
 		if a.Subject != "" {
-			s.Tenants.KeyUses.Used(a.Subject)
+			s.Credentials.KeyUses.Used(a.Subject)
 		}
 		if slices.Contains(deniedCodes, a.Code) && !a.Audited {
 			s.audit.Add(audit.Denied{Tenant: a.Tenant, Subject: a.Subject, Client: a.Client, Method: q.Method, Outcome: a.Code, RequestID: a.RequestID})

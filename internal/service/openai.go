@@ -14,7 +14,7 @@ import (
 func (s *Service) newOpenAI() *openai.Handler {
 	return openai.New(openai.Config{
 		API: rpc.Recorded{Handlers: s.Handlers}, Documents: s.Handlers.Ingest, DB: s.db, Models: s.knownModels,
-		Gate: s.gate, Guard: s.guard, Authenticate: s.Tenants.Auth.Middleware,
+		Gate: s.gate, Guard: s.guard, Authenticate: s.Credentials.Auth.Middleware,
 	})
 }
 

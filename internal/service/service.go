@@ -36,11 +36,12 @@ import (
 
 // Service is a whole ragd service.
 type Service struct {
-	// Tenants, Handlers and Events can be called by code in the same process without
+	// Tenants, Credentials, Handlers and Events can be called by code in the same process without
 	// the network.
-	Tenants  *tenant.Service
-	Handlers *rpc.Handlers
-	Events   *event.Listener
+	Tenants     *tenant.Service
+	Credentials *tenant.Credentials
+	Handlers    *rpc.Handlers
+	Events      *event.Listener
 	// Replicas are those of the first database; nil without any.
 	Replicas *replica.Set
 
@@ -144,7 +145,7 @@ func New(ctx context.Context, config Config) (_ *Service, err error) {
 	if s.placed, err = migrateControl(ctx, background, s.database, s.tracing.statements()); err != nil {
 		return nil, err
 	}
-	if s.Tenants, err = openTenants(ctx, background, s.database, s.placed, s.storage, s.queue.DeleteTenant, backlog.DeleteTenant); err != nil {
+	if s.Tenants, s.Credentials, err = openTenants(ctx, background, s.database, s.placed, s.storage, s.queue.DeleteTenant, backlog.DeleteTenant); err != nil {
 		return nil, err
 	}
 	if err := s.wire(ctx, instance); err != nil {
@@ -201,7 +202,7 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Go(func() error { return s.calls.Run(served) })
 	group.Go(func() error { return s.usage.Run(served) })
 	group.Go(func() error { return s.audit.Run(served) })
-	group.Go(func() error { return s.Tenants.KeyUses.Run(served, s.log) })
+	group.Go(func() error { return s.Credentials.KeyUses.Run(served, s.log) })
 	group.Go(func() error { return s.Events.Run(served) })
 	group.Go(func() error { return s.database.replicas.Run(served) })
 	group.Go(func() error {
@@ -221,7 +222,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if failed := s.audit.Flush(context.WithoutCancel(ctx)); failed != nil {
 		s.log.WarnContext(ctx, "the denied calls of the last minute are not in the audit log", "err", failed)
 	}
-	if failed := s.Tenants.KeyUses.Flush(context.WithoutCancel(ctx)); failed != nil {
+	if failed := s.Credentials.KeyUses.Flush(context.WithoutCancel(ctx)); failed != nil {
 		s.log.WarnContext(ctx, "the times at which keys were used in the last minute are lost", "err", failed)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

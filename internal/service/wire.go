@@ -147,7 +147,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	}
 	evaluations := evaluate.New(evaluate.Config{
 		DB: db, Work: work, Indexes: indexes, Queue: s.queue, Models: languageModels, Processor: processor, Logger: s.log,
-		Agents: agents, Auth: s.Tenants.Auth,
+		Agents: agents, Auth: s.Credentials.Auth,
 		Search: func(ctx context.Context, indexName string, settings evaluate.Settings, question string) ([]evaluate.Hit, error) {
 			return s.Handlers.SearchFor(ctx, indexName, settings, question)
 		},
@@ -157,14 +157,14 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.calls = journal.NewRecorder(work, s.Events, s.log)
 	hooks := hook.New(hook.Config{DB: db, Work: work, Queue: s.queue, Events: s.Events, Guard: guard, Keys: keys, Secrets: secrets, Logger: s.log, Keep: keep.Age})
 	workflows, err := workflow.New(workflow.Config{
-		DB: db, Work: work, Queue: s.queue, Gate: s.gate, Auth: s.Tenants.Auth, HTTP: s.remote.HTTP, Logger: s.log, Enter: enter,
+		DB: db, Work: work, Queue: s.queue, Gate: s.gate, Auth: s.Credentials.Auth, HTTP: s.remote.HTTP, Logger: s.log, Enter: enter,
 		Tools: func() *toolset.Set { return s.Handlers.Toolset },
 	})
 	if err != nil {
 		return err
 	}
 	connectors, err := connector.New(connector.Config{
-		DB: db, Work: work, Queue: s.queue, Auth: s.Tenants.Auth, Guard: guard, Remote: client, Indexes: indexes, Documents: documents, Secrets: secrets,
+		DB: db, Work: work, Queue: s.queue, Auth: s.Credentials.Auth, Guard: guard, Remote: client, Indexes: indexes, Documents: documents, Secrets: secrets,
 		Folders: s.config.ConnectorFolders, Logger: s.log, Enter: enter,
 		Instance: instance, Tools: s.remote.MCP, Keys: keys, PublicURL: cmp.Or(strings.TrimRight(s.config.MCP.PublicURL, "/"), s.URL()),
 	})
@@ -197,10 +197,10 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	})
 	servers := server.New(db)
 	contextKeys := contextkey.New(db)
-	s.Tenants.Auth.Declare(contextKeys.Of)
+	s.Credentials.Auth.Declare(contextKeys.Of)
 	sealed := reseal.New(reseal.Config{DB: db, Control: s.database.requests, Keys: keys, Tenants: s.Tenants.List})
 	s.Handlers = &rpc.Handlers{
-		Tenants: s.Tenants, Indexes: indexes,
+		Tenants: s.Tenants, Credentials: s.Credentials, Indexes: indexes,
 		Reseal:    sealed,
 		Archives:  s.newArchives(work, sealed, documents, connectors),
 		Ingest:    documents,
@@ -276,13 +276,13 @@ func (s *Service) parser() ingest.ParseFunc {
 // newMCP returns the handler of the MCP endpoint.
 func (s *Service) newMCP() (*mcphttp.Handler, error) {
 	cfg := s.config.MCP
-	cfg.Authenticate, cfg.Guard, cfg.Gate = s.Tenants.Auth.Middleware, s.guard, s.gate
-	cfg.Issuers = s.Tenants.Auth.Issuers
+	cfg.Authenticate, cfg.Guard, cfg.Gate = s.Credentials.Auth.Middleware, s.guard, s.gate
+	cfg.Issuers = s.Credentials.Auth.Issuers
 	if !cfg.Stateless {
 		cfg.DB = s.db
 	}
 	if cfg.Recheck == nil {
-		cfg.Recheck = s.Tenants.Auth.Recheck
+		cfg.Recheck = s.Credentials.Auth.Recheck
 	}
 	cfg.Enter = func(ctx context.Context, name string) (context.Context, error) {
 		ctx, _, err := s.Handlers.Servers.Enter(ctx, name)

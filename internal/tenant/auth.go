@@ -28,7 +28,7 @@ const (
 
 // Authenticator resolves secrets to principals. Safe for concurrent use.
 type Authenticator struct {
-	store        *store
+	store        *keyStore
 	operatorHash *[sha256.Size]byte
 	keys         *cache.Cache[[sha256.Size]byte, cachedKey] // by the hash of the secret
 	tokens       Tokens                                     // nil when only API keys are taken
@@ -38,7 +38,7 @@ type Authenticator struct {
 	forgotten    atomic.Int64 // calls of forget
 	declared     DeclaredFunc // nil for none
 	pages        pagination.Tokens
-	databases    Databases // nil if there is only the first one
+	databases    KeyDatabases // nil if there is only the first one
 }
 
 type cachedKey struct {
@@ -52,7 +52,7 @@ type caller struct {
 	settings  tenantSettings
 }
 
-func newAuthenticator(s *store, config Config, pages pagination.Tokens) *Authenticator {
+func newAuthenticator(s *keyStore, config CredentialConfig, pages pagination.Tokens) *Authenticator {
 	a := &Authenticator{
 		store: s, tokens: config.Tokens, now: config.Now, pages: pages, databases: config.Databases,
 		keys:    cache.New(cache.Config[[sha256.Size]byte, cachedKey]{Entries: keyCacheSize, TTL: keyCacheTTL, Now: config.Now}),
@@ -134,9 +134,9 @@ func (a *Authenticator) authenticateToken(ctx context.Context, secret, named str
 	return a.fromToken(ctx, secret, named)
 }
 
-// forget clears the caches, after a key was revoked or a tenant changed on this instance, or
+// Forget clears the caches, after a key was revoked or a tenant changed on this instance, or
 // the deletion of a tenant has begun.
-func (a *Authenticator) forget() {
+func (a *Authenticator) Forget() {
 	a.forgotten.Add(1)
 	a.keys.Clear()
 	a.tenants.Clear()

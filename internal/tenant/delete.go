@@ -53,7 +53,7 @@ func (s *Service) Delete(ctx context.Context, name string) (done Deletion, err e
 		if !found {
 			return fault.New(fault.NotFound, "tenant %q not found", id)
 		}
-		s.Auth.forget()
+		s.changed()
 		if done, err = s.measure(ctx, conn, id); err != nil {
 			s.log.WarnContext(ctx, "what a tenant has could not be counted before its deletion", "tenant", id, "err", err)
 		}

@@ -115,15 +115,17 @@ func TestCredentialsOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
 	name, other := unique("going"), unique("staying")
 	f.create(t, name, 0)
 	theirs := f.create(t, other, 0)
-	_, secret, err := f.tenants.CreateKey(f.operator, tenant.NewKey{TenantID: name})
+	_, secret, err := f.keys.CreateKey(f.operator, tenant.NewKey{TenantID: name})
 	must(t, err)
 	now := time.Now()
 	clock := func() time.Time { return now }
-	here, err := tenant.New(t.Context(), f.pool, tenant.Config{Now: clock, Tokens: issuer{name}})
+	here, err := tenant.NewCredentials(t.Context(), f.pool, tenant.CredentialConfig{Now: clock, Tokens: issuer{name}})
 	must(t, err)
-	elsewhere, err := tenant.New(t.Context(), f.pool, tenant.Config{Now: clock, Tokens: issuer{name}})
+	elsewhere, err := tenant.NewCredentials(t.Context(), f.pool, tenant.CredentialConfig{Now: clock, Tokens: issuer{name}})
 	must(t, err)
-	for _, s := range []*tenant.Service{here, elsewhere} {
+	tenants, err := tenant.New(t.Context(), f.pool, tenant.Config{Now: clock, Changed: here.Auth.Forget})
+	must(t, err)
+	for _, s := range []*tenant.Credentials{here, elsewhere} {
 		for _, credential := range []string{secret, "token"} {
 			_, err := s.Auth.Authenticate(t.Context(), credential) // now it is cached
 			must(t, err)
@@ -132,12 +134,12 @@ func TestCredentialsOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
 	release := f.block(t, name, "schema_migrations")
 	deleted := make(chan error, 1)
 	go func() {
-		_, err := here.Delete(f.operator, name)
+		_, err := tenants.Delete(f.operator, name)
 		deleted <- err
 	}()
 	f.await(t, `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`, `"`+tenant.ID(name).Schema()+`".schema_migrations`)
 
-	rejects := func(s *tenant.Service, where string) {
+	rejects := func(s *tenant.Credentials, where string) {
 		t.Helper()
 		for _, credential := range []string{secret, "token"} {
 			if _, err := s.Auth.Authenticate(t.Context(), credential); fault.KindOf(err) != fault.Unauthenticated {
@@ -151,7 +153,7 @@ func TestCredentialsOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
 	if _, err := f.tenants.Create(f.operator, name, "", nil); fault.KindOf(err) != fault.Precondition {
 		t.Errorf("creating it meanwhile: %v", err)
 	}
-	if _, _, err := f.tenants.CreateKey(f.operator, tenant.NewKey{TenantID: name}); fault.KindOf(err) != fault.NotFound {
+	if _, _, err := f.keys.CreateKey(f.operator, tenant.NewKey{TenantID: name}); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("creating a key meanwhile: %v", err)
 	}
 	if _, err := theirs.Exec(t.Context(), `INSERT INTO tenant.jobs (job_id, kind, status, index_name) VALUES (gen_random_uuid(), '', 'queued', '')`); err != nil {

@@ -229,6 +229,6 @@ func (s *Service) Ready(ctx context.Context, id ID) (Tenant, error) {
 	if err := s.publish(ctx, d, id); err != nil {
 		return Tenant{}, err
 	}
-	s.Auth.forget()
+	s.changed()
 	return s.tenant(ctx, id)
 }

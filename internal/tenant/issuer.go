@@ -97,7 +97,7 @@ func (i *OwnIssuer) completeScopes() error {
 
 // CreateIssuer stores an issuer of the caller's tenant. Errors: Invalid; Exists for a name or an
 // address that is taken; Exhausted; Precondition on a server that takes no tokens.
-func (s *Service) CreateIssuer(ctx context.Context, wanted OwnIssuer) (OwnIssuer, error) {
+func (s *Credentials) CreateIssuer(ctx context.Context, wanted OwnIssuer) (OwnIssuer, error) {
 	r, err := RequireUnfiltered(ctx, Admin)
 	if err != nil {
 		return OwnIssuer{}, err
@@ -111,7 +111,7 @@ func (s *Service) CreateIssuer(ctx context.Context, wanted OwnIssuer) (OwnIssuer
 	return made, err
 }
 
-func (s *Service) completeIssuer(i *OwnIssuer) error {
+func (s *Credentials) completeIssuer(i *OwnIssuer) error {
 	if err := i.complete(); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s *Service) completeIssuer(i *OwnIssuer) error {
 }
 
 // GetIssuer returns an issuer of the caller's tenant. Errors: NotFound.
-func (s *Service) GetIssuer(ctx context.Context, name string) (OwnIssuer, error) {
+func (s *Credentials) GetIssuer(ctx context.Context, name string) (OwnIssuer, error) {
 	r, err := Require(ctx, Admin)
 	if err != nil {
 		return OwnIssuer{}, err
@@ -130,7 +130,7 @@ func (s *Service) GetIssuer(ctx context.Context, name string) (OwnIssuer, error)
 	return s.issuer(ctx, r.Tenant, name)
 }
 
-func (s *Service) issuer(ctx context.Context, id ID, name string) (OwnIssuer, error) {
+func (s *Credentials) issuer(ctx context.Context, id ID, name string) (OwnIssuer, error) {
 	all, err := s.store.issuers(ctx, id)
 	if err != nil {
 		return OwnIssuer{}, err
@@ -145,7 +145,7 @@ func (s *Service) issuer(ctx context.Context, id ID, name string) (OwnIssuer, er
 }
 
 // ListIssuers returns a page of the issuers of the caller's tenant in the order of their names.
-func (s *Service) ListIssuers(ctx context.Context, pageSize int32, pageToken string) ([]OwnIssuer, string, error) {
+func (s *Credentials) ListIssuers(ctx context.Context, pageSize int32, pageToken string) ([]OwnIssuer, string, error) {
 	r, err := Require(ctx, Admin)
 	if err != nil {
 		return nil, "", err
@@ -170,7 +170,7 @@ type IssuerChange struct {
 }
 
 // UpdateIssuer changes an issuer of the caller's tenant. Errors: NotFound, Invalid.
-func (s *Service) UpdateIssuer(ctx context.Context, name string, c IssuerChange) (OwnIssuer, error) {
+func (s *Credentials) UpdateIssuer(ctx context.Context, name string, c IssuerChange) (OwnIssuer, error) {
 	r, err := RequireUnfiltered(ctx, Admin)
 	if err != nil {
 		return OwnIssuer{}, err
@@ -203,7 +203,7 @@ func (s *Service) UpdateIssuer(ctx context.Context, name string, c IssuerChange)
 
 // DeleteIssuer removes an issuer of the caller's tenant. Its tokens are refused at once on this
 // instance, within keyCacheTTL on others. Errors: NotFound.
-func (s *Service) DeleteIssuer(ctx context.Context, name string) error {
+func (s *Credentials) DeleteIssuer(ctx context.Context, name string) error {
 	r, err := RequireUnfiltered(ctx, Admin)
 	if err != nil {
 		return err
@@ -285,7 +285,7 @@ func (r issuerRow) issuer() OwnIssuer {
 }
 
 // issuers returns the issuers of a tenant in the order of their names.
-func (s *store) issuers(ctx context.Context, id ID) ([]OwnIssuer, error) {
+func (s *keyStore) issuers(ctx context.Context, id ID) ([]OwnIssuer, error) {
 	rows, _ := s.pool.Query(ctx, `
 		SELECT `+issuerColumns+` FROM ragd.issuers AS i
 		WHERE tenant_id = $1 AND EXISTS (SELECT FROM ragd.tenants AS t WHERE t.tenant_id = i.tenant_id AND t.status = 'ready')
@@ -300,7 +300,7 @@ func (s *store) issuers(ctx context.Context, id ID) ([]OwnIssuer, error) {
 
 // insertIssuer stores a new issuer. A lock on the tenant's row makes the limit hold for
 // concurrent calls.
-func (s *store) insertIssuer(ctx context.Context, i OwnIssuer) (made OwnIssuer, err error) {
+func (s *keyStore) insertIssuer(ctx context.Context, i OwnIssuer) (made OwnIssuer, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var have int
 		err := tx.QueryRow(ctx, `
@@ -326,7 +326,7 @@ func (s *store) insertIssuer(ctx context.Context, i OwnIssuer) (made OwnIssuer, 
 	return made, postgres.Fault(err)
 }
 
-func (s *store) updateIssuer(ctx context.Context, i OwnIssuer) (OwnIssuer, error) {
+func (s *keyStore) updateIssuer(ctx context.Context, i OwnIssuer) (OwnIssuer, error) {
 	rows, _ := s.pool.Query(ctx, `
 		UPDATE ragd.issuers SET audiences = $3, jwks_url = $4, scope_claim = $5, scope_prefix = $6, scopes = $7, filter_claim = $8,
 			bounds_claim = $9, updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')

@@ -31,7 +31,7 @@ const maxAttributesBytes = 4 << 10
 // CreateKey creates an API key and returns it with its secret, of which only a hash is
 // stored. An admin can create keys of its own tenant, without the scope operator. An
 // operator can create keys of any tenant, and operator keys, which have no tenant.
-func (s *Service) CreateKey(ctx context.Context, wanted NewKey) (APIKey, string, error) {
+func (s *Credentials) CreateKey(ctx context.Context, wanted NewKey) (APIKey, string, error) {
 	r, err := requireScope(ctx, Admin)
 	if err != nil {
 		return APIKey{}, "", err
@@ -44,7 +44,7 @@ func (s *Service) CreateKey(ctx context.Context, wanted NewKey) (APIKey, string,
 	return key, secret, err
 }
 
-func (s *Service) checkKey(ctx context.Context, r *Request, wanted NewKey) (APIKey, error) {
+func (s *Credentials) checkKey(ctx context.Context, r *Request, wanted NewKey) (APIKey, error) {
 	scopes, err := parseScopes(wanted.Scopes)
 	if err != nil {
 		return APIKey{}, err
@@ -118,7 +118,7 @@ func checkOperatorKey(r *Request, wanted NewKey) error {
 // ownTenant returns the tenant whose keys a call manages: any existing tenant for an
 // operator, the caller's own for an admin. An admin that names another tenant gets
 // NotFound, whether or not that tenant exists.
-func (s *Service) ownTenant(ctx context.Context, r *Request, name string) (ID, error) {
+func (s *Credentials) ownTenant(ctx context.Context, r *Request, name string) (ID, error) {
 	if r.Principal.Has(Operator) {
 		row, err := FindReady(ctx, s.store.pool, name)
 		return row.TenantID, err
@@ -129,7 +129,7 @@ func (s *Service) ownTenant(ctx context.Context, r *Request, name string) (ID, e
 	return r.Tenant, nil
 }
 
-func (s *Service) storeKey(ctx context.Context, key *APIKey) (string, error) {
+func (s *Credentials) storeKey(ctx context.Context, key *APIKey) (string, error) {
 	key.APIKeyID = newAPIKeyID()
 	key.CreatedAt = s.now().UTC().Truncate(time.Microsecond)
 	secret := newSecret(key.APIKeyID)
@@ -140,7 +140,7 @@ func (s *Service) storeKey(ctx context.Context, key *APIKey) (string, error) {
 // ListKeys returns a page of a tenant's keys, newest first, including revoked ones, and the
 // token of the next page. An admin sees only keys without rights that it lacks. For an
 // operator with an empty tenantID it lists operator keys.
-func (s *Service) ListKeys(ctx context.Context, tenantID string, pageSize int32, pageToken string) ([]APIKey, string, error) {
+func (s *Credentials) ListKeys(ctx context.Context, tenantID string, pageSize int32, pageToken string) ([]APIKey, string, error) {
 	r, err := requireScope(ctx, Admin)
 	if err != nil {
 		return nil, "", err
@@ -158,7 +158,7 @@ func (s *Service) ListKeys(ctx context.Context, tenantID string, pageSize int32,
 }
 
 // managed returns up to limit keys of a tenant after a position that the principal manages.
-func (s *Service) managed(ctx context.Context, p Principal, id ID, after *apiKeyPosition, limit int) ([]APIKey, error) {
+func (s *Credentials) managed(ctx context.Context, p Principal, id ID, after *apiKeyPosition, limit int) ([]APIKey, error) {
 	var managed []APIKey
 	for {
 		keys, err := s.store.apiKeys(ctx, id, after, limit)
@@ -180,7 +180,7 @@ func (s *Service) managed(ctx context.Context, p Principal, id ID, after *apiKey
 // RevokeKey revokes a key: at once on this instance, within keyCacheTTL on others. It takes
 // the id of the key or its whole secret, which is never repeated. Errors: NotFound, also for a
 // key with rights that the caller lacks.
-func (s *Service) RevokeKey(ctx context.Context, apiKeyID string) error {
+func (s *Credentials) RevokeKey(ctx context.Context, apiKeyID string) error {
 	r, err := requireScope(ctx, Admin)
 	if err != nil {
 		return err
@@ -201,13 +201,13 @@ func (s *Service) RevokeKey(ctx context.Context, apiKeyID string) error {
 	if err := s.store.revokeAPIKey(ctx, key); err != nil {
 		return err
 	}
-	s.Auth.forget()
+	s.Auth.Forget()
 	return nil
 }
 
 // EnsureOperatorKey creates an operator key and returns its secret, if the database has
 // none and none is configured. Otherwise it returns "".
-func (s *Service) EnsureOperatorKey(ctx context.Context) (string, error) {
+func (s *Credentials) EnsureOperatorKey(ctx context.Context) (string, error) {
 	if s.Auth.operatorHash != nil {
 		return "", nil
 	}
@@ -220,7 +220,7 @@ func (s *Service) EnsureOperatorKey(ctx context.Context) (string, error) {
 
 // HasKey reports whether the database has the API key with this secret, even if it was
 // revoked or has expired.
-func (s *Service) HasKey(ctx context.Context, secret string) (bool, error) {
+func (s *Credentials) HasKey(ctx context.Context, secret string) (bool, error) {
 	id, ok := APIKeyIDOf(secret)
 	if !ok {
 		return false, nil

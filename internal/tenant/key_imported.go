@@ -20,7 +20,7 @@ func CheckImportedScopes(scopes []string) error {
 
 // CheckImportedIssuer returns an error for an issuer that CreateIssuer would refuse, of a tenant with count of them. Without
 // public-url the service knows no issuers, and only addresses without TLS are refused. Errors: Invalid.
-func (s *Service) CheckImportedIssuer(i OwnIssuer, count int64) error {
+func (s *Credentials) CheckImportedIssuer(i OwnIssuer, count int64) error {
 	err := i.complete()
 	switch {
 	case err != nil:

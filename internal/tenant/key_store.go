@@ -3,16 +3,25 @@ package tenant
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/query/filter"
 )
+
+// keyStore reads and writes API keys and issuers in the control schema.
+type keyStore struct {
+	pool      *pgxpool.Pool
+	databases KeyDatabases // nil if there is only the first one
+	log       *slog.Logger
+}
 
 const apiKeyColumns = `api_key_id, coalesce(tenant_id, '') AS tenant_id, display_name, scopes, mandatory_filter, bounds, attributes, created_at, expires_at, revoked_at, first_used_at, last_used_at`
 
@@ -51,7 +60,7 @@ func (r apiKeyRow) apiKey() (APIKey, error) {
 
 // apiKeyWithHash returns a key and the hash of its secret, or pgx.ErrNoRows, also for a key
 // of a tenant that is not ready.
-func (s *store) apiKeyWithHash(ctx context.Context, id string) (key APIKey, hash []byte, settings tenantSettings, err error) {
+func (s *keyStore) apiKeyWithHash(ctx context.Context, id string) (key APIKey, hash []byte, settings tenantSettings, err error) {
 	rows, _ := s.pool.Query(ctx, `
 		SELECT `+apiKeyColumns+`, secret_hash, settings, vector_store_names
 		FROM ragd.api_keys AS k LEFT JOIN (SELECT tenant_id AS ready, settings, vector_store_names FROM ragd.tenants WHERE status = 'ready') AS t ON t.ready = k.tenant_id
@@ -70,7 +79,7 @@ func (s *store) apiKeyWithHash(ctx context.Context, id string) (key APIKey, hash
 	return key, row.SecretHash, tenantSettings{quotasOf(row.Settings), row.VectorStoreNames}, err
 }
 
-func (s *store) insertAPIKey(ctx context.Context, key APIKey, secretHash []byte) error {
+func (s *keyStore) insertAPIKey(ctx context.Context, key APIKey, secretHash []byte) error {
 	var bounds *Bounds
 	if !key.Bounds.IsZero() {
 		bounds = &key.Bounds
@@ -79,12 +88,16 @@ func (s *store) insertAPIKey(ctx context.Context, key APIKey, secretHash []byte)
 	if key.TenantID != "" {
 		tenantID = &key.TenantID
 	}
+	var attributes any // nil is NULL; a nil map would be JSON null
+	if key.Attributes != nil {
+		attributes = key.Attributes
+	}
 	return s.changeKey(ctx, key, "key.created", func(tx pgx.Tx) (bool, error) {
 		_, err := tx.Exec(ctx, `
 			INSERT INTO ragd.api_keys (api_key_id, tenant_id, display_name, scopes, mandatory_filter, created_at, expires_at, secret_hash, bounds, attributes)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 			key.APIKeyID, tenantID, key.DisplayName, key.Scopes, key.MandatoryFilter.JSON(), key.CreatedAt, key.ExpiresAt, secretHash,
-			bounds, nullIfNil(key.Attributes))
+			bounds, attributes)
 		return true, err
 	})
 }
@@ -95,7 +108,7 @@ type apiKeyPosition struct {
 	APIKeyID  string    `json:"id"`
 }
 
-func (s *store) apiKeys(ctx context.Context, id ID, after *apiKeyPosition, limit int) ([]APIKey, error) {
+func (s *keyStore) apiKeys(ctx context.Context, id ID, after *apiKeyPosition, limit int) ([]APIKey, error) {
 	args := pgx.NamedArgs{"tenant": id, "limit": limit, "after_time": nil, "after_id": ""}
 	if after != nil {
 		args["after_time"], args["after_id"] = after.CreatedAt, after.APIKeyID
@@ -118,7 +131,7 @@ func (s *store) apiKeys(ctx context.Context, id ID, after *apiKeyPosition, limit
 	return keys, nil
 }
 
-func (s *store) revokeAPIKey(ctx context.Context, key APIKey) error {
+func (s *keyStore) revokeAPIKey(ctx context.Context, key APIKey) error {
 	return s.changeKey(ctx, key, "key.revoked", func(tx pgx.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `UPDATE ragd.api_keys SET revoked_at = now() WHERE api_key_id = $1 AND revoked_at IS NULL`, key.APIKeyID)
 		return tag.RowsAffected() > 0, err
@@ -126,7 +139,7 @@ func (s *store) revokeAPIKey(ctx context.Context, key APIKey) error {
 }
 
 // addKeyUses notes when keys were first and last used.
-func (s *store) addKeyUses(ctx context.Context, uses map[string]keyUse) error {
+func (s *keyStore) addKeyUses(ctx context.Context, uses map[string]keyUse) error {
 	var ids []string
 	var first, last []time.Time
 	for _, id := range slices.Sorted(maps.Keys(uses)) { // in one order, so that instances never wait in a circle
@@ -145,7 +158,7 @@ func (s *store) addKeyUses(ctx context.Context, uses map[string]keyUse) error {
 // changeKey runs change in a transaction. If that reports a change, and the key's tenant wants
 // events of keys, the transaction writes one; or in another database, a transaction that is committed just
 // before it. A key is changed also while that database does not answer.
-func (s *store) changeKey(ctx context.Context, key APIKey, event string, change func(pgx.Tx) (bool, error)) error {
+func (s *keyStore) changeKey(ctx context.Context, key APIKey, event string, change func(pgx.Tx) (bool, error)) error {
 	return postgres.Fault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		changed, err := change(tx)
 		if err != nil || !changed || key.TenantID == "" {
@@ -156,7 +169,7 @@ func (s *store) changeKey(ctx context.Context, key APIKey, event string, change 
 			return err
 		}
 		if row.DatabaseName != "" {
-			return s.announce(ctx, row, key, event)
+			return s.announce(ctx, row.DatabaseName, key, event)
 		}
 		return recordKey(ctx, tx, key, event)
 	}))
@@ -180,7 +193,7 @@ func recordKey(ctx context.Context, tx pgx.Tx, key APIKey, event string) error {
 }
 
 // hasOperatorKey reports whether there is an operator key that was not revoked.
-func (s *store) hasOperatorKey(ctx context.Context) (bool, error) {
+func (s *keyStore) hasOperatorKey(ctx context.Context) (bool, error) {
 	var has bool
 	err := s.pool.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM ragd.api_keys WHERE tenant_id IS NULL AND revoked_at IS NULL)`).Scan(&has)
@@ -188,7 +201,7 @@ func (s *store) hasOperatorKey(ctx context.Context) (bool, error) {
 }
 
 // secret returns a key that all instances share.
-func (s *store) secret(ctx context.Context, name string) ([]byte, error) {
+func (s *keyStore) secret(ctx context.Context, name string) ([]byte, error) {
 	var value []byte
 	err := s.pool.QueryRow(ctx, `SELECT value FROM ragd.secrets WHERE name = $1`, name).Scan(&value)
 	if err != nil {
@@ -197,15 +210,23 @@ func (s *store) secret(ctx context.Context, name string) ([]byte, error) {
 	return value, nil
 }
 
-// announceKey writes the event of a key of a tenant in another database than the first. The event is lost
+// announce writes the event of a key of a tenant in another database than the first. The event is lost
 // while that does not answer.
-func (s *Service) announceKey(ctx context.Context, row Record, key APIKey, event string) error {
-	d, err := s.Database(ctx, row.DatabaseName)
+func (s *keyStore) announce(ctx context.Context, database string, key APIKey, event string) error {
+	pool, err := s.requests(ctx, database)
 	if err == nil {
-		err = pgx.BeginFunc(ctx, d.store.pool, func(tx pgx.Tx) error { return recordKey(ctx, tx, key, event) })
+		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return recordKey(ctx, tx, key, event) })
 	}
 	if err != nil && ctx.Err() == nil {
-		s.log.WarnContext(ctx, "the event of a key is lost, because the database of its tenant fails", "tenant", key.TenantID, "database", row.DatabaseName, "err", err)
+		s.log.WarnContext(ctx, "the event of a key is lost, because the database of its tenant fails", "tenant", key.TenantID, "database", database, "err", err)
 	}
 	return ctx.Err()
+}
+
+// requests returns the pool of a registered database. Errors: NotFound, Unavailable.
+func (s *keyStore) requests(ctx context.Context, database string) (*pgxpool.Pool, error) {
+	if s.databases == nil {
+		return nil, fault.New(fault.NotFound, "database %q not found", database)
+	}
+	return s.databases.Pool(ctx, database)
 }

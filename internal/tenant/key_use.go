@@ -20,7 +20,7 @@ type keyUse struct{ first, last time.Time }
 
 // KeyUses notes when API keys were used. Safe for concurrent use.
 type KeyUses struct {
-	store *store
+	store *keyStore
 	now   func() time.Time
 
 	mu   sync.Mutex

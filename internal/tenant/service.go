@@ -11,8 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ragdhq/ragd/internal/index/storage"
-	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/pagination"
 )
 
 // Config holds the settings of a Service.
@@ -20,9 +18,9 @@ type Config struct {
 	// Admin is the pool with which tenants are created and deleted, if its role is not
 	// the one of the other statements. Default: the same pool.
 	Admin *pgxpool.Pool
-	// OperatorKey is an operator credential that is accepted besides the operator keys
-	// in the database. Default: only those are accepted.
-	OperatorKey string
+	// Changed, if set, is called after the settings of a tenant have changed and when a tenant's deletion
+	// has begun: credentials that are cached with them are forgotten.
+	Changed func()
 	// Logger gets a line for each interrupted deletion. Default: none.
 	Logger *slog.Logger
 	// Migrations are the files that make and migrate a tenant's schema. Default: those of
@@ -32,8 +30,6 @@ type Config struct {
 	Now func() time.Time
 	// Storage says whether there is space for another tenant. Default: always.
 	Storage *storage.Guard
-	// Tokens verifies access tokens; nil if only API keys are accepted.
-	Tokens Tokens
 	// Databases are those besides the first one in which tenants live. Default: none.
 	Databases Databases
 	// OnLeftOut, if set, is called for each of Databases that a call about all tenants leaves out,
@@ -43,10 +39,8 @@ type Config struct {
 	OnDelete []DeleteFunc
 }
 
-// Service manages tenants and API keys. Safe for concurrent use.
+// Service manages tenants. Safe for concurrent use.
 type Service struct {
-	Auth      *Authenticator
-	KeyUses   *KeyUses
 	store     *store    // of the first database
 	first     *Database // which has the control schema of the service
 	others    Databases // nil if there is none
@@ -54,6 +48,7 @@ type Service struct {
 	log       *slog.Logger
 	now       func() time.Time
 	onDelete  []DeleteFunc
+	changed   func()
 	before    func(ctx context.Context, id ID) error // a deletion
 	storage   *storage.Guard
 	health    struct { // the cached result of Health
@@ -64,34 +59,24 @@ type Service struct {
 	}
 }
 
-// minOperatorKeyBytes is the minimum length of a configured operator key.
-const minOperatorKeyBytes = 12
-
 // New returns a Service on the control schema in the pool's database. Call MigrateControl
 // before.
 func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
+	if config.Changed == nil {
+		config.Changed = func() {}
+	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
-	}
-	if n := len(config.OperatorKey); n > 0 && n < minOperatorKeyBytes {
-		return nil, fault.Field("operator-key", "has %d bytes and could be guessed: use 32 random characters or more, at least %d", n, minOperatorKeyBytes)
 	}
 	first, err := newDatabase(ctx, "", pool, cmp.Or(config.Admin, pool), config.Migrations)
 	if err != nil {
 		return nil, err
 	}
-	s := first.store
-	key, err := s.secret(ctx, "page tokens")
-	if err != nil {
-		return nil, err
-	}
-	service := &Service{
-		Auth: newAuthenticator(s, config, pagination.NewTokens(key)), KeyUses: &KeyUses{store: s, now: config.Now, uses: map[string]keyUse{}}, store: s, first: first, others: config.Databases, onLeftOut: config.OnLeftOut, log: config.Logger,
-		now: config.Now, onDelete: config.OnDelete, storage: config.Storage,
-	}
-	s.announce = service.announceKey
-	return service, nil
+	return &Service{
+		store: first.store, first: first, others: config.Databases, onLeftOut: config.OnLeftOut, log: config.Logger,
+		now: config.Now, onDelete: config.OnDelete, changed: config.Changed, storage: config.Storage,
+	}, nil
 }

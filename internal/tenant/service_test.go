@@ -26,6 +26,7 @@ type fixture struct {
 	pool     *pgxpool.Pool // of a superuser
 	service  *pgxpool.Pool // of the role of requests and jobs
 	tenants  *tenant.Service
+	keys     *tenant.Credentials
 	operator context.Context
 }
 
@@ -43,10 +44,12 @@ func setupOn(t testing.TB, pool, service *pgxpool.Pool) fixture {
 	must(t, tenant.GrantService(t.Context(), pool, service))
 	queue, err := job.NewQueue(job.QueueConfig{Driver: riverpgxv5.New(service), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
-	tenants, err := tenant.New(t.Context(), service, tenant.Config{Admin: pool, OnDelete: []tenant.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant}})
+	keys, err := tenant.NewCredentials(t.Context(), service, tenant.CredentialConfig{})
+	must(t, err)
+	tenants, err := tenant.New(t.Context(), service, tenant.Config{Admin: pool, Changed: keys.Auth.Forget, OnDelete: []tenant.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant}})
 	must(t, err)
 	operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
-	return fixture{pool, service, tenants, operator}
+	return fixture{pool, service, tenants, keys, operator}
 }
 
 func must(t testing.TB, err error) {
@@ -74,7 +77,7 @@ func TestDeletingATenantLeavesNothing(t *testing.T) {
 	name := unique("acme")
 	_, err := f.tenants.Create(f.operator, name, "Acme", map[string]any{"plan": "gold"})
 	must(t, err)
-	_, secret, err := f.tenants.CreateKey(f.operator, tenant.NewKey{TenantID: name})
+	_, secret, err := f.keys.CreateKey(f.operator, tenant.NewKey{TenantID: name})
 	must(t, err)
 	_, err = f.pool.Exec(t.Context(), `
 		INSERT INTO ragd.river_job (state, max_attempts, kind, args, queue) VALUES ('available', 1, 'ingest', jsonb_build_object('tenant', $1::text), 'ingest')`, name)
@@ -99,7 +102,7 @@ func TestDeletingATenantLeavesNothing(t *testing.T) {
 	if got := left(); got != [5]int{} {
 		t.Errorf("schema, role, keys, jobs, backlog = %v after", got)
 	}
-	if _, err := f.tenants.Auth.Authenticate(t.Context(), secret); fault.KindOf(err) != fault.Unauthenticated {
+	if _, err := f.keys.Auth.Authenticate(t.Context(), secret); fault.KindOf(err) != fault.Unauthenticated {
 		t.Errorf("its key: %v", err)
 	}
 	if _, err := f.tenants.Delete(f.operator, name); fault.KindOf(err) != fault.NotFound {
@@ -289,7 +292,7 @@ func TestSecretsAreStoredAsHashes(t *testing.T) {
 	must(t, err)
 	mandatory, err := filter.Parse(map[string]any{"team": "red"})
 	must(t, err)
-	key, secret, err := f.tenants.CreateKey(f.operator, tenant.NewKey{TenantID: name, MandatoryFilter: mandatory})
+	key, secret, err := f.keys.CreateKey(f.operator, tenant.NewKey{TenantID: name, MandatoryFilter: mandatory})
 	must(t, err)
 	if !strings.HasPrefix(secret, key.Prefix()) || len(secret) < len(key.Prefix())+43 {
 		t.Errorf("secret %q does not follow prefix %q", secret, key.Prefix())
@@ -298,7 +301,7 @@ func TestSecretsAreStoredAsHashes(t *testing.T) {
 	if n := f.count(t, `SELECT count(*) FROM ragd.api_keys AS k WHERE k::text LIKE '%' || $1 || '%'`, random); n != 0 {
 		t.Error("the secret is in the table")
 	}
-	principal, err := f.tenants.Auth.Authenticate(t.Context(), secret)
+	principal, err := f.keys.Auth.Authenticate(t.Context(), secret)
 	must(t, err)
 	if principal.Tenant != tenant.ID(name) || string(principal.MandatoryFilter.JSON()) != string(mandatory.JSON()) {
 		t.Errorf("principal = %+v", principal)
@@ -308,16 +311,16 @@ func TestSecretsAreStoredAsHashes(t *testing.T) {
 func TestTheFirstOperatorKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	secret, err := f.tenants.EnsureOperatorKey(t.Context())
+	secret, err := f.keys.EnsureOperatorKey(t.Context())
 	must(t, err)
-	principal, err := f.tenants.Auth.Authenticate(t.Context(), secret)
+	principal, err := f.keys.Auth.Authenticate(t.Context(), secret)
 	if err != nil || !principal.Has(tenant.Operator) {
 		t.Errorf("principal = %+v, %v", principal, err)
 	}
-	if again, err := f.tenants.EnsureOperatorKey(t.Context()); err != nil || again != "" {
+	if again, err := f.keys.EnsureOperatorKey(t.Context()); err != nil || again != "" {
 		t.Errorf("a second key %q, %v", again, err)
 	}
-	configured, err := tenant.New(t.Context(), f.pool, tenant.Config{OperatorKey: "from the environment"})
+	configured, err := tenant.NewCredentials(t.Context(), f.pool, tenant.CredentialConfig{OperatorKey: "from the environment"})
 	must(t, err)
 	if _, err := configured.Auth.Authenticate(t.Context(), "from the environment"); err != nil {
 		t.Errorf("the configured key: %v", err)

@@ -8,13 +8,11 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 )
 
-// store reads and writes tenants and API keys in the control schema.
+// store reads and writes the tenants of a database.
 type store struct {
 	pool  *pgxpool.Pool
 	admin *pgxpool.Pool // creates and drops schemas and roles
 	roles roles
-	// announce writes the event of a key whose tenant lives in another database.
-	announce func(ctx context.Context, row Record, key APIKey, event string) error
 }
 
 // locked runs do under an advisory lock, so that no other call on any instance creates or

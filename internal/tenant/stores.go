@@ -28,7 +28,7 @@ func (s *Service) SetStores(ctx context.Context, names []string) error {
 	if err := s.store.setStores(ctx, r.Tenant, names); err != nil {
 		return err
 	}
-	s.Auth.forget()
+	s.changed()
 	return nil
 }
 

@@ -136,7 +136,7 @@ func (s *Service) Update(ctx context.Context, name string, displayName *string, 
 	if err := s.updateTenant(ctx, row.TenantID, displayName, settings); err != nil {
 		return Tenant{}, err
 	}
-	s.Auth.forget() // the settings
+	s.changed() // the settings
 	return s.tenant(ctx, row.TenantID)
 }
 

@@ -101,7 +101,7 @@ func reloadOnHangup(ctx context.Context, s *service.Service) (stop func()) {
 // and it prints the operator key.
 func (p *program) welcome(ctx context.Context, s *service.Service, local *registration, log *slog.Logger) error {
 	if local == nil {
-		secret, err := s.Tenants.EnsureOperatorKey(ctx)
+		secret, err := s.Credentials.EnsureOperatorKey(ctx)
 		if secret != "" {
 			output.Note(p.Out.Stdout, "operator key (shown once, keep it safe): %s", secret)
 		}

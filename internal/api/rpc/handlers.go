@@ -58,13 +58,15 @@ const compressMinBytes = 16 << 10
 // set.
 type Handlers struct {
 	Tenants *tenant.Service
-	Indexes *index.Service
-	Ingest  *ingest.Service
-	Jobs    *job.Service
-	Vectors *vector.Service
-	Queries *query.Service
-	Graphs  *graph.Service
-	Tools   *tool.Service
+	// Credentials has the API keys, and the issuers of tenants.
+	Credentials *tenant.Credentials
+	Indexes     *index.Service
+	Ingest      *ingest.Service
+	Jobs        *job.Service
+	Vectors     *vector.Service
+	Queries     *query.Service
+	Graphs      *graph.Service
+	Tools       *tool.Service
 	// Toolset has the tools that callers may call. It calls the Handlers.
 	Toolset *toolset.Set
 	Servers *server.Service

@@ -9,7 +9,7 @@ import (
 
 // CreateIssuer implements IssuerService.
 func (h *Handlers) CreateIssuer(ctx context.Context, req *ragdv1.CreateIssuerRequest) (*ragdv1.Issuer, error) {
-	made, err := h.Tenants.CreateIssuer(ctx, tenant.OwnIssuer{
+	made, err := h.Credentials.CreateIssuer(ctx, tenant.OwnIssuer{
 		Name: req.GetIssuerName(), URL: req.GetUrl(), Audiences: req.GetAudiences(), JWKSURL: req.GetJwksUrl(), ScopeClaim: req.GetScopeClaim(),
 		ScopePrefix: req.GetScopePrefix(), Scopes: scopesOf(req.GetScopes()), FilterClaim: req.GetFilterClaim(), BoundsClaim: req.GetBoundsClaim(),
 	})
@@ -21,7 +21,7 @@ func (h *Handlers) CreateIssuer(ctx context.Context, req *ragdv1.CreateIssuerReq
 
 // GetIssuer implements IssuerService.
 func (h *Handlers) GetIssuer(ctx context.Context, req *ragdv1.GetIssuerRequest) (*ragdv1.Issuer, error) {
-	found, err := h.Tenants.GetIssuer(ctx, req.GetIssuerName())
+	found, err := h.Credentials.GetIssuer(ctx, req.GetIssuerName())
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (h *Handlers) GetIssuer(ctx context.Context, req *ragdv1.GetIssuerRequest) 
 
 // ListIssuers implements IssuerService.
 func (h *Handlers) ListIssuers(ctx context.Context, req *ragdv1.ListIssuersRequest) (*ragdv1.ListIssuersResponse, error) {
-	found, next, err := h.Tenants.ListIssuers(ctx, req.GetPageSize(), req.GetPageToken())
+	found, next, err := h.Credentials.ListIssuers(ctx, req.GetPageSize(), req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (h *Handlers) UpdateIssuer(ctx context.Context, req *ragdv1.UpdateIssuerReq
 	if req.Audiences != nil {
 		change.Audiences = append([]string{}, req.Audiences.GetAudiences()...)
 	}
-	changed, err := h.Tenants.UpdateIssuer(ctx, req.GetIssuerName(), change)
+	changed, err := h.Credentials.UpdateIssuer(ctx, req.GetIssuerName(), change)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (h *Handlers) UpdateIssuer(ctx context.Context, req *ragdv1.UpdateIssuerReq
 
 // DeleteIssuer implements IssuerService.
 func (h *Handlers) DeleteIssuer(ctx context.Context, req *ragdv1.DeleteIssuerRequest) (*ragdv1.DeleteIssuerResponse, error) {
-	return &ragdv1.DeleteIssuerResponse{}, h.Tenants.DeleteIssuer(ctx, req.GetIssuerName())
+	return &ragdv1.DeleteIssuerResponse{}, h.Credentials.DeleteIssuer(ctx, req.GetIssuerName())
 }
 
 // scopesOf returns the scopes with these names, nil for none.

@@ -101,7 +101,7 @@ func (h *Handlers) CreateApiKey(ctx context.Context, req *ragdv1.CreateApiKeyReq
 		expires := req.ExpireTime.AsTime().Truncate(time.Microsecond)
 		wanted.ExpiresAt = &expires
 	}
-	key, secret, err := h.Tenants.CreateKey(ctx, wanted)
+	key, secret, err := h.Credentials.CreateKey(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (h *Handlers) CreateApiKey(ctx context.Context, req *ragdv1.CreateApiKeyReq
 
 // ListApiKeys implements TenantService.
 func (h *Handlers) ListApiKeys(ctx context.Context, req *ragdv1.ListApiKeysRequest) (*ragdv1.ListApiKeysResponse, error) {
-	found, next, err := h.Tenants.ListKeys(ctx, req.GetTenantId(), req.GetPageSize(), req.GetPageToken())
+	found, next, err := h.Credentials.ListKeys(ctx, req.GetTenantId(), req.GetPageSize(), req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (h *Handlers) ListApiKeys(ctx context.Context, req *ragdv1.ListApiKeysReque
 
 // RevokeApiKey implements TenantService.
 func (h *Handlers) RevokeApiKey(ctx context.Context, req *ragdv1.RevokeApiKeyRequest) (*ragdv1.RevokeApiKeyResponse, error) {
-	return &ragdv1.RevokeApiKeyResponse{}, h.Tenants.RevokeKey(ctx, req.GetApiKeyId())
+	return &ragdv1.RevokeApiKeyResponse{}, h.Credentials.RevokeKey(ctx, req.GetApiKeyId())
 }
 
 // SetVectorStoreNames implements TenantService.

@@ -390,7 +390,7 @@ func TestUsesOfKeysAreNoted(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range wait.Poll(t, "the use of the key, which is counted after the answer") {
-			if err := s.Tenants.KeyUses.Flush(t.Context()); err != nil {
+			if err := s.Credentials.KeyUses.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			times[i] = used()

@@ -23,8 +23,8 @@ const (
 	CodeDeadlock              = "40P01"
 	CodeDiskFull              = "53100"
 
-	codeDuplicateSchema       = "42P06"
-	codeInvalidRegex          = "2201B"
+	codeDuplicateSchema = "42P06"
+	codeInvalidRegex    = "2201B"
 )
 
 // Code returns the SQLSTATE that the server gave for err, or "" when the server

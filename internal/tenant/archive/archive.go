@@ -50,6 +50,8 @@ const (
 // Config has what a Service uses. All but Logger and MaxIndexes are required.
 type Config struct {
 	Tenants *tenant.Service
+	// Credentials check the keys and issuers of archives.
+	Credentials *tenant.Credentials
 	// DB has the connections for exports and imports.
 	DB *tenant.DB
 	// Version is that of ragd, for the headers of archives.

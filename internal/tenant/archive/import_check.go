@@ -90,7 +90,7 @@ func (s *Service) checkIssuers(columns []column, rows [][][]byte, all int64) err
 				return fault.Wrap(fault.Invalid, err, "the archive has an issuer whose %s cannot be read", c.Name)
 			}
 		}
-		if err := s.config.Tenants.CheckImportedIssuer(i, all); err != nil {
+		if err := s.config.Credentials.CheckImportedIssuer(i, all); err != nil {
 			return err
 		}
 	}

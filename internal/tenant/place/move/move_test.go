@@ -142,7 +142,7 @@ func setup(t *testing.T) *fixture {
 	queue, err := job.NewQueue(job.QueueConfig{Driver: riverpgxv5.New(f.pools[""]), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	f.tenants, err = tenant.New(ctx, f.pools[""], tenant.Config{
-		OperatorKey: "operator-key-of-the-test", Databases: instances[0], OnDelete: []tenant.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant},
+		Databases: instances[0], OnDelete: []tenant.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant},
 	})
 	must(t, err)
 	f.moves, err = move.New(move.Config{Tenants: f.tenants, Control: f.pools[""], Queue: queue, Keep: time.Millisecond}.At(func(name string) { f.step(name) }))

@@ -128,7 +128,7 @@ func (r *Registry) Serves(ctx context.Context, database string, id tenant.ID) er
 	return err
 }
 
-// Own implements tenant.Databases.
+// Own implements tenant.Databases and tenant.KeyDatabases.
 func (r *Registry) Own(ctx context.Context, id tenant.ID) (bool, error) {
 	name, err := r.NameOf(ctx, id)
 	if err != nil || name == "" {

@@ -286,6 +286,15 @@ func (r *Registry) Open(ctx context.Context, name string) (*tenant.Database, err
 	return m.open(ctx)
 }
 
+// Pool implements tenant.KeyDatabases.
+func (r *Registry) Pool(ctx context.Context, name string) (*pgxpool.Pool, error) {
+	d, err := r.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return d.Requests, nil
+}
+
 // Opened implements tenant.Databases.
 func (r *Registry) Opened() (answer []*tenant.Database, silent []tenant.LeftOut) {
 	for _, m := range r.all() {
