@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
+	"github.com/ragdhq/ragd/internal/query/filter"
 )
 
 const (
@@ -78,7 +81,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Princi
 // authenticate returns the caller of a request that names a tenant, or none.
 func (a *Authenticator) authenticate(ctx context.Context, secret, named string) (caller, error) {
 	if secret == "" {
-		return caller{}, errNoCredential
+		return caller{}, ErrNoCredential
 	}
 	if len(secret) > maxSecretBytes {
 		return a.authenticateToken(ctx, secret, named)
@@ -186,17 +189,17 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 		return nil, err
 	}
 	principal := from.principal
-	request := &Request{Principal: principal, Tenant: principal.Tenant, Bounds: principal.Bounds, Quotas: from.settings.quotas, Stores: from.settings.stores, pages: a.pages}
-	request.Depth, request.WriteToken = depthOf(header.Get(DepthHeader)), header.Get(WriteTokenHeader)
 	session, _ := ctx.Value(sessionKey{}).(func(context.Context) error)
-	request.recheck = func(ctx context.Context) error {
+	request := NewRequest(principal, a.pages, func(ctx context.Context) error {
 		if session != nil {
 			if err := session(ctx); err != nil {
 				return err
 			}
 		}
 		return a.Recheck(ctx, header)
-	}
+	})
+	request.Quotas, request.Stores = from.settings.quotas, from.settings.stores
+	request.Depth, request.WriteToken = depthOf(header.Get(DepthHeader)), header.Get(WriteTokenHeader)
 	if named := header.Get("Ragd-Tenant"); named != "" && named != string(principal.Tenant) {
 		if !principal.Has(Operator) {
 			return nil, fault.New(fault.Denied, "only an operator credential may name a tenant in Ragd-Tenant")
@@ -205,10 +208,14 @@ func (a *Authenticator) resolve(ctx context.Context, header http.Header) (*Reque
 		if err != nil {
 			return nil, err
 		}
-		named := row.known()
+		named := settingsOf(row)
 		request.Tenant, request.Quotas, request.Stores = row.TenantID, named.quotas, named.stores
 	}
-	if err := a.fillContext(ctx, request, header); err != nil {
+	keys, err := a.declaredKeys(ctx, request.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	if err := request.Fill(keys, header); err != nil {
 		return nil, err
 	}
 	if raw := header.Get("Ragd-Context"); raw != "" {
@@ -231,3 +238,43 @@ func bearer(authorization string) string {
 	}
 	return strings.TrimSpace(token)
 }
+
+// depthOf returns the depth in a header, 0 if there is none. What is no number is as deep as
+// can be, because a caller that sends it is no tool of ours.
+func depthOf(header string) int {
+	if header == "" {
+		return 0
+	}
+	depth, err := strconv.ParseUint(header, 10, 16)
+	if err != nil {
+		return math.MaxInt16
+	}
+	return int(depth)
+}
+
+// Declare sets where declared keys are found. Call it before the first request.
+func (a *Authenticator) Declare(declared DeclaredFunc) { a.declared = declared }
+
+// declaredKeys returns the keys of the request context that a tenant declared.
+func (a *Authenticator) declaredKeys(ctx context.Context, id ID) ([]*ContextKey, error) {
+	if a.declared == nil || id == "" {
+		return nil, nil
+	}
+	return a.declared(ctx, id)
+}
+
+// checkMandatory checks that callers cannot choose what the mandatory filter of a new key
+// refers to. Errors: Invalid.
+func (a *Authenticator) checkMandatory(ctx context.Context, id ID, f filter.Filter) error {
+	if len(f.References()) == 0 {
+		return nil
+	}
+	keys, err := a.declaredKeys(ctx, id)
+	if err != nil {
+		return err
+	}
+	return CheckMandatory(keys, f)
+}
+
+// errUnauthenticated does not say which of the reasons it is.
+var errUnauthenticated = fault.New(fault.Unauthenticated, "the API key is not valid: it is wrong, has expired or was revoked; send another as Authorization: Bearer <secret>")

@@ -158,9 +158,9 @@ func checkNames(field string, names []string) error {
 	return nil
 }
 
-// narrowed returns the bounds of a key that a credential with the bounds b creates: the wanted
+// Narrow returns the bounds of a key that a credential with the bounds b creates: the wanted
 // ones, and b where nothing is wanted. Errors: Denied for names that b does not allow.
-func (b Bounds) narrowed(wanted Bounds) (Bounds, error) {
+func (b Bounds) Narrow(wanted Bounds) (Bounds, error) {
 	var err error
 	wanted.each(func(field string, names *[]string) {
 		allowed := *b.list(field)

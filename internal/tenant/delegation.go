@@ -3,14 +3,10 @@ package tenant
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
@@ -39,8 +35,9 @@ type Delegation struct {
 	Filled          json.RawMessage `json:"filled,omitempty"`
 }
 
-// Delegate returns the delegation of a request.
-func (a *Authenticator) Delegate(ctx context.Context, r *Request) (Delegation, error) {
+// Delegate returns the delegation of the request, which does not say whether the tenant declared the
+// issuer of its access token.
+func (r *Request) Delegate() (Delegation, error) {
 	d := Delegation{
 		Subject: r.Principal.Subject, Tenant: r.Tenant, Home: r.Principal.Tenant, Scopes: r.Principal.Scopes,
 		KeyBounds: r.Principal.Bounds, Bounds: r.Bounds, Issuer: r.Principal.Issuer, ByToken: r.Principal.ByToken,
@@ -68,16 +65,7 @@ func (a *Authenticator) Delegate(ctx context.Context, r *Request) (Delegation, e
 		}
 		*into = raw
 	}
-	if !d.ByToken {
-		return d, nil
-	}
-	own, err := a.ownIssuers(ctx, string(d.Tenant))
-	d.OwnIssuer = hasIssuer(own, d.Issuer)
-	return d, err
-}
-
-func hasIssuer(issuers []OwnIssuer, address string) bool {
-	return slices.ContainsFunc(issuers, func(i OwnIssuer) bool { return i.URL == address })
+	return d, nil
 }
 
 // object returns overrides as an object that ParseOverrides reads, without values of secret keys.
@@ -96,28 +84,13 @@ func (r *Request) object(o Overrides) map[string]any {
 	return object
 }
 
-// Act returns a request with the rights of a delegation. Its Recheck checks the credential again,
-// as Act does. Errors: Unauthenticated when the API key was revoked or has expired, when the access
-// token would have expired or its issuer was removed; NotFound when the tenant is gone; Denied for rights that
-// are not the tenant's own, of a tenant whose database is its own: it could have written them.
-func (a *Authenticator) Act(ctx context.Context, d Delegation) (*Request, error) {
-	settings, err := a.stillValid(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.trusts(ctx, d); err != nil {
-		return nil, err
-	}
-	r := &Request{
-		Principal: Principal{
-			Subject: d.Subject, Tenant: d.Home, Scopes: d.Scopes, Bounds: d.KeyBounds, Issuer: d.Issuer, ScopePrefix: d.ScopePrefix, ByToken: d.ByToken,
-		},
-		Tenant: d.Tenant, Quotas: settings.quotas, Stores: settings.stores, Server: d.Server, Bounds: d.Bounds, Depth: d.Depth, pages: a.pages,
-	}
-	r.recheck = func(ctx context.Context) error {
-		_, err := a.stillValid(ctx, d)
-		return err
-	}
+// Request returns a request with the rights of the delegation, of a tenant with these declared keys. For
+// pages and recheck see NewRequest.
+func (d Delegation) Request(keys []*ContextKey, pages pagination.Tokens, recheck func(context.Context) error) (*Request, error) {
+	r := NewRequest(Principal{
+		Subject: d.Subject, Tenant: d.Home, Scopes: d.Scopes, Bounds: d.KeyBounds, Issuer: d.Issuer, ScopePrefix: d.ScopePrefix, ByToken: d.ByToken,
+	}, pages, recheck)
+	r.Tenant, r.Server, r.Bounds, r.Depth, r.keys = d.Tenant, d.Server, d.Bounds, d.Depth, keys
 	if len(d.MandatoryFilter) > 0 {
 		mandatory, err := filter.Parse([]byte(d.MandatoryFilter))
 		if err != nil {
@@ -125,25 +98,21 @@ func (a *Authenticator) Act(ctx context.Context, d Delegation) (*Request, error)
 		}
 		r.Principal.MandatoryFilter = mandatory.Trusted()
 	}
-	if a.declared != nil {
-		if r.keys, err = a.declared(ctx, d.Tenant); err != nil {
-			return nil, err
-		}
-	}
 	return r, d.fill(r)
 }
 
-// trusts returns an error for a delegation with rights beyond the tenant's that comes from a database of the
-// tenant's own.
-func (a *Authenticator) trusts(ctx context.Context, d Delegation) error {
-	if a.databases == nil || d.Home == d.Tenant && !slices.Contains(d.Scopes, Operator) {
-		return nil
+// Expired reports whether the access token has expired that the delegation comes from.
+func (d Delegation) Expired(now time.Time) (bool, error) {
+	claims, err := decodeObject(d.Claims)
+	if err != nil {
+		return false, err
 	}
-	own, err := a.databases.Own(ctx, d.Tenant)
-	if err == nil && own {
-		return fault.New(fault.Denied, "the tenant %q has a database of its own: what outlives a request needs a key of the tenant there", d.Tenant)
+	expires, ok := claims["exp"].(json.Number)
+	if !ok {
+		return false, nil
 	}
-	return err
+	seconds, err := expires.Float64()
+	return err != nil || !now.Before(time.Unix(int64(seconds), 0)), nil
 }
 
 // fill adds the stored objects to a request.
@@ -166,55 +135,6 @@ func (d Delegation) fill(r *Request) error {
 		*into = given
 	}
 	return nil
-}
-
-// stillValid returns the settings of the tenant if the credential of a delegation is still valid.
-func (a *Authenticator) stillValid(ctx context.Context, d Delegation) (tenantSettings, error) {
-	row, err := a.ready(ctx, string(d.Tenant))
-	if err != nil {
-		return tenantSettings{}, err
-	}
-	settings := row.known()
-	switch {
-	case d.ByToken:
-		err = a.tokenStillValid(ctx, d)
-	case d.Subject == "operator":
-		if a.operatorHash == nil {
-			err = fault.New(fault.Unauthenticated, "the operator key that started this is no longer configured")
-		}
-	default:
-		err = a.keyStillValid(ctx, d)
-	}
-	return settings, err
-}
-
-func (a *Authenticator) keyStillValid(ctx context.Context, d Delegation) error {
-	key, _, _, err := a.store.apiKeyWithHash(ctx, d.Subject)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && (!key.usable(a.now()) || key.TenantID != d.Home) {
-		return fault.New(fault.Unauthenticated, "the API key that started this has expired or was revoked")
-	}
-	return err
-}
-
-func (a *Authenticator) tokenStillValid(ctx context.Context, d Delegation) error {
-	claims, err := decodeObject(d.Claims)
-	if err != nil {
-		return err
-	}
-	if expires, ok := claims["exp"].(json.Number); ok {
-		seconds, err := expires.Float64()
-		if err != nil || !a.now().Before(time.Unix(int64(seconds), 0)) {
-			return fault.New(fault.Unauthenticated, "the access token that started this has expired: use an API key for what takes longer")
-		}
-	}
-	if !d.OwnIssuer {
-		return nil
-	}
-	own, err := a.ownIssuers(ctx, string(d.Tenant))
-	if err == nil && !hasIssuer(own, d.Issuer) {
-		return fault.New(fault.Unauthenticated, "the issuer of the access token that started this was removed")
-	}
-	return err
 }
 
 // decodeObject returns an object with numbers as json.Number, nil for no JSON.

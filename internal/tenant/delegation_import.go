@@ -75,7 +75,7 @@ func moveDelegation(text string, to ID) (string, error) {
 		d.Home = to
 	}
 	for _, scope := range d.Scopes {
-		if !slices.Contains(scopeOrder, scope) {
+		if !scope.Valid() {
 			return "", fmt.Errorf("a delegation has the scope %q", scope)
 		}
 	}

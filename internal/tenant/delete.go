@@ -23,7 +23,7 @@ type DeleteFunc func(ctx context.Context, tx pgx.Tx, id ID) error
 // ends before the tenant is deleted, Run of any instance completes it. Afterwards it looks for what is
 // left, and says what it deleted. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) (done Deletion, err error) {
-	if _, err := requireScope(ctx, Operator); err != nil {
+	if _, err := RequireScope(ctx, Operator); err != nil {
 		return done, err
 	}
 	id, err := ParseID(name)

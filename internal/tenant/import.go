@@ -33,7 +33,7 @@ const importColumns = `i.tenant_id, i.frames, i.chain, i.state, i.created_at, i.
 // tenant is being imported; Precondition while it is being deleted, or if its schema is there without it;
 // Exhausted without space on the disk.
 func (s *Service) BeginImport(ctx context.Context, database, name string, begun Import) (Import, error) {
-	if _, err := requireScope(ctx, Operator); err != nil {
+	if _, err := RequireScope(ctx, Operator); err != nil {
 		return Import{}, err
 	}
 	id, err := ParseID(name)
@@ -125,7 +125,7 @@ func importable(row Record, has provisioned) error {
 
 // Importing returns the progress of the import of a tenant. Errors: NotFound, also when the import has ended.
 func (s *Service) Importing(ctx context.Context, name string) (Import, error) {
-	if _, err := requireScope(ctx, Operator); err != nil {
+	if _, err := RequireScope(ctx, Operator); err != nil {
 		return Import{}, err
 	}
 	id, err := ParseID(name)

@@ -88,7 +88,7 @@ func (i *OwnIssuer) completeScopes() error {
 		names[n] = string(scope)
 	}
 	var err error
-	i.Scopes, err = parseScopes(names)
+	i.Scopes, err = ParseScopes(names)
 	if err == nil && slices.Contains(i.Scopes, Operator) {
 		err = fault.Field("scopes", "cannot contain operator, which needs an operator's key")
 	}

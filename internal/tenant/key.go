@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,6 +14,18 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/query/filter"
 )
+
+// managedBy reports whether the principal may see and revoke the key: an operator every key,
+// others those of their tenant that have no scope that the principal lacks, show nothing
+// that its mandatory filter hides and may use nothing outside its bounds.
+func (k APIKey) managedBy(p Principal) bool {
+	if p.Has(Operator) {
+		return true
+	}
+	lacks := func(s Scope) bool { return !p.Has(s) }
+	return k.TenantID == p.Tenant && !slices.ContainsFunc(k.Scopes, lacks) && k.MandatoryFilter.Within(p.MandatoryFilter) &&
+		k.Bounds.Within(p.Bounds)
+}
 
 // NewKey describes an API key to create.
 type NewKey struct {
@@ -32,7 +45,7 @@ const maxAttributesBytes = 4 << 10
 // stored. An admin can create keys of its own tenant, without the scope operator. An
 // operator can create keys of any tenant, and operator keys, which have no tenant.
 func (s *Credentials) CreateKey(ctx context.Context, wanted NewKey) (APIKey, string, error) {
-	r, err := requireScope(ctx, Admin)
+	r, err := RequireScope(ctx, Admin)
 	if err != nil {
 		return APIKey{}, "", err
 	}
@@ -45,7 +58,7 @@ func (s *Credentials) CreateKey(ctx context.Context, wanted NewKey) (APIKey, str
 }
 
 func (s *Credentials) checkKey(ctx context.Context, r *Request, wanted NewKey) (APIKey, error) {
-	scopes, err := parseScopes(wanted.Scopes)
+	scopes, err := ParseScopes(wanted.Scopes)
 	if err != nil {
 		return APIKey{}, err
 	}
@@ -87,7 +100,7 @@ func boundsOf(r *Request, wanted NewKey) (Bounds, error) {
 	if err != nil {
 		return Bounds{}, err
 	}
-	return r.Principal.Bounds.narrowed(bounds)
+	return r.Principal.Bounds.Narrow(bounds)
 }
 
 func checkAttributes(attributes map[string]any) error {
@@ -141,7 +154,7 @@ func (s *Credentials) storeKey(ctx context.Context, key *APIKey) (string, error)
 // token of the next page. An admin sees only keys without rights that it lacks. For an
 // operator with an empty tenantID it lists operator keys.
 func (s *Credentials) ListKeys(ctx context.Context, tenantID string, pageSize int32, pageToken string) ([]APIKey, string, error) {
-	r, err := requireScope(ctx, Admin)
+	r, err := RequireScope(ctx, Admin)
 	if err != nil {
 		return nil, "", err
 	}
@@ -166,7 +179,7 @@ func (s *Credentials) managed(ctx context.Context, p Principal, id ID, after *ap
 			return nil, err
 		}
 		for _, k := range keys {
-			if p.manages(k) {
+			if k.managedBy(p) {
 				managed = append(managed, k)
 			}
 			after = &apiKeyPosition{k.CreatedAt, k.APIKeyID}
@@ -181,7 +194,7 @@ func (s *Credentials) managed(ctx context.Context, p Principal, id ID, after *ap
 // the id of the key or its whole secret, which is never repeated. Errors: NotFound, also for a
 // key with rights that the caller lacks.
 func (s *Credentials) RevokeKey(ctx context.Context, apiKeyID string) error {
-	r, err := requireScope(ctx, Admin)
+	r, err := RequireScope(ctx, Admin)
 	if err != nil {
 		return err
 	}
@@ -192,7 +205,7 @@ func (s *Credentials) RevokeKey(ctx context.Context, apiKeyID string) error {
 		return fault.New(fault.NotFound, "this is not the id of an API key, which has %d characters: list the keys to see them", apiKeyIDChars)
 	}
 	key, _, _, err := s.store.apiKeyWithHash(ctx, apiKeyID)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && !r.Principal.manages(key) {
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && !key.managedBy(r.Principal) {
 		return fault.New(fault.NotFound, "there is no API key with the id %s, or this credential may not see it", apiKeyID)
 	}
 	if err != nil {

@@ -76,7 +76,7 @@ func (s *keyStore) apiKeyWithHash(ctx context.Context, id string) (key APIKey, h
 		return APIKey{}, nil, tenantSettings{}, postgres.Fault(err)
 	}
 	key, err = row.apiKey()
-	return key, row.SecretHash, tenantSettings{quotasOf(row.Settings), row.VectorStoreNames}, err
+	return key, row.SecretHash, tenantSettings{QuotasOf(row.Settings), row.VectorStoreNames}, err
 }
 
 func (s *keyStore) insertAPIKey(ctx context.Context, key APIKey, secretHash []byte) error {

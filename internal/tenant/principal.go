@@ -20,17 +20,20 @@ const (
 	Operator Scope = "operator" // manage tenants; no tenant of its own
 )
 
+// Valid reports whether there is such a scope.
+func (s Scope) Valid() bool { return slices.Contains(scopeOrder, s) }
+
 var scopeOrder = []Scope{Read, Write, Admin, Operator}
 
-// parseScopes validates the scopes of a new key. The default is read and write.
-func parseScopes(names []string) ([]Scope, error) {
+// ParseScopes validates the scopes of a credential. The default is read and write.
+func ParseScopes(names []string) ([]Scope, error) {
 	if len(names) == 0 {
 		return []Scope{Read, Write}, nil
 	}
 	scopes := make([]Scope, 0, len(names))
 	for _, name := range names {
 		scope := Scope(name)
-		if !slices.Contains(scopeOrder, scope) {
+		if !scope.Valid() {
 			return nil, fault.Field("scopes", "unknown scope %q; known are read, write, admin and operator", name)
 		}
 		if !slices.Contains(scopes, scope) {
@@ -77,18 +80,6 @@ type Principal struct {
 	// ByToken is true if the credential is an access token. Its client may request more
 	// scopes from the issuer.
 	ByToken bool
-}
-
-// manages reports whether the principal may see and revoke a key: an operator every key,
-// others those of their tenant that have no scope that the principal lacks, show nothing
-// that its mandatory filter hides and may use nothing outside its bounds.
-func (p Principal) manages(k APIKey) bool {
-	if p.Has(Operator) {
-		return true
-	}
-	lacks := func(s Scope) bool { return !p.Has(s) }
-	return k.TenantID == p.Tenant && !slices.ContainsFunc(k.Scopes, lacks) && k.MandatoryFilter.Within(p.MandatoryFilter) &&
-		k.Bounds.Within(p.Bounds)
 }
 
 // CheckWrite returns Denied, naming the field, unless the mandatory filter lets the

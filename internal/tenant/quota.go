@@ -41,9 +41,9 @@ var maxQuotas = map[string]int64{
 	MaxDocuments: maxTokenQuota, MaxDocumentBytes: maxByteQuota,
 }
 
-// checkKnown validates the quotas in a tenant's settings. A key that is nearly one of theirs is
+// CheckQuotas validates the quotas in a tenant's settings. A key that is nearly one of theirs is
 // taken for a mistake. Errors: Invalid.
-func checkKnown(settings map[string]any) error {
+func CheckQuotas(settings map[string]any) error {
 	known := slices.Sorted(maps.Keys(maxQuotas))
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		if !slices.Contains(known, key) {
@@ -59,8 +59,8 @@ func checkKnown(settings map[string]any) error {
 	return nil
 }
 
-// quotasOf returns the quotas in the settings of a tenant.
-func quotasOf(settings map[string]any) Quotas {
+// QuotasOf returns the quotas in the settings of a tenant.
+func QuotasOf(settings map[string]any) Quotas {
 	return Quotas{
 		RequestsPerSecond: int(quotaOf(settings, RequestsPerSecond)), ConcurrentRequests: int(quotaOf(settings, ConcurrentRequests)),
 		Documents: quotaOf(settings, MaxDocuments), Bytes: quotaOf(settings, MaxDocumentBytes),

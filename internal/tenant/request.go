@@ -2,8 +2,7 @@ package tenant
 
 import (
 	"context"
-	"math"
-	"strconv"
+	"slices"
 
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 )
@@ -42,25 +41,18 @@ type Request struct {
 	pages   pagination.Tokens           // of the service
 }
 
+// NewRequest returns the request of a principal for its own tenant. pages are the page tokens of the
+// service. recheck returns an error once the credential is no longer valid; nil for no check.
+func NewRequest(p Principal, pages pagination.Tokens, recheck func(context.Context) error) *Request {
+	return &Request{Principal: p, Tenant: p.Tenant, Bounds: p.Bounds, pages: pages, recheck: recheck}
+}
+
 // DepthHeader is the name of the header with the depth of a request.
 const DepthHeader = "Ragd-Depth"
 
 // WriteTokenHeader is the name of the header with the write token: of an answer, for what was
 // written before it; of a request, for what it has to read.
 const WriteTokenHeader = "Ragd-Write-Token"
-
-// depthOf returns the depth in a header, 0 if there is none. What is no number is as deep as
-// can be, because a caller that sends it is no tool of ours.
-func depthOf(header string) int {
-	if header == "" {
-		return 0
-	}
-	depth, err := strconv.ParseUint(header, 10, 16)
-	if err != nil {
-		return math.MaxInt16
-	}
-	return int(depth)
-}
 
 // Pages returns the page tokens of a list for the caller of the request in the context. They
 // are not accepted from other credentials, nor for another list or other values, which are
@@ -85,4 +77,15 @@ func NewContext(ctx context.Context, r *Request) context.Context {
 func FromContext(ctx context.Context) (*Request, bool) {
 	r, ok := ctx.Value(contextKey{}).(*Request)
 	return r, ok
+}
+
+// WithStore returns a context whose request has one more name of the tenant's vector store.
+func WithStore(ctx context.Context, name string) context.Context {
+	r, ok := FromContext(ctx)
+	if !ok || name == "" {
+		return ctx
+	}
+	changed := *r
+	changed.Stores = append(slices.Clip(r.Stores), name)
+	return NewContext(ctx, &changed)
 }

@@ -10,7 +10,7 @@ import (
 // Require returns the request in the context if its principal has the scope and it has a
 // tenant. Errors: Unauthenticated, Denied, and Invalid for an operator who named no tenant.
 func Require(ctx context.Context, need Scope) (*Request, error) {
-	r, err := requireScope(ctx, need)
+	r, err := RequireScope(ctx, need)
 	if err != nil {
 		return nil, err
 	}
@@ -71,12 +71,14 @@ func RequireAll(ctx context.Context, what string) (*ID, error) {
 func Caller(ctx context.Context) (*Request, error) {
 	r, ok := FromContext(ctx)
 	if !ok {
-		return nil, errNoCredential
+		return nil, ErrNoCredential
 	}
 	return r, nil
 }
 
-func requireScope(ctx context.Context, need Scope) (*Request, error) {
+// RequireScope returns the request in the context if its principal has the scope, whether or not it
+// has a tenant. Errors: Unauthenticated, Denied.
+func RequireScope(ctx context.Context, need Scope) (*Request, error) {
 	r, err := Caller(ctx)
 	if err != nil {
 		return nil, err
@@ -89,7 +91,7 @@ func requireScope(ctx context.Context, need Scope) (*Request, error) {
 
 // RequireOperator returns an error unless the caller has the scope operator. Errors: Denied, Unauthenticated.
 func RequireOperator(ctx context.Context) error {
-	_, err := requireScope(ctx, Operator)
+	_, err := RequireScope(ctx, Operator)
 	return err
 }
 
@@ -114,8 +116,5 @@ func (e *ScopeError) Challenge() string {
 	return fmt.Sprintf(`error="insufficient_scope", scope="%s"`, ScopesUpTo(e.Need, e.Prefix))
 }
 
-var (
-	errNoCredential = fault.New(fault.Unauthenticated, "no API key was sent: send one as Authorization: Bearer <secret>")
-	// errUnauthenticated does not say which of the reasons it is.
-	errUnauthenticated = fault.New(fault.Unauthenticated, "the API key is not valid: it is wrong, has expired or was revoked; send another as Authorization: Bearer <secret>")
-)
+// ErrNoCredential is the error for a call without a credential.
+var ErrNoCredential = fault.New(fault.Unauthenticated, "no API key was sent: send one as Authorization: Bearer <secret>")

@@ -6,6 +6,7 @@ type tenantSettings struct {
 	stores []string
 }
 
-func (r Record) known() tenantSettings {
-	return tenantSettings{quotasOf(r.Settings), r.VectorStoreNames}
+// settingsOf returns those of a record.
+func settingsOf(r Record) tenantSettings {
+	return tenantSettings{QuotasOf(r.Settings), r.VectorStoreNames}
 }

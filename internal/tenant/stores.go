@@ -41,14 +41,3 @@ func (s *Service) Stores(ctx context.Context) ([]string, error) {
 	row, err := Find(ctx, s.store.pool, r.Tenant)
 	return row.VectorStoreNames, err
 }
-
-// WithStore returns a context whose request has one more name of the tenant's vector store.
-func WithStore(ctx context.Context, name string) context.Context {
-	r, ok := FromContext(ctx)
-	if !ok || name == "" {
-		return ctx
-	}
-	changed := *r
-	changed.Stores = append(slices.Clip(r.Stores), name)
-	return NewContext(ctx, &changed)
-}

@@ -35,7 +35,7 @@ func (s *Service) Create(ctx context.Context, name, displayName string, settings
 // CreateIn is Create in the database of a name; any if that is empty. Errors: also NotFound for a
 // database that is not registered, Unavailable for one that does not answer.
 func (s *Service) CreateIn(ctx context.Context, database, name, displayName string, settings map[string]any) (Tenant, error) {
-	if _, err := requireScope(ctx, Operator); err != nil {
+	if _, err := RequireScope(ctx, Operator); err != nil {
 		return Tenant{}, err
 	}
 	id, err := ParseID(name)
@@ -77,7 +77,7 @@ func beingDeleted(id ID) error {
 
 // Get returns a tenant. Errors: NotFound.
 func (s *Service) Get(ctx context.Context, name string) (Tenant, error) {
-	if _, err := requireScope(ctx, Operator); err != nil {
+	if _, err := RequireScope(ctx, Operator); err != nil {
 		return Tenant{}, err
 	}
 	row, err := FindReady(ctx, s.store.pool, name)
@@ -99,7 +99,7 @@ func tenantOf(r Record) Tenant {
 
 // List returns a page of the tenants, ordered by id, and the token of the next page.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Tenant, string, error) {
-	if _, err := requireScope(ctx, Operator); err != nil {
+	if _, err := RequireScope(ctx, Operator); err != nil {
 		return nil, "", err
 	}
 	name := func(r Record) string { return string(r.TenantID) }
@@ -119,7 +119,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 // Update changes a tenant's display name and settings; nil leaves them unchanged. Errors:
 // NotFound, Invalid.
 func (s *Service) Update(ctx context.Context, name string, displayName *string, settings map[string]any) (Tenant, error) {
-	if _, err := requireScope(ctx, Operator); err != nil {
+	if _, err := RequireScope(ctx, Operator); err != nil {
 		return Tenant{}, err
 	}
 	row, err := FindReady(ctx, s.store.pool, name)
@@ -151,7 +151,7 @@ func checkTenant(displayName string, settings map[string]any) error {
 	if len(raw) > maxSettingsBytes {
 		return fault.Field("settings", "must be at most %d bytes of JSON, got %d", maxSettingsBytes, len(raw))
 	}
-	return checkKnown(settings)
+	return CheckQuotas(settings)
 }
 
 // maxSettingsBytes bounds the JSON of a tenant's settings.

@@ -128,7 +128,7 @@ func (a *Authenticator) fromToken(ctx context.Context, token, named string) (cal
 	return caller{Principal{
 		Subject: t.Subject, Tenant: row.TenantID, Scopes: t.Scopes, MandatoryFilter: t.MandatoryFilter.Trusted(), ByToken: true,
 		Bounds: t.Bounds, Claims: t.Claims, Issuer: t.Issuer, ScopePrefix: t.ScopePrefix,
-	}, row.known()}, nil
+	}, settingsOf(row)}, nil
 }
 
 // ready is store.ready with a cache of the tenants that exist.

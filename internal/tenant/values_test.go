@@ -1,7 +1,6 @@
 package tenant
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -21,9 +20,8 @@ func filled(t *testing.T, p Principal, header http.Header, keys ...*ContextKey) 
 			t.Fatal(err)
 		}
 	}
-	a := &Authenticator{declared: func(context.Context, ID) ([]*ContextKey, error) { return own, nil }}
 	r := &Request{Principal: p, Tenant: "acme"}
-	return r, a.fillContext(t.Context(), r, header)
+	return r, r.Fill(own, header)
 }
 
 func parsed(t *testing.T, text string) filter.Filter {

@@ -1,7 +1,6 @@
 package tenant
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,19 +10,11 @@ import (
 	"github.com/ragdhq/ragd/internal/query/filter"
 )
 
-// Declare sets where declared keys are found. Call it before the first request.
-func (a *Authenticator) Declare(declared DeclaredFunc) { a.declared = declared }
-
-// fillContext adds the declared keys and the values that the edge fills, and resolves the
-// mandatory filter of the credential.
-func (a *Authenticator) fillContext(ctx context.Context, r *Request, header http.Header) error {
-	var err error
-	if a.declared != nil && r.Tenant != "" {
-		if r.keys, err = a.declared(ctx, r.Tenant); err != nil {
-			return err
-		}
-	}
-	for _, k := range r.keys {
+// Fill adds the keys that the tenant declared with the values that the edge fills, and resolves the
+// mandatory filter of the credential. Errors: Invalid for a header that does not match its key.
+func (r *Request) Fill(keys []*ContextKey, header http.Header) error {
+	r.keys = keys
+	for _, k := range keys {
 		value, ok, err := r.edgeValue(k, header)
 		if err != nil {
 			return err
@@ -35,6 +26,7 @@ func (a *Authenticator) fillContext(ctx context.Context, r *Request, header http
 			r.filled[k.Name] = value
 		}
 	}
+	var err error
 	r.Principal.MandatoryFilter, err = r.Principal.MandatoryFilter.Resolve(r.trusted)
 	return err
 }
@@ -303,22 +295,11 @@ func (r *Request) lookup(path string, allowed func(*ContextKey) bool) (value any
 // text returns a text that has nothing below it.
 func text(value, below string) (any, bool) { return value, value != "" && below == "" }
 
-// checkMandatory checks that callers cannot choose what the mandatory filter of a new key
-// refers to. Errors: Invalid.
-func (a *Authenticator) checkMandatory(ctx context.Context, id ID, f filter.Filter) error {
-	references := f.References()
-	if len(references) == 0 {
-		return nil
-	}
-	var keys []*ContextKey
-	if a.declared != nil && id != "" {
-		var err error
-		if keys, err = a.declared(ctx, id); err != nil {
-			return err
-		}
-	}
+// CheckMandatory checks that callers cannot choose what the mandatory filter of a credential of a
+// tenant with these declared keys refers to. Errors: Invalid.
+func CheckMandatory(keys []*ContextKey, f filter.Filter) error {
 	r := &Request{keys: keys}
-	for _, path := range references {
+	for _, path := range f.References() {
 		root, rest, _ := strings.Cut(path, ".")
 		name, _, _ := strings.Cut(rest, ".")
 		var reason string
