@@ -20,7 +20,7 @@ type Database struct {
 	Requests, Work *pgxpool.Pool
 	store          *store
 	migrator       *postgres.Migrator // for the tenants' schemas
-	db             *DB
+	site           *Site
 }
 
 // NewDatabase returns a registered database, whose schemas MigrateControl has migrated. Its pools are
@@ -35,7 +35,7 @@ func NewDatabase(ctx context.Context, name string, requests, work *pgxpool.Pool)
 }
 
 func newDatabase(ctx context.Context, name string, pool, admin *pgxpool.Pool, files fs.FS) (*Database, error) {
-	d := &Database{Name: name, Requests: pool, Work: pool, store: &store{pool: pool, admin: admin}, db: &DB{first: NewSite(name, pool, 0)}}
+	d := &Database{Name: name, Requests: pool, Work: pool, store: &store{pool: pool, admin: admin}, site: NewSite(name, pool, 0)}
 	var err error
 	if d.store.roles, err = findRoles(ctx, admin, pool); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (s *Service) inOther(ctx context.Context, conn *pgxpool.Conn, id ID, do fun
 	}
 	there, err := d.store.admin.Acquire(ctx)
 	if err != nil {
-		return d.db.first.fault(err)
+		return d.site.Fault(err)
 	}
 	defer there.Release()
 	postgres.Use(there.Conn(), id.Schema(), "")
@@ -192,7 +192,7 @@ func (s *Service) provisionIn(ctx context.Context, conn *pgxpool.Conn, d *Databa
 		return err
 	})
 	if err != nil {
-		return row, d.db.first.fault(err)
+		return row, d.site.Fault(err)
 	}
 	row, err = setReady(ctx, conn, id, d.migrator.Newest())
 	return row, postgres.Fault(err)
@@ -238,7 +238,7 @@ func (s *Service) updateTenant(ctx context.Context, id ID, displayName *string, 
 	}
 	if d != s.first {
 		if err := d.store.updateTenant(ctx, id, displayName, settings); err != nil {
-			return d.db.first.fault(err)
+			return d.site.Fault(err)
 		}
 	}
 	return s.store.updateTenant(ctx, id, displayName, settings)
@@ -265,11 +265,11 @@ func (s *Service) verifyIn(ctx context.Context, name string, id ID) error {
 	}
 	conn, err := d.store.admin.Acquire(ctx)
 	if err != nil {
-		return d.db.first.fault(err)
+		return d.site.Fault(err)
 	}
 	defer conn.Release()
 	_, err = verify(ctx, conn, id)
-	return d.db.first.fault(err)
+	return d.site.Fault(err)
 }
 
 // published are the tables of which an import may have left rows in the database of the tenant, which
@@ -292,13 +292,13 @@ func (s *Service) publish(ctx context.Context, d *Database, id ID) error {
 		return nil
 	}
 	if err != nil {
-		return d.db.first.fault(err)
+		return d.site.Fault(err)
 	}
 	rows := make([]string, len(published))
 	for i, table := range published {
 		err := d.store.pool.QueryRow(ctx, `SELECT coalesce(json_agg(t), '[]')::text FROM `+table+` AS t WHERE t.tenant_id = $1`, id).Scan(&rows[i])
 		if err != nil {
-			return d.db.first.fault(err)
+			return d.site.Fault(err)
 		}
 	}
 	err = pgx.BeginFunc(ctx, s.store.pool, func(tx pgx.Tx) error {
@@ -320,7 +320,7 @@ func (s *Service) publish(ctx context.Context, d *Database, id ID) error {
 	}
 	for _, table := range published {
 		if _, err := d.store.pool.Exec(ctx, `DELETE FROM `+table+` WHERE tenant_id = $1`, id); err != nil {
-			return d.db.first.fault(err)
+			return d.site.Fault(err)
 		}
 	}
 	return nil
@@ -329,7 +329,7 @@ func (s *Service) publish(ctx context.Context, d *Database, id ID) error {
 // Sizes returns how many tenants a database serves, and how many bytes it has.
 func (d *Database) Sizes(ctx context.Context) (tenants int, bytes int64, err error) {
 	if err := d.store.pool.QueryRow(ctx, `SELECT count(*) FROM ragd.tenants WHERE database_name = '' AND status <> 'deleting'`).Scan(&tenants); err != nil {
-		return 0, 0, d.db.first.fault(err)
+		return 0, 0, d.site.Fault(err)
 	}
 	bytes, err = postgres.Bytes(ctx, d.store.pool)
 	return tenants, bytes, err

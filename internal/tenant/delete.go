@@ -110,7 +110,7 @@ func (d *Database) completeDeletion(ctx context.Context, conn *pgxpool.Conn, id 
 		return postgres.Fault(err)
 	}
 	if has {
-		if err := d.db.Handle(id).dropSchema(ctx, conn); err != nil {
+		if err := d.site.DropSchema(ctx, conn, id); err != nil {
 			return fmt.Errorf("drop the schema of tenant %s: %w", id, err)
 		}
 	}

@@ -94,6 +94,12 @@ func (h *Handle) dropIndexes(ctx context.Context, tx pgx.Tx, indexes []string) e
 // listTables is how many tables dropSchema lists at a time.
 const listTables = 1000
 
+// DropSchema drops the schema of a tenant with everything in it, on a connection whose role may do so. If
+// it is interrupted, a repeated call drops the rest.
+func (s *Site) DropSchema(ctx context.Context, on *pgxpool.Conn, id ID) error {
+	return (&DB{first: s}).Handle(id).dropSchema(ctx, on)
+}
+
 // dropSchema drops the schema of the tenant with everything in it: its tables one by one,
 // then the schema with its functions and types, whose number does not grow with data. The
 // oldest tables go first; these are the ones that every request reads, so that requests

@@ -60,7 +60,7 @@ func (h *Handle) translate(ctx context.Context, err error) error {
 			}
 		}
 	}
-	return h.site.fault(err)
+	return h.site.Fault(err)
 }
 
 // GoneError is the error for a statement on a table that does not exist. A caller that
@@ -117,7 +117,7 @@ func (h *Handle) diagnose(ctx context.Context, err error) error {
 	if h.site.Pool.QueryRow(ctx, `SELECT current_user::text`).Scan(&service) != nil {
 		return postgres.Fault(err)
 	}
-	found, failed := roles{service: service, admin: service}.unserved(ctx, h.site.Pool, h.id)
+	found, failed := FindUnserved(ctx, h.site.Pool, service, []string{service}, h.id)
 	if failed != nil {
 		return postgres.Fault(err)
 	}
@@ -152,8 +152,8 @@ func Unreachable(name string, cause error) error {
 	return fault.Wrap(fault.Unavailable, cause, "the database %q, in which this tenant lives, is not answering; retry", name)
 }
 
-// fault is postgres.Fault, which also names the database if that does not answer.
-func (s *Site) fault(err error) error {
+// Fault is postgres.Fault, which also names the database if that does not answer.
+func (s *Site) Fault(err error) error {
 	var known *fault.Error
 	found := postgres.Fault(err)
 	if s.Name == "" || fault.KindOf(found) != fault.Unavailable || errors.As(err, &known) {

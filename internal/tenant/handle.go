@@ -175,13 +175,8 @@ func (h *Handle) servedSQL() string {
 	return "SELECT ragd.served('" + string(h.id) + "')" // an ID has no quotes
 }
 
-// querier runs queries: a pool, one of its connections, or a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
 // queryRows runs a query and passes its rows to read.
-func queryRows(ctx context.Context, on querier, sql string, args []any, read func(pgx.Rows) error) error {
+func queryRows(ctx context.Context, on Querier, sql string, args []any, read func(pgx.Rows) error) error {
 	rows, err := on.Query(ctx, sql, args...)
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ func (s *Service) beginImportIn(ctx context.Context, conn *pgxpool.Conn, d *Data
 	}
 	err = d.store.locked(ctx, begun.TenantID, func(there *pgxpool.Conn) error { return d.beginImport(ctx, there, begun) })
 	if err != nil {
-		return d.db.first.fault(err)
+		return d.site.Fault(err)
 	}
 	_, err = conn.Exec(ctx, `UPDATE ragd.tenants SET status = 'importing', schema_version = $2 WHERE tenant_id = $1`, begun.TenantID, d.migrator.Newest())
 	return postgres.Fault(err)
@@ -146,20 +146,20 @@ func (s *Service) Importing(ctx context.Context, name string) (Import, error) {
 		return Import{}, fault.New(fault.NotFound, "no import of a tenant %q is under way", id)
 	}
 	found.Database = d.Title()
-	return found, d.db.first.fault(err)
+	return found, d.site.Fault(err)
 }
 
 // Advance stores the progress of the import of the transaction's tenant, which was at the given
 // frame and checksum. Two imports of one tenant cannot both advance it. Errors: Conflict when it was
 // not there, or is no longer.
-func (t *Tx) Advance(ctx context.Context, from, to Import) error {
+func Advance(ctx context.Context, t *Tx, from, to Import) error {
 	return t.AsService(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			UPDATE ragd.imports AS i SET frames = $4, chain = $5, state = $6, updated_at = now() FROM ragd.tenants AS t
 			WHERE i.tenant_id = $1 AND i.frames = $2 AND i.chain = $3 AND t.tenant_id = $1 AND t.status = 'importing'`,
-			t.handle.id, from.Frames, from.Chain, to.Frames, to.Chain, to.State)
+			t.Tenant(), from.Frames, from.Chain, to.Frames, to.Chain, to.State)
 		if err == nil && tag.RowsAffected() == 0 {
-			return fault.New(fault.Conflict, "another call goes on with the import of tenant %q, or it was deleted: ask how far the import is before you go on", t.handle.id)
+			return fault.New(fault.Conflict, "another call goes on with the import of tenant %q, or it was deleted: ask how far the import is before you go on", t.Tenant())
 		}
 		return err
 	})
@@ -191,17 +191,17 @@ func (i Imported) check() error {
 
 // EndImport ends the import of the transaction's tenant: when the transaction commits, the tenant
 // is there. Call Ready after that. Errors: Conflict when the import is no longer under way.
-func (t *Tx) EndImport(ctx context.Context, has Imported) error {
+func EndImport(ctx context.Context, t *Tx, has Imported) error {
 	if err := has.check(); err != nil {
 		return err
 	}
 	return t.AsService(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `DELETE FROM ragd.imports WHERE tenant_id = $1`, t.handle.id)
+		tag, err := tx.Exec(ctx, `DELETE FROM ragd.imports WHERE tenant_id = $1`, t.Tenant())
 		if err != nil {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			return fault.New(fault.Conflict, "another call has ended the import of tenant %q", t.handle.id)
+			return fault.New(fault.Conflict, "another call has ended the import of tenant %q", t.Tenant())
 		}
 		settings, names := has.Settings, has.VectorStoreNames
 		if settings == nil {
@@ -212,9 +212,9 @@ func (t *Tx) EndImport(ctx context.Context, has Imported) error {
 		}
 		tag, err = tx.Exec(ctx, `
 			UPDATE ragd.tenants SET status = 'ready', display_name = $2, settings = $3, vector_store_names = $4, created_at = coalesce($5, now()), updated_at = now()
-			WHERE tenant_id = $1 AND status = 'importing'`, t.handle.id, has.DisplayName, settings, names, has.CreatedAt)
+			WHERE tenant_id = $1 AND status = 'importing'`, t.Tenant(), has.DisplayName, settings, names, has.CreatedAt)
 		if err == nil && tag.RowsAffected() == 0 {
-			return fault.New(fault.Conflict, "tenant %q was deleted while it was imported", t.handle.id)
+			return fault.New(fault.Conflict, "tenant %q was deleted while it was imported", t.Tenant())
 		}
 		return err
 	})

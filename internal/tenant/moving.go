@@ -70,7 +70,7 @@ func (d *Database) MakeRoom(ctx context.Context, conn *pgxpool.Conn, id ID, else
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("make the role and the schema of tenant %s: %w", id, d.db.first.fault(err))
+		return fmt.Errorf("make the role and the schema of tenant %s: %w", id, d.site.Fault(err))
 	}
 	return nil
 }

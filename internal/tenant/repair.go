@@ -95,7 +95,7 @@ func (s *Service) repair(ctx context.Context, id ID) (problem string, err error)
 		if err != nil || len(found) == 0 {
 			return err // nothing is wrong with it, or it has been deleted
 		}
-		if problem = found[0].Problem; problem == noTables {
+		if problem = found[0].Problem; problem == NoTables {
 			return fault.New(fault.Precondition, "the schema %s is missing or incomplete: restore it from a backup, or delete the tenant with `ragd tenant delete %s`", id.Schema(), id)
 		}
 		err = d.store.roles.restore(ctx, conn, id)

@@ -56,6 +56,11 @@ func findRoles(ctx context.Context, admin, service *pgxpool.Pool) (r roles, err 
 	return r, nil
 }
 
+// unserved returns the tenants that cannot be served; see FindUnserved.
+func (r roles) unserved(ctx context.Context, on Querier, id ID) ([]Unserved, error) {
+	return FindUnserved(ctx, on, r.service, r.names(), id)
+}
+
 // names returns the names of the roles that must be able to set the role of each tenant.
 func (r roles) names() []string { return []string{r.service, r.admin} }
 

@@ -18,7 +18,7 @@ type Unserved struct {
 
 // Problems of tenants, see unservedSQL.
 const (
-	noTables      = "its schema or its tables are missing"
+	NoTables      = "its schema or its tables are missing"
 	noRole        = "its database role is missing"
 	foreignOwner  = "its schema belongs to another database role"
 	noPermissions = "the service has no right to use its database role or its schema"
@@ -31,7 +31,7 @@ const (
 // $3, which it finds by indexes.
 const unservedSQL = `
 	SELECT t.tenant_id, CASE
-		WHEN c.oid IS NULL THEN '` + noTables + `'
+		WHEN c.oid IS NULL THEN '` + NoTables + `'
 		WHEN r.oid IS NULL THEN '` + noRole + `'
 		WHEN n.nspowner <> r.oid OR c.relowner <> r.oid THEN '` + foreignOwner + `'
 		ELSE '` + noPermissions + `' END
@@ -51,10 +51,11 @@ const unservedSQL = `
 
 const oneUnservedSQL = unservedSQL + ` AND t.tenant_id = $3`
 
-// unserved returns the tenants that cannot be served, ordered by id; all of them if id is
-// empty, else at most this one.
-func (r roles) unserved(ctx context.Context, on querier, id ID) ([]Unserved, error) {
-	sql, args := unservedSQL+` ORDER BY t.tenant_id`, []any{r.names(), r.service}
+// FindUnserved returns the tenants of a database that cannot be served, ordered by id; all of them if id
+// is empty, else at most this one. service is the database role that runs the statements of requests;
+// roles are all those that must be able to take the role of each tenant.
+func FindUnserved(ctx context.Context, on Querier, service string, roles []string, id ID) ([]Unserved, error) {
+	sql, args := unservedSQL+` ORDER BY t.tenant_id`, []any{roles, service}
 	if id != "" {
 		sql, args = oneUnservedSQL, append(args, id)
 	}

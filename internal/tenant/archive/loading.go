@@ -248,7 +248,7 @@ func (l *loading) advance(ctx context.Context, p *progress, do func(tx *tenant.T
 	var next tenant.Import
 	err := l.handle.Tx(ctx, func(tx *tenant.Tx) error {
 		// First, so that of two calls one waits for the other, and then fails.
-		if err := tx.Advance(ctx, l.stored, l.stored); err != nil {
+		if err := tenant.Advance(ctx, tx, l.stored, l.stored); err != nil {
 			return err
 		}
 		if err := do(tx); err != nil {
@@ -258,7 +258,7 @@ func (l *loading) advance(ctx context.Context, p *progress, do func(tx *tenant.T
 		if next, err = p.at(l.read); err != nil {
 			return err
 		}
-		return tx.Advance(ctx, l.stored, next)
+		return tenant.Advance(ctx, tx, l.stored, next)
 	})
 	if err != nil {
 		return err
@@ -325,7 +325,7 @@ func (l *loading) settle(ctx context.Context) (Result, error) {
 	p := l.progress
 	result := Result{From: p.Header.TenantID, Rows: map[string]int64{}, LeftOut: p.LeftOut}
 	err := l.handle.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := tx.Advance(ctx, l.stored, l.stored); err != nil {
+		if err := tenant.Advance(ctx, tx, l.stored, l.stored); err != nil {
 			return err
 		}
 		if err := index.SetLastID(ctx, tx, p.LastID); err != nil {
@@ -341,7 +341,7 @@ func (l *loading) settle(ctx context.Context) (Result, error) {
 		if l.as() { // it is another tenant
 			p.Imported.CreatedAt = nil
 		}
-		return tx.EndImport(ctx, p.Imported)
+		return tenant.EndImport(ctx, tx, p.Imported)
 	})
 	if err != nil {
 		return Result{}, err
