@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ragdhq/ragd/internal/service/testing/tenanttest"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -11,18 +12,18 @@ import (
 // its rows in the catalogs, and relations. Run it with -benchtime=200x.
 func BenchmarkCreateTenant(b *testing.B) {
 	f := setup(b)
-	name := unique("bench")
+	name := tenanttest.Unique("bench")
 	before := f.databaseBytes(b)
 	made := 0
 	for b.Loop() {
-		_, err := f.tenants.Create(f.operator, fmt.Sprintf("%s-%d", name, made), "", nil)
+		_, err := f.Tenants.Create(f.Operator, fmt.Sprintf("%s-%d", name, made), "", nil)
 		must(b, err)
 		made++
 	}
 	b.ReportMetric(float64(f.databaseBytes(b)-before)/float64(made), "bytes/tenant")
 	schema := `"` + tenant.ID(name+"-0").Schema() + `"`
-	b.ReportMetric(float64(f.count(b, `SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace`, schema)), "relations")
-	b.ReportMetric(float64(f.count(b, `
+	b.ReportMetric(float64(f.Count(b, `SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace`, schema)), "relations")
+	b.ReportMetric(float64(f.Count(b, `
 		SELECT count(*) FROM pg_class AS t JOIN pg_class AS c ON t.oid = c.reltoastrelid OR t.oid = (SELECT x.indexrelid FROM pg_index AS x WHERE x.indrelid = c.reltoastrelid)
 		WHERE c.relnamespace = $1::regnamespace`, schema)), "toast-relations")
 }
@@ -31,11 +32,11 @@ func BenchmarkCreateTenant(b *testing.B) {
 // catalogs.
 func (f fixture) databaseBytes(b *testing.B) int {
 	b.Helper()
-	_, err := f.pool.Exec(b.Context(), `CHECKPOINT`)
+	_, err := f.Pool.Exec(b.Context(), `CHECKPOINT`)
 	must(b, err)
 	for _, catalog := range []string{"pg_class", "pg_attribute", "pg_type", "pg_depend", "pg_shdepend", "pg_index", "pg_constraint", "pg_trigger", "pg_proc", "pg_attrdef", "pg_namespace", "pg_enum"} {
-		_, err := f.pool.Exec(b.Context(), `VACUUM pg_catalog.`+catalog)
+		_, err := f.Pool.Exec(b.Context(), `VACUUM pg_catalog.`+catalog)
 		must(b, err)
 	}
-	return f.count(b, `SELECT pg_database_size(current_database())`)
+	return f.Count(b, `SELECT pg_database_size(current_database())`)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/tenanttest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -22,9 +23,9 @@ import (
 // indexes, and returns its handle.
 func (f fixture) create(t *testing.T, name string, tables int) *tenant.Handle {
 	t.Helper()
-	_, err := f.tenants.Create(f.operator, name, "", nil)
+	_, err := f.Tenants.Create(f.Operator, name, "", nil)
 	must(t, err)
-	h := tenant.NewDB(f.service, 0).Handle(tenant.ID(name))
+	h := tenant.NewDB(f.Service, 0).Handle(tenant.ID(name))
 	for n := range tables {
 		b := h.Batch()
 		b.Exec(fmt.Sprintf(`CREATE TABLE tenant.table_%d (id int PRIMARY KEY, body text)`, n))
@@ -36,16 +37,9 @@ func (f fixture) create(t *testing.T, name string, tables int) *tenant.Handle {
 	return h
 }
 
-// remove deletes a tenant.
-func (f fixture) remove(t *testing.T, name string) {
-	t.Helper()
-	_, err := f.tenants.Delete(f.operator, name)
-	must(t, err)
-}
-
 func (f fixture) relations(t *testing.T, name string) int {
 	t.Helper()
-	return f.count(t, `SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1`, tenant.ID(name).Schema())
+	return f.Count(t, `SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1`, tenant.ID(name).Schema())
 }
 
 // maxLocks is what the server reserves for one transaction by default.
@@ -56,12 +50,12 @@ const maxLocks = 64
 func TestDeletingATenantTakesFewLocks(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	large, other := unique("large"), unique("other")
+	large, other := tenanttest.Unique("large"), tenanttest.Unique("other")
 	f.create(t, large, 10)
 	f.create(t, other, 2)
 	before := f.relations(t, other)
-	most := pgtest.CountLocks(t, f.pool)
-	f.remove(t, large)
+	most := pgtest.CountLocks(t, f.Pool)
+	f.Remove(t, large)
 	for _, command := range []string{"DROP INDEX", "DROP TABLE", "DROP SCHEMA"} {
 		locks := most(command)
 		t.Logf("%s: %d locks", command, locks)
@@ -81,7 +75,7 @@ func TestDeletingATenantTakesFewLocks(t *testing.T) {
 // function is called.
 func (f fixture) block(t *testing.T, name, table string) (release func()) {
 	t.Helper()
-	config := f.pool.Config().ConnConfig.Copy()
+	config := f.Pool.Config().ConnConfig.Copy()
 	config.RuntimeParams["application_name"] = "backup"
 	conn, err := pgx.ConnectConfig(t.Context(), config)
 	must(t, err)
@@ -94,7 +88,7 @@ func (f fixture) block(t *testing.T, name, table string) (release func()) {
 func (f fixture) await(t *testing.T, sql string, args ...any) {
 	t.Helper()
 	wait.For(t, sql, func() (ok bool) {
-		must(t, f.pool.QueryRow(t.Context(), sql, args...).Scan(&ok))
+		must(t, f.Pool.QueryRow(t.Context(), sql, args...).Scan(&ok))
 		return ok
 	})
 }
@@ -112,18 +106,18 @@ func (i issuer) Verify(context.Context, string, tenant.Resource) (tenant.Token, 
 func TestCredentialsOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	name, other := unique("going"), unique("staying")
+	name, other := tenanttest.Unique("going"), tenanttest.Unique("staying")
 	f.create(t, name, 0)
 	theirs := f.create(t, other, 0)
-	_, secret, err := f.keys.CreateKey(f.operator, tenant.NewKey{TenantID: name})
+	_, secret, err := f.Credentials.CreateKey(f.Operator, tenant.NewKey{TenantID: name})
 	must(t, err)
 	now := time.Now()
 	clock := func() time.Time { return now }
-	here, err := tenant.NewCredentials(t.Context(), f.pool, tenant.CredentialConfig{Now: clock, Tokens: issuer{name}})
+	here, err := tenant.NewCredentials(t.Context(), f.Pool, tenant.CredentialConfig{Now: clock, Tokens: issuer{name}})
 	must(t, err)
-	elsewhere, err := tenant.NewCredentials(t.Context(), f.pool, tenant.CredentialConfig{Now: clock, Tokens: issuer{name}})
+	elsewhere, err := tenant.NewCredentials(t.Context(), f.Pool, tenant.CredentialConfig{Now: clock, Tokens: issuer{name}})
 	must(t, err)
-	tenants, err := tenant.New(t.Context(), f.pool, tenant.Config{Now: clock, Changed: here.Auth.Forget})
+	tenants, err := tenant.New(t.Context(), f.Pool, tenant.Config{Now: clock, Changed: here.Auth.Forget})
 	must(t, err)
 	for _, s := range []*tenant.Credentials{here, elsewhere} {
 		for _, credential := range []string{secret, "token"} {
@@ -134,7 +128,7 @@ func TestCredentialsOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
 	release := f.block(t, name, "schema_migrations")
 	deleted := make(chan error, 1)
 	go func() {
-		_, err := tenants.Delete(f.operator, name)
+		_, err := tenants.Delete(f.Operator, name)
 		deleted <- err
 	}()
 	f.await(t, `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`, `"`+tenant.ID(name).Schema()+`".schema_migrations`)
@@ -150,10 +144,10 @@ func TestCredentialsOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
 	rejects(here, "on the instance that deletes, at once")
 	now = now.Add(3 * time.Second)
 	rejects(elsewhere, "on another instance, after 3 s")
-	if _, err := f.tenants.Create(f.operator, name, "", nil); fault.KindOf(err) != fault.Precondition {
+	if _, err := f.Tenants.Create(f.Operator, name, "", nil); fault.KindOf(err) != fault.Precondition {
 		t.Errorf("creating it meanwhile: %v", err)
 	}
-	if _, _, err := f.keys.CreateKey(f.operator, tenant.NewKey{TenantID: name}); fault.KindOf(err) != fault.NotFound {
+	if _, _, err := f.Credentials.CreateKey(f.Operator, tenant.NewKey{TenantID: name}); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("creating a key meanwhile: %v", err)
 	}
 	if _, err := theirs.Exec(t.Context(), `INSERT INTO tenant.jobs (job_id, kind, status, index_name) VALUES (gen_random_uuid(), '', 'queued', '')`); err != nil {
@@ -169,7 +163,7 @@ func TestCredentialsOfATenantThatIsBeingDeletedAreRejected(t *testing.T) {
 func TestADeletionCancelsStatementsOfTheTenant(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	name := unique("busy")
+	name := tenanttest.Unique("busy")
 	h := f.create(t, name, 0)
 	ended := make(chan error, 1)
 	go func() {
@@ -177,11 +171,11 @@ func TestADeletionCancelsStatementsOfTheTenant(t *testing.T) {
 		ended <- err
 	}()
 	sleeps := `wait_event = 'PgSleep'`
-	if postgres.Distributed(f.pool) { // on a worker
+	if postgres.Distributed(f.Pool) { // on a worker
 		sleeps = `state = 'active' AND query_start < clock_timestamp() - interval '200 ms'`
 	}
 	f.await(t, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(600)%' AND `+sleeps+` AND datname = current_database())`)
-	f.remove(t, name)
+	f.Remove(t, name)
 	if err := <-ended; fault.KindOf(err) != fault.Deadline {
 		t.Errorf("the statement ended with %v", err)
 	}
@@ -195,7 +189,7 @@ func (f fixture) interrupt(t *testing.T, table string) (repair func()) {
 	t.Helper()
 	exec := func(sql string) {
 		t.Helper()
-		_, err := f.pool.Exec(t.Context(), sql)
+		_, err := f.Pool.Exec(t.Context(), sql)
 		must(t, err)
 	}
 	exec(strings.ReplaceAll(`
@@ -212,13 +206,13 @@ func (f fixture) interrupt(t *testing.T, table string) (repair func()) {
 func TestAnInterruptedDeletionIsCompleted(t *testing.T) {
 	t.Parallel()
 	for by, complete := range map[string]func(t *testing.T, f fixture, name string){
-		"by a repeated call": func(t *testing.T, f fixture, name string) { f.remove(t, name) },
+		"by a repeated call": func(t *testing.T, f fixture, name string) { f.Remove(t, name) },
 		"by the sweep of any instance": func(t *testing.T, f fixture, name string) {
 			ctx, cancel := context.WithCancel(t.Context())
 			var ended [2]chan error
 			for n := range ended {
 				ended[n] = make(chan error, 1)
-				go func() { ended[n] <- f.tenants.Run(ctx) }()
+				go func() { ended[n] <- f.Tenants.Run(ctx) }()
 			}
 			f.await(t, `SELECT NOT EXISTS (SELECT FROM ragd.tenants WHERE tenant_id = $1)`, name)
 			f.await(t, `SELECT NOT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)`, tenant.ID(name).Schema())
@@ -230,12 +224,12 @@ func TestAnInterruptedDeletionIsCompleted(t *testing.T) {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
 			f := setup(t)
-			name, ready := unique("half"), unique("ready")
+			name, ready := tenanttest.Unique("half"), tenanttest.Unique("ready")
 			f.create(t, name, 4)
 			f.create(t, ready, 1)
 			before := f.relations(t, name)
 			repair := f.interrupt(t, "table_2")
-			if _, err := f.tenants.Delete(f.operator, name); err == nil {
+			if _, err := f.Tenants.Delete(f.Operator, name); err == nil {
 				t.Fatal("the deletion was not interrupted")
 			}
 			if left := f.relations(t, name); left == 0 || left >= before {
@@ -246,13 +240,13 @@ func TestAnInterruptedDeletionIsCompleted(t *testing.T) {
 			if n := f.relations(t, name); n != 0 {
 				t.Errorf("%d relations are left", n)
 			}
-			if n := f.count(t, `SELECT count(*) FROM pg_roles WHERE rolname = $1`, tenant.ID(name).Schema()); n != 0 {
+			if n := f.Count(t, `SELECT count(*) FROM pg_roles WHERE rolname = $1`, tenant.ID(name).Schema()); n != 0 {
 				t.Error("the role is left")
 			}
-			if tenants, _, err := f.tenants.List(f.operator, 0, ""); err != nil || !slices.ContainsFunc(tenants, func(x tenant.Tenant) bool { return x.TenantID == tenant.ID(ready) }) || len(tenants) != 1 {
+			if tenants, _, err := f.Tenants.List(f.Operator, 0, ""); err != nil || !slices.ContainsFunc(tenants, func(x tenant.Tenant) bool { return x.TenantID == tenant.ID(ready) }) || len(tenants) != 1 {
 				t.Errorf("the tenants are %v, %v", tenants, err)
 			}
-			_, err := f.tenants.Create(f.operator, name, "", nil)
+			_, err := f.Tenants.Create(f.Operator, name, "", nil)
 			must(t, err)
 		})
 	}
@@ -262,16 +256,16 @@ func TestAnInterruptedDeletionIsCompleted(t *testing.T) {
 // each creates and drops.
 func TestTenantsOfTwoDatabasesShareARole(t *testing.T) {
 	t.Parallel()
-	name := unique("acme")
+	name := tenanttest.Unique("acme")
 	var group sync.WaitGroup
 	for range 2 {
 		f := setup(t)
 		group.Go(func() {
 			for range 30 {
-				if _, err := f.tenants.Create(f.operator, name, "", nil); err != nil {
+				if _, err := f.Tenants.Create(f.Operator, name, "", nil); err != nil {
 					t.Errorf("create: %v", err)
 				}
-				if _, err := f.tenants.Delete(f.operator, name); err != nil {
+				if _, err := f.Tenants.Delete(f.Operator, name); err != nil {
 					t.Errorf("delete: %v", err)
 				}
 			}

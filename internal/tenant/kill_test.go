@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/service/testing/tenanttest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
@@ -26,7 +27,7 @@ func TestMigratesUntilKilled(t *testing.T) {
 	must(t, err)
 	service, err := postgres.Open(t.Context(), postgres.Config{URL: os.Getenv(killedURLs + "SERVICE")})
 	must(t, err)
-	s, _ := fixture{pool: admin, service: service}.newer(t, slowly)
+	s, _ := fixture{tenanttest.Fixture{Pool: admin, Service: service}}.newer(t, slowly)
 	_, err = s.Migrate(t.Context(), behind(t, s), 2, func(tenant.Migrated) {})
 	must(t, err)
 }
@@ -39,13 +40,13 @@ func TestAKilledMigrationGoesOn(t *testing.T) {
 	for n := range tenants {
 		names = append(names, fmt.Sprintf("t%02d", n))
 	}
-	f.createAll(t, names...)
+	f.CreateAll(t, names...)
 	newer, newest := f.newer(t, slowly)
 
 	child := exec.Command(os.Args[0], "-test.run=^TestMigratesUntilKilled$")
-	child.Env = append(os.Environ(), killedURLs+"ADMIN="+f.pool.Config().ConnString(), killedURLs+"SERVICE="+f.service.Config().ConnString())
+	child.Env = append(os.Environ(), killedURLs+"ADMIN="+f.Pool.Config().ConnString(), killedURLs+"SERVICE="+f.Service.Config().ConnString())
 	must(t, child.Start())
-	migrated := func() int { return f.count(t, `SELECT count(*) FROM ragd.tenants WHERE schema_version = $1`, newest) }
+	migrated := func() int { return f.Count(t, `SELECT count(*) FROM ragd.tenants WHERE schema_version = $1`, newest) }
 	wait.For(t, "three tenants to be migrated", func() bool { return migrated() >= 3 })
 	must(t, child.Process.Kill())
 	_ = child.Wait() // it was killed

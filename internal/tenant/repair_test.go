@@ -9,6 +9,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/tenanttest"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -17,14 +18,14 @@ import (
 func dropRole(t *testing.T, f fixture, name string) {
 	t.Helper()
 	role := pgx.Identifier{tenant.ID(name).Schema()}.Sanitize()
-	_, err := f.pool.Exec(t.Context(), strings.ReplaceAll(`REASSIGN OWNED BY <role> TO CURRENT_USER; DROP OWNED BY <role>; DROP ROLE <role>`, "<role>", role))
+	_, err := f.Pool.Exec(t.Context(), strings.ReplaceAll(`REASSIGN OWNED BY <role> TO CURRENT_USER; DROP OWNED BY <role>; DROP ROLE <role>`, "<role>", role))
 	must(t, err)
 }
 
 // countDocuments runs a statement as the tenant.
 func countDocuments(t *testing.T, f fixture, name string) error {
 	t.Helper()
-	_, err := tenant.Value[int](t.Context(), tenant.NewDB(f.service, 0).Handle(tenant.ID(name)), `SELECT count(*)::int FROM tenant.documents`)
+	_, err := tenant.Value[int](t.Context(), tenant.NewDB(f.Service, 0).Handle(tenant.ID(name)), `SELECT count(*)::int FROM tenant.documents`)
 	return err
 }
 
@@ -32,7 +33,7 @@ func countDocuments(t *testing.T, f fixture, name string) error {
 func repairAll(t *testing.T, f fixture, names ...string) map[string]string {
 	t.Helper()
 	problems := map[string]string{}
-	failed, err := f.tenants.Repair(t.Context(), names, func(r tenant.Repaired) {
+	failed, err := f.Tenants.Repair(t.Context(), names, func(r tenant.Repaired) {
 		must(t, r.Err)
 		problems[string(r.Tenant)] = r.Problem
 	})
@@ -45,19 +46,19 @@ func repairAll(t *testing.T, f fixture, names ...string) map[string]string {
 func TestATenantWithoutItsRoleIsRepaired(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	lost, intact := unique("lost"), unique("intact")
+	lost, intact := tenanttest.Unique("lost"), tenanttest.Unique("intact")
 	for _, name := range []string{lost, intact} {
-		_, err := f.tenants.Create(f.operator, name, "", nil)
+		_, err := f.Tenants.Create(f.Operator, name, "", nil)
 		must(t, err)
 	}
 	dropRole(t, f, lost)
-	for _, err := range []error{countDocuments(t, f, lost), tenant.NewDB(f.service, 0).Handle(tenant.ID(lost)).Tx(t.Context(), func(*tenant.Tx) error { return nil })} {
+	for _, err := range []error{countDocuments(t, f, lost), tenant.NewDB(f.Service, 0).Handle(tenant.ID(lost)).Tx(t.Context(), func(*tenant.Tx) error { return nil })} {
 		if fault.KindOf(err) != fault.Unavailable || !strings.Contains(fault.Public(err), "ragd tenant repair "+lost) {
 			t.Errorf("a call of a tenant without its role: %v", err)
 		}
 	}
 	must(t, countDocuments(t, f, intact))
-	health, err := f.tenants.Health(t.Context())
+	health, err := f.Tenants.Health(t.Context())
 	must(t, err)
 	if unserved := health.Unserved; health.Tenants != 2 || len(unserved) != 1 || unserved[0] != (tenant.Unserved{Tenant: tenant.ID(lost), Problem: "its database role is missing"}) {
 		t.Errorf("health: %+v", health)
@@ -67,14 +68,14 @@ func TestATenantWithoutItsRoleIsRepaired(t *testing.T) {
 		t.Error(diff)
 	}
 	must(t, countDocuments(t, f, lost))
-	if health, err := f.tenants.Health(t.Context()); err != nil || len(health.Unserved) > 0 {
+	if health, err := f.Tenants.Health(t.Context()); err != nil || len(health.Unserved) > 0 {
 		t.Errorf("after the repair: %+v, %v", health, err)
 	}
 	if diff := cmp.Diff(map[string]string{intact: ""}, repairAll(t, f, intact)); diff != "" {
 		t.Error(diff)
 	}
 	compareRights(t, f, lost, intact)
-	f.remove(t, lost)
+	f.Remove(t, lost)
 }
 
 // compareRights fails the test unless all rights of two tenants are the same.
@@ -90,7 +91,7 @@ func compareRights(t *testing.T, f fixture, a, b string) {
 func rights(t *testing.T, f fixture, name string) []string {
 	t.Helper()
 	schema := tenant.ID(name).Schema()
-	rows, err := f.pool.Query(t.Context(), `
+	rows, err := f.Pool.Query(t.Context(), `
 		WITH found AS (
 			SELECT 'schema' AS what, nspowner AS owner, coalesce(nspacl, acldefault('n', nspowner)) AS acl FROM pg_namespace WHERE nspname = $1
 			UNION ALL SELECT 'relation ' || relkind::text || ' ' || relname, relowner, coalesce(relacl, acldefault('r', relowner)) FROM pg_class WHERE relnamespace = to_regnamespace($2)
@@ -115,14 +116,14 @@ func rights(t *testing.T, f fixture, name string) []string {
 func TestAnInterruptedRepairIsCompleted(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	half, whole := unique("half"), unique("whole")
+	half, whole := tenanttest.Unique("half"), tenanttest.Unique("whole")
 	for _, name := range []string{half, whole} {
-		_, err := f.tenants.Create(f.operator, name, "", nil)
+		_, err := f.Tenants.Create(f.Operator, name, "", nil)
 		must(t, err)
 	}
 	dropRole(t, f, half)
 	role := pgx.Identifier{tenant.ID(half).Schema()}.Sanitize()
-	_, err := f.pool.Exec(t.Context(), strings.ReplaceAll(`
+	_, err := f.Pool.Exec(t.Context(), strings.ReplaceAll(`
 		CREATE ROLE <role> NOLOGIN NOINHERIT; GRANT <role> TO CURRENT_USER; GRANT <role> TO ragd_service;
 		GRANT USAGE, CREATE ON SCHEMA <role> TO <role>; GRANT USAGE ON SCHEMA <role> TO ragd_service; ALTER TABLE <role>.indexes OWNER TO <role>`, "<role>", role))
 	must(t, err)
@@ -139,31 +140,31 @@ func TestAnInterruptedRepairIsCompleted(t *testing.T) {
 func TestWhatARepairCannotDoIsSaid(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	name := unique("gone")
-	_, err := f.tenants.Create(f.operator, name, "", nil)
+	name := tenanttest.Unique("gone")
+	_, err := f.Tenants.Create(f.Operator, name, "", nil)
 	must(t, err)
-	_, err = f.pool.Exec(t.Context(), `DROP SCHEMA `+pgx.Identifier{tenant.ID(name).Schema()}.Sanitize()+` CASCADE`)
+	_, err = f.Pool.Exec(t.Context(), `DROP SCHEMA `+pgx.Identifier{tenant.ID(name).Schema()}.Sanitize()+` CASCADE`)
 	must(t, err)
 	var got error
-	failed, err := f.tenants.Repair(t.Context(), nil, func(r tenant.Repaired) { got = r.Err })
+	failed, err := f.Tenants.Repair(t.Context(), nil, func(r tenant.Repaired) { got = r.Err })
 	if failed != 1 || err != nil || fault.KindOf(got) != fault.Precondition || !strings.Contains(got.Error(), "ragd tenant delete "+name) {
 		t.Errorf("%d failed, %v: %v", failed, err, got)
 	}
-	if _, err := f.tenants.Repair(t.Context(), []string{"nobody"}, nil); fault.KindOf(err) != fault.NotFound {
+	if _, err := f.Tenants.Repair(t.Context(), []string{"nobody"}, nil); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("the repair of a tenant that does not exist: %v", err)
 	}
-	f.remove(t, name)
+	f.Remove(t, name)
 }
 
 // adminRole makes a role with the rights that docs ask of the admin role, and no others.
 func adminRole(t *testing.T, f fixture) string {
 	t.Helper()
-	role := strings.ReplaceAll(unique("admin"), "-", "_")
+	role := strings.ReplaceAll(tenanttest.Unique("admin"), "-", "_")
 	var database string
-	must(t, f.pool.QueryRow(t.Context(), `SELECT current_database()`).Scan(&database))
-	_, err := f.pool.Exec(t.Context(), `CREATE ROLE `+role+` LOGIN CREATEROLE PASSWORD 'ragd-test'; GRANT CREATE ON DATABASE `+database+` TO `+role)
+	must(t, f.Pool.QueryRow(t.Context(), `SELECT current_database()`).Scan(&database))
+	_, err := f.Pool.Exec(t.Context(), `CREATE ROLE `+role+` LOGIN CREATEROLE PASSWORD 'ragd-test'; GRANT CREATE ON DATABASE `+database+` TO `+role)
 	must(t, err)
-	t.Cleanup(func() { _, _ = f.pool.Exec(t.Context(), `DROP OWNED BY `+role+`; DROP ROLE `+role) })
+	t.Cleanup(func() { _, _ = f.Pool.Exec(t.Context(), `DROP OWNED BY `+role+`; DROP ROLE `+role) })
 	return role
 }
 
@@ -173,16 +174,16 @@ func adminRole(t *testing.T, f fixture) string {
 func TestARepairWithoutASuperuser(t *testing.T) {
 	t.Parallel()
 	super := pgtest.Pool(t)
-	f := fixture{pool: super}
+	f := fixture{tenanttest.Fixture{Pool: super}}
 	role := adminRole(t, f)
 	admin := pgtest.PoolOf(t, super, role, "ragd-test")
 	service := pgtest.ServicePool(t, super)
 	f = setupOn(t, admin, service)
-	name := unique("plain")
-	_, err := f.tenants.Create(f.operator, name, "", nil)
+	name := tenanttest.Unique("plain")
+	_, err := f.Tenants.Create(f.Operator, name, "", nil)
 	must(t, err)
 
-	f.pool = super
+	f.Pool = super
 	schema := pgx.Identifier{tenant.ID(name).Schema()}.Sanitize()
 	_, err = super.Exec(t.Context(), strings.NewReplacer("<role>", schema, "<admin>", role).Replace(
 		`REASSIGN OWNED BY <role> TO <admin>; DROP OWNED BY <role>; DROP ROLE <role>`))
@@ -192,7 +193,7 @@ func TestARepairWithoutASuperuser(t *testing.T) {
 
 	dropRole(t, f, name) // everything belongs to the superuser now
 	var got error
-	failed, err := f.tenants.Repair(t.Context(), nil, func(r tenant.Repaired) { got = r.Err })
+	failed, err := f.Tenants.Repair(t.Context(), nil, func(r tenant.Repaired) { got = r.Err })
 	if failed != 1 || err != nil || fault.KindOf(got) != fault.Precondition || !strings.Contains(fault.Public(got), "--role="+role) {
 		t.Errorf("%d failed, %v: %v", failed, err, got)
 	}
@@ -201,14 +202,14 @@ func TestARepairWithoutASuperuser(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{}, repairAll(t, f)); diff != "" {
 		t.Errorf("the admin's role finds something to repair: %s", diff)
 	}
-	f.remove(t, name)
+	f.Remove(t, name)
 }
 
 func TestAControlSchemaOfAnotherRoleIsRejected(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	role := adminRole(t, f)
-	err := tenant.CheckAdmin(t.Context(), pgtest.PoolOf(t, f.pool, role, "ragd-test"), "database-admin-url")
+	err := tenant.CheckAdmin(t.Context(), pgtest.PoolOf(t, f.Pool, role, "ragd-test"), "database-admin-url")
 	if fault.KindOf(err) != fault.Precondition || !strings.Contains(err.Error(), "--role="+role) {
 		t.Errorf("error %v, want one that names the role", err)
 	}

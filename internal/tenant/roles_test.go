@@ -9,6 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/tenanttest"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -19,13 +20,13 @@ const insufficientPrivilege = "42501"
 func TestTheServiceRoleCannotGetOtherRights(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	ours, theirs := unique("ours"), unique("theirs")
+	ours, theirs := tenanttest.Unique("ours"), tenanttest.Unique("theirs")
 	for _, name := range []string{ours, theirs} {
-		_, err := f.tenants.Create(f.operator, name, "", nil)
+		_, err := f.Tenants.Create(f.Operator, name, "", nil)
 		must(t, err)
 	}
 	var admin string
-	must(t, f.pool.QueryRow(t.Context(), `SELECT current_user::text`).Scan(&admin))
+	must(t, f.Pool.QueryRow(t.Context(), `SELECT current_user::text`).Scan(&admin))
 	names := strings.NewReplacer("<admin>", pgx.Identifier{admin}.Sanitize(),
 		"<ours>", pgx.Identifier{tenant.ID(ours).Schema()}.Sanitize(), "<theirs>", pgx.Identifier{tenant.ID(theirs).Schema()}.Sanitize())
 	for _, before := range []string{``, `SET ROLE <ours>; `, `SET ROLE <ours>; RESET ROLE; `, `SET ROLE <ours>; RESET SESSION AUTHORIZATION; `} {
@@ -73,7 +74,7 @@ func TestTheServiceRoleCannotGetOtherRights(t *testing.T) {
 // the server denies them.
 func wantDenied(t *testing.T, f fixture, sql string) {
 	t.Helper()
-	conn, err := f.service.Acquire(t.Context())
+	conn, err := f.Service.Acquire(t.Context())
 	must(t, err)
 	defer conn.Release()
 	_, err = conn.Exec(t.Context(), `BEGIN; `+sql, pgx.QueryExecModeSimpleProtocol)
@@ -89,12 +90,12 @@ func wantDenied(t *testing.T, f fixture, sql string) {
 func TestRolesAndFunctionsHaveNoUnneededRights(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	name := unique("bare")
-	_, err := f.tenants.Create(f.operator, name, "", nil)
+	name := tenanttest.Unique("bare")
+	_, err := f.Tenants.Create(f.Operator, name, "", nil)
 	must(t, err)
 	schema := tenant.ID(name).Schema()
 	login := "rolcanlogin"
-	if postgres.Distributed(f.pool) {
+	if postgres.Distributed(f.Pool) {
 		login = "NOT rolcanlogin" // the servers of a cluster connect to each other with it
 	}
 	for what, sql := range map[string]string{
@@ -110,11 +111,11 @@ func TestRolesAndFunctionsHaveNoUnneededRights(t *testing.T) {
 		if strings.Contains(sql, "rolname = $1") {
 			argument = schema
 		}
-		if n := f.count(t, sql, argument); n != 0 {
+		if n := f.Count(t, sql, argument); n != 0 {
 			t.Errorf("%s: %d, want none", what, n)
 		}
 	}
-	if n := f.count(t, `SELECT count(*) FROM pg_roles WHERE rolname = current_user AND rolsuper`); n != 1 {
+	if n := f.Count(t, `SELECT count(*) FROM pg_roles WHERE rolname = current_user AND rolsuper`); n != 1 {
 		t.Error("the test's own pool is not of a superuser: it proves nothing")
 	}
 }
@@ -124,8 +125,8 @@ func TestTheServiceRoleIsGrantedToEarlierTenants(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	f := setupOn(t, pool, pool)
-	name := unique("early")
-	_, err := f.tenants.Create(f.operator, name, "", nil)
+	name := tenanttest.Unique("early")
+	_, err := f.Tenants.Create(f.Operator, name, "", nil)
 	must(t, err)
 	service := pgtest.ServicePool(t, pool)
 	h := tenant.NewDB(service, 0).Handle(tenant.ID(name))
@@ -134,14 +135,14 @@ func TestTheServiceRoleIsGrantedToEarlierTenants(t *testing.T) {
 	}
 	for range 2 {
 		f = setupOn(t, pool, service)
-		failed, err := f.tenants.Repair(t.Context(), nil, func(r tenant.Repaired) { must(t, r.Err) })
+		failed, err := f.Tenants.Repair(t.Context(), nil, func(r tenant.Repaired) { must(t, r.Err) })
 		if failed > 0 || err != nil {
 			t.Fatalf("%d tenants failed, %v", failed, err)
 		}
 	}
 	_, err = tenant.Value[int](t.Context(), h, `SELECT count(*)::int FROM tenant.documents`)
 	must(t, err)
-	if n := f.count(t, `SELECT count(*) FROM ragd.tenants`); n != 1 {
+	if n := f.Count(t, `SELECT count(*) FROM ragd.tenants`); n != 1 {
 		t.Errorf("%d tenants", n)
 	}
 }
@@ -150,10 +151,10 @@ func TestAServiceRoleWithSpecialRightsIsRejected(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	f := setupOn(t, pool, pool)
-	role := strings.ReplaceAll(unique("strong"), "-", "_")
+	role := strings.ReplaceAll(tenanttest.Unique("strong"), "-", "_")
 	_, err := pool.Exec(t.Context(), `CREATE ROLE `+role+` LOGIN SUPERUSER PASSWORD 'ragd-test'`)
 	must(t, err)
-	t.Cleanup(func() { _, _ = f.pool.Exec(t.Context(), `DROP ROLE `+role) })
+	t.Cleanup(func() { _, _ = f.Pool.Exec(t.Context(), `DROP ROLE `+role) })
 	strong := pgtest.PoolOf(t, pool, role, "ragd-test")
 	err = tenant.GrantService(t.Context(), pool, strong)
 	if fault.KindOf(err) != fault.Precondition || !strings.Contains(err.Error(), role) {

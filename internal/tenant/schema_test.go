@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/tenanttest"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/migrations"
 )
@@ -34,17 +35,17 @@ func TestTenantSchemaMatchesGoldenFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := setup(t)
-			name := unique(name)
+			name := tenanttest.Unique(name)
 			schema := tenant.ID(name).Schema()
-			_, err := f.pool.Exec(t.Context(), strings.NewReplacer("<id>", name, "<schema>", schema).Replace(prepare))
+			_, err := f.Pool.Exec(t.Context(), strings.NewReplacer("<id>", name, "<schema>", schema).Replace(prepare))
 			must(t, err)
-			_, err = f.tenants.Create(f.operator, name, "", nil)
+			_, err = f.Tenants.Create(f.Operator, name, "", nil)
 			must(t, err)
-			pgtest.CheckSchema(t, f.pool, schema, "tenant", *update)
-			if n := f.count(t, `SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace AND pg_get_userbyid(relowner) <> $2`, `"`+schema+`"`, schema); n != 0 {
+			pgtest.CheckSchema(t, f.Pool, schema, "tenant", *update)
+			if n := f.Count(t, `SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace AND pg_get_userbyid(relowner) <> $2`, `"`+schema+`"`, schema); n != 0 {
 				t.Errorf("%d relations do not belong to the tenant's role", n)
 			}
-			if n := f.count(t, `SELECT version FROM "`+schema+`".schema_migrations WHERE NOT dirty`); n != ups(t, migrations.Tenant()) {
+			if n := f.Count(t, `SELECT version FROM "`+schema+`".schema_migrations WHERE NOT dirty`); n != ups(t, migrations.Tenant()) {
 				t.Errorf("the schema is at version %d", n)
 			}
 		})

@@ -6,16 +6,17 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/service/testing/tenanttest"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
 // twoWithTools creates two tenants, each with a tool that has the tenant's id as its title.
-func twoWithTools(t *testing.T, f fixture) (ours, theirs *tenant.Handle) {
+func twoWithTools(t *testing.T, f tenanttest.Fixture) (ours, theirs *tenant.Handle) {
 	t.Helper()
-	db := tenant.NewDB(f.service, 0)
+	db := tenant.NewDB(f.Service, 0)
 	var handles [2]*tenant.Handle
-	for i, name := range []string{unique("ours"), unique("theirs")} {
-		_, err := f.tenants.Create(f.operator, name, "", nil)
+	for i, name := range []string{tenanttest.Unique("ours"), tenanttest.Unique("theirs")} {
+		_, err := f.Tenants.Create(f.Operator, name, "", nil)
 		must(t, err)
 		handles[i] = db.Handle(tenant.ID(name))
 		_, err = handles[i].Exec(t.Context(), `
@@ -36,7 +37,7 @@ func titles(t *testing.T, h *tenant.Handle) string {
 // What a statement forgets to say or says wrongly, the policy of the table decides.
 func TestAStatementOnASharedTableReachesOnlyItsTenantsRows(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
+	f := tenanttest.Setup(t)
 	ours, theirs := twoWithTools(t, f)
 	insert := `INSERT INTO ragd_shared.tools (tenant_id, tool_name, kind, title, description, settings, arguments, fixed) VALUES ('` + string(theirs.Tenant()) + `', 'more', '', '', '', '{}', '{}', false)`
 	for what, sql := range map[string]string{
@@ -84,9 +85,9 @@ func TestAStatementOnASharedTableReachesOnlyItsTenantsRows(t *testing.T) {
 
 func TestCopyReachesOnlyTheTenantsRowsOfASharedTable(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
+	f := tenanttest.Setup(t)
 	ours, theirs := twoWithTools(t, f)
-	conn, err := f.service.Acquire(t.Context())
+	conn, err := f.Service.Acquire(t.Context())
 	must(t, err)
 	defer conn.Release()
 	run := func(copies func() error) error {
@@ -118,15 +119,15 @@ func TestCopyReachesOnlyTheTenantsRowsOfASharedTable(t *testing.T) {
 // The role of the service owns no rows: it reaches those of a tenant only by the tenant's role.
 func TestTheServiceRoleSeesNoRowsOfSharedTables(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
+	f := tenanttest.Setup(t)
 	ours, _ := twoWithTools(t, f)
 	for _, sql := range []string{`SELECT FROM ragd_shared.tools`, `UPDATE ragd_shared.tools SET fixed = true`, `DELETE FROM ragd_shared.tools`} {
-		if tag, err := f.service.Exec(t.Context(), sql); err != nil || tag.RowsAffected() != 0 {
+		if tag, err := f.Service.Exec(t.Context(), sql); err != nil || tag.RowsAffected() != 0 {
 			t.Errorf("%s: %d rows, %v", sql, tag.RowsAffected(), err)
 		}
 	}
 	for _, owner := range []string{`DEFAULT`, `'` + string(ours.Tenant()) + `'`} {
-		if _, err := f.service.Exec(t.Context(), `
+		if _, err := f.Service.Exec(t.Context(), `
 			INSERT INTO ragd_shared.tools (tenant_id, tool_name, kind, title, description, settings, arguments, fixed) VALUES (`+owner+`, 'more', '', '', '', '{}', '{}', false)`); err == nil {
 			t.Errorf("the service's role inserted a row of the tenant %s", owner)
 		}
@@ -135,16 +136,16 @@ func TestTheServiceRoleSeesNoRowsOfSharedTables(t *testing.T) {
 
 func TestDeletingATenantDeletesItsRowsOfSharedTables(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
+	f := tenanttest.Setup(t)
 	ours, theirs := twoWithTools(t, f)
-	f.remove(t, string(ours.Tenant()))
-	if n := f.count(t, `SELECT count(*) FROM ragd_shared.tools WHERE tenant_id = $1`, string(ours.Tenant())); n != 0 {
+	f.Remove(t, string(ours.Tenant()))
+	if n := f.Count(t, `SELECT count(*) FROM ragd_shared.tools WHERE tenant_id = $1`, string(ours.Tenant())); n != 0 {
 		t.Errorf("%d tools are left", n)
 	}
 	if got := titles(t, theirs); got != string(theirs.Tenant()) {
 		t.Errorf("another tenant's tools are %s", got)
 	}
-	_, err := f.tenants.Create(f.operator, string(ours.Tenant()), "", nil)
+	_, err := f.Tenants.Create(f.Operator, string(ours.Tenant()), "", nil)
 	must(t, err)
 	if got := titles(t, ours); got != "" {
 		t.Errorf("a tenant of the same name has the tools %s", got)
@@ -155,8 +156,8 @@ func TestDeletingATenantDeletesItsRowsOfSharedTables(t *testing.T) {
 // deleted tenants, or search through the rows of all.
 func TestEverySharedTableSeparatesTenants(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
-	tables := f.count(t, `SELECT count(*) FROM pg_class WHERE relnamespace = 'ragd_shared'::regnamespace AND relkind = 'r' AND relname <> 'schema_migrations'`)
+	f := tenanttest.Setup(t)
+	tables := f.Count(t, `SELECT count(*) FROM pg_class WHERE relnamespace = 'ragd_shared'::regnamespace AND relkind = 'r' AND relname <> 'schema_migrations'`)
 	if tables == 0 {
 		t.Fatal("there are no shared tables")
 	}
@@ -175,11 +176,11 @@ func TestEverySharedTableSeparatesTenants(t *testing.T) {
 			SELECT count(*) FROM pg_attrdef AS d JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum JOIN pg_class AS c ON c.oid = d.adrelid
 			WHERE c.relnamespace = 'ragd_shared'::regnamespace AND a.attname = 'tenant_id' AND pg_get_expr(d.adbin, d.adrelid) = 'ragd_shared.current_tenant()'`,
 	} {
-		if n := f.count(t, sql); n != tables {
+		if n := f.Count(t, sql); n != tables {
 			t.Errorf("%d of %d tables have %s", n, tables, what)
 		}
 	}
-	if n := f.count(t, `SELECT count(*) FROM pg_proc WHERE pronamespace = 'ragd_shared'::regnamespace AND prosecdef`); n != 0 {
+	if n := f.Count(t, `SELECT count(*) FROM pg_proc WHERE pronamespace = 'ragd_shared'::regnamespace AND prosecdef`); n != 0 {
 		t.Errorf("%d functions run with the rights of their owner", n)
 	}
 }
@@ -187,13 +188,13 @@ func TestEverySharedTableSeparatesTenants(t *testing.T) {
 // A query of a tenant with few rows does not read those of others.
 func TestAQueryOfASharedTableFindsTheTenantsRowsByIndex(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
+	f := tenanttest.Setup(t)
 	ours, theirs := twoWithTools(t, f)
 	_, err := theirs.Exec(t.Context(), `
 		INSERT INTO ragd_shared.tools (tool_name, kind, title, description, settings, arguments, fixed)
 		SELECT 'tool' || n, '', '', '', '{}', '{}', false FROM generate_series(1, 5000) AS n`)
 	must(t, err)
-	_, err = f.pool.Exec(t.Context(), `ANALYZE ragd_shared.tools`)
+	_, err = f.Pool.Exec(t.Context(), `ANALYZE ragd_shared.tools`)
 	must(t, err)
 	for _, sql := range []string{`SELECT * FROM ragd_shared.tools`, `SELECT * FROM ragd_shared.tools WHERE tool_name = 'find'`, `SELECT * FROM ragd_shared.tools WHERE tool_name > 'a' ORDER BY tool_name LIMIT 10`} {
 		plan, err := tenant.Values[string](t.Context(), ours, `EXPLAIN `+sql)

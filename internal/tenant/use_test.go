@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/service/testing/tenanttest"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -12,10 +13,10 @@ import (
 // replacing the connection after the tables of some indexes.
 func TestAConnectionIsReplacedAfterTheTablesOfManyIndexes(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
-	ids := f.createAll(t, "a", "b", "c", "d", "e", "f")
+	f := tenanttest.Setup(t)
+	ids := f.CreateAll(t, "a", "b", "c", "d", "e", "f")
 	const most = 4
-	pool, err := postgres.Open(t.Context(), postgres.Config{URL: f.service.Config().ConnString(), MaxConns: 2, MaxIndexes: most})
+	pool, err := postgres.Open(t.Context(), postgres.Config{URL: f.Service.Config().ConnString(), MaxConns: 2, MaxIndexes: most})
 	must(t, err)
 	t.Cleanup(pool.Close)
 	db := tenant.NewDB(pool, 0)
@@ -59,14 +60,14 @@ func TestAConnectionIsReplacedAfterTheTablesOfManyIndexes(t *testing.T) {
 // nothing of what the driver prepared on the first connection.
 func TestABatchCanBeSentOnAnotherConnection(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
-	h := tenant.NewDB(f.service, 0).Handle(f.createAll(t, "a")[0])
+	f := tenanttest.Setup(t)
+	h := tenant.NewDB(f.Service, 0).Handle(f.CreateAll(t, "a")[0])
 	var counts []int
 	batch := h.Batch()
 	batch.Query(tenant.Column(&counts), `SELECT count(*)::int FROM tenant.documents WHERE uri <> $1`, "")
 	for range 2 {
 		must(t, batch.Run(t.Context()))
-		f.service.Reset()
+		f.Service.Reset()
 	}
 	if len(counts) != 1 {
 		t.Errorf("the counts are %v", counts)

@@ -34,25 +34,14 @@ func next(t testing.TB, sql string) (files fs.FS, newest int) {
 func (f fixture) newer(t testing.TB, sql string) (*tenant.Service, int) {
 	t.Helper()
 	files, newest := next(t, sql)
-	s, err := tenant.New(t.Context(), f.service, tenant.Config{Admin: f.pool, Migrations: files})
+	s, err := tenant.New(t.Context(), f.Service, tenant.Config{Admin: f.Pool, Migrations: files})
 	must(t, err)
 	return s, newest
 }
 
-// createAll creates tenants and returns their ids in order.
-func (f fixture) createAll(t testing.TB, names ...string) (ids []tenant.ID) {
-	t.Helper()
-	for _, name := range names {
-		created, err := f.tenants.Create(f.operator, unique(name), "", nil)
-		must(t, err)
-		ids = append(ids, created.TenantID)
-	}
-	return ids
-}
-
 func (f fixture) exec(t testing.TB, id tenant.ID, sql string) {
 	t.Helper()
-	_, err := f.pool.Exec(t.Context(), strings.NewReplacer("<schema>", `"`+id.Schema()+`"`, "<id>", string(id)).Replace(sql))
+	_, err := f.Pool.Exec(t.Context(), strings.NewReplacer("<schema>", `"`+id.Schema()+`"`, "<id>", string(id)).Replace(sql))
 	must(t, err)
 }
 
@@ -67,10 +56,10 @@ func behind(t testing.TB, s *tenant.Service) []tenant.ID {
 func TestMigrationOfManyTenantsContinuesAfterAFailure(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	ids := f.createAll(t, "a-good", "b-dirty", "c-locked", "d-good", "e-deleted")
+	ids := f.CreateAll(t, "a-good", "b-dirty", "c-locked", "d-good", "e-deleted")
 	good, dirty, broken, also, deleted := ids[0], ids[1], ids[2], ids[3], ids[4]
 	newer, newest := f.newer(t, `ALTER TABLE documents ADD COLUMN later text`)
-	if got := behind(t, f.tenants); len(got) != 0 {
+	if got := behind(t, f.Tenants); len(got) != 0 {
 		t.Fatalf("new tenants are behind: %v", got)
 	}
 	todo := behind(t, newer)
@@ -79,7 +68,7 @@ func TestMigrationOfManyTenantsContinuesAfterAFailure(t *testing.T) {
 	}
 	f.exec(t, dirty, `UPDATE <schema>.schema_migrations SET dirty = true`)
 	f.exec(t, broken, `ALTER TABLE <schema>.documents ADD COLUMN later int`)
-	f.remove(t, string(deleted))
+	f.Remove(t, string(deleted))
 
 	run := func(todo []tenant.ID) (failed int, results map[tenant.ID]string) {
 		t.Helper()
@@ -101,10 +90,10 @@ func TestMigrationOfManyTenantsContinuesAfterAFailure(t *testing.T) {
 	if diff := cmp.Diff([]tenant.ID{dirty, broken}, behind(t, newer)); diff != "" {
 		t.Errorf("still behind (-want +got):\n%s", diff)
 	}
-	if n := f.count(t, `SELECT count(*) FROM ragd.tenants WHERE migration_error LIKE '%later%' OR migration_error LIKE '%dirty%'`); n != 2 {
+	if n := f.Count(t, `SELECT count(*) FROM ragd.tenants WHERE migration_error LIKE '%later%' OR migration_error LIKE '%dirty%'`); n != 2 {
 		t.Errorf("%d errors are stored", n)
 	}
-	if n := f.count(t, `SELECT count(*) FROM ragd.tenants WHERE schema_version = $1`, newest); n != 2 {
+	if n := f.Count(t, `SELECT count(*) FROM ragd.tenants WHERE schema_version = $1`, newest); n != 2 {
 		t.Errorf("the version of %d tenants is recorded", n)
 	}
 
@@ -113,7 +102,7 @@ func TestMigrationOfManyTenantsContinuesAfterAFailure(t *testing.T) {
 	if failed, results := run(behind(t, newer)); failed != 0 || len(results) != 2 {
 		t.Errorf("after the repair %d failed: %v", failed, results)
 	}
-	if n := f.count(t, `SELECT count(*) FROM ragd.tenants WHERE schema_version = $1 AND migration_error IS NULL`, newest); n != 4 {
+	if n := f.Count(t, `SELECT count(*) FROM ragd.tenants WHERE schema_version = $1 AND migration_error IS NULL`, newest); n != 4 {
 		t.Errorf("%d tenants are recorded as migrated", n)
 	}
 }
@@ -121,14 +110,14 @@ func TestMigrationOfManyTenantsContinuesAfterAFailure(t *testing.T) {
 func TestVersionsAreReadFromTheSchemasThemselves(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	ids := f.createAll(t, "a-good", "b-dirty", "c-restored", "d-migrated", "e-unreadable")
+	ids := f.CreateAll(t, "a-good", "b-dirty", "c-restored", "d-migrated", "e-unreadable")
 	newest := migrations.Newest(migrations.Tenant())
 	f.exec(t, ids[1], `UPDATE <schema>.schema_migrations SET dirty = true`)
 	f.exec(t, ids[2], `UPDATE <schema>.schema_migrations SET version = version - 1`)
 	f.exec(t, ids[3], `UPDATE ragd.tenants SET schema_version = 0, migration_error = 'lost connection' WHERE tenant_id = '<id>'`)
 	f.exec(t, ids[4], `DROP TABLE <schema>.schema_migrations`)
 
-	v, err := tenant.ReadVersions(t.Context(), f.pool)
+	v, err := tenant.ReadVersions(t.Context(), f.Pool)
 	must(t, err)
 	control, shared := migrations.Newest(migrations.Control()), migrations.Newest(migrations.Shared())
 	want := tenant.Versions{
@@ -141,10 +130,10 @@ func TestVersionsAreReadFromTheSchemasThemselves(t *testing.T) {
 		t.Errorf("versions (-want +got):\n%s", diff)
 	}
 
-	if n, err := f.tenants.CorrectVersions(t.Context()); n != 2 || err != nil {
+	if n, err := f.Tenants.CorrectVersions(t.Context()); n != 2 || err != nil {
 		t.Errorf("%d versions corrected, %v", n, err)
 	}
-	if got := behind(t, f.tenants); !slices.Equal(got, ids[2:3]) {
+	if got := behind(t, f.Tenants); !slices.Equal(got, ids[2:3]) {
 		t.Errorf("behind: %v, want %v", got, ids[2:3])
 	}
 }
@@ -153,12 +142,12 @@ func TestVersionsAreReadFromTheSchemasThemselves(t *testing.T) {
 func TestLookingForTenantsToMigrateIsOneQuery(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.createAll(t, "a", "b", "c", "d", "e", "f")
-	before := f.pool.Stat().AcquireCount() + f.service.Stat().AcquireCount()
-	if got := behind(t, f.tenants); len(got) != 0 {
+	f.CreateAll(t, "a", "b", "c", "d", "e", "f")
+	before := f.Pool.Stat().AcquireCount() + f.Service.Stat().AcquireCount()
+	if got := behind(t, f.Tenants); len(got) != 0 {
 		t.Errorf("behind: %v", got)
 	}
-	if n := f.pool.Stat().AcquireCount() + f.service.Stat().AcquireCount() - before; n > 2 {
+	if n := f.Pool.Stat().AcquireCount() + f.Service.Stat().AcquireCount() - before; n > 2 {
 		t.Errorf("%d statements for 6 tenants", n)
 	}
 }
@@ -168,9 +157,9 @@ func TestLookingForTenantsToMigrateIsOneQuery(t *testing.T) {
 func TestATenantThatIsBehindIsReportedAsSuch(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	ids := f.createAll(t, "old", "new")
+	ids := f.CreateAll(t, "old", "new")
 	f.exec(t, ids[0], `UPDATE ragd.tenants SET schema_version = schema_version - 1 WHERE tenant_id = '<id>'`)
-	db := tenant.NewDB(f.service, 0)
+	db := tenant.NewDB(f.Service, 0)
 	for _, sql := range []string{`SELECT later FROM tenant.documents`, `SELECT FROM tenant.later`, `SELECT later(1)`} {
 		_, err := db.Handle(ids[0]).Exec(t.Context(), sql)
 		if err == nil || !strings.Contains(err.Error(), "ragd migrate") {
