@@ -231,11 +231,11 @@ func insert(ctx context.Context, h *tenant.Handle, spec Spec, quota int) (Index,
 
 // checkQuota returns an Exhausted error if the tenant has as many indexes as it may have,
 // and the new one is not among them. Until the transaction ends no other creates an index.
-func checkQuota(ctx context.Context, tx *tenant.Tx, name string, quota int) error {
+func checkQuota(ctx context.Context, tx *tenant.Tx, name string, standard int) error {
 	if err := tx.Lock(ctx, "indexes"); err != nil {
 		return err
 	}
-	own, err := tx.Quota(ctx, tenant.MaxIndexes, quota)
+	own, err := tx.Quota(ctx, tenant.MaxIndexes, standard)
 	if err != nil {
 		return err
 	}

@@ -161,14 +161,14 @@ func (e *sourceError) Unwrap() error { return e.cause }
 
 // request returns the request as which a run runs.
 func (s *Service) request(ctx context.Context, h *tenant.Handle, r row) (*tenant.Request, error) {
-	var access tenant.Delegation
-	if err := json.Unmarshal(r.Access, &access); err != nil {
+	var delegation tenant.Delegation
+	if err := json.Unmarshal(r.Access, &delegation); err != nil {
 		return nil, err
 	}
-	if access.Tenant != h.Tenant() {
+	if delegation.Tenant != h.Tenant() {
 		return nil, fmt.Errorf("connector %s of tenant %s has the rights of another tenant", r.ConnectorName, h.Tenant())
 	}
-	request, err := s.Auth.Act(ctx, access)
+	request, err := s.Auth.Act(ctx, delegation)
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func (s *Service) draft(ctx context.Context, c caller, wanted Draft) (draft, err
 }
 
 // startDraft stores the settings of a draft and its job.
-func (s *Service) startDraft(ctx context.Context, tx *tenant.Tx, may access, setName string, i index.Index, d draft, jobID string) error {
+func (s *Service) startDraft(ctx context.Context, tx *tenant.Tx, may rights, setName string, i index.Index, d draft, jobID string) error {
 	if err := sets.Lock(ctx, tx); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (s *Service) retryDraft(ctx context.Context, id tenant.ID, failed job.Job) 
 		if err != nil {
 			return err
 		}
-		return s.startDraft(ctx, tx, access{set.access, tenant.BoundsOf(ctx).Indexes}, set.Name, i, *set.draft, jobID)
+		return s.startDraft(ctx, tx, rights{set.access, tenant.BoundsOf(ctx).Indexes}, set.Name, i, *set.draft, jobID)
 	})
 	return jobID, err
 }

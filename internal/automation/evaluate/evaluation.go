@@ -192,9 +192,9 @@ func (s *Service) ask(ctx context.Context, id tenant.ID, e Evaluation, text stri
 }
 
 // actAs returns a context with a request of the tenant that may read what a credential with
-// the mandatory filter access may, and of that what the filter of a request context selects.
-func actAs(ctx context.Context, id tenant.ID, access string, contextFilter json.RawMessage) (context.Context, error) {
-	mandatory, err := filter.Parse([]byte(access))
+// the mandatory filter may, and of that what the filter of a request context selects.
+func actAs(ctx context.Context, id tenant.ID, mandatoryFilter string, contextFilter json.RawMessage) (context.Context, error) {
+	mandatory, err := filter.Parse([]byte(mandatoryFilter))
 	if err != nil {
 		return nil, fmt.Errorf("read a stored filter: %w", err)
 	}

@@ -55,7 +55,7 @@ const (
 
 // getEvaluation returns an evaluation that a caller with the access may see, with its job.
 // Errors: NotFound.
-func getEvaluation(ctx context.Context, q tenant.Queryer, may access, id string) (Evaluation, error) {
+func getEvaluation(ctx context.Context, q tenant.Queryer, may rights, id string) (Evaluation, error) {
 	if len(id) != len(uuid.Nil.String()) || uuid.Validate(id) != nil {
 		return Evaluation{}, fault.New(fault.NotFound, "evaluation %q not found: this is not the id of an evaluation, which has 36 characters; list the evaluations to see them", textlimit.Shorten(id, 200))
 	}
@@ -93,7 +93,7 @@ func withJobs(ctx context.Context, q tenant.Queryer, rows []evaluationRow) ([]Ev
 
 // listEvaluations returns up to limit evaluations after the position, or the newest ones if it
 // is nil. An empty set name means any.
-func listEvaluations(ctx context.Context, q tenant.Queryer, may access, setName string, after *position, limit int) ([]Evaluation, error) {
+func listEvaluations(ctx context.Context, q tenant.Queryer, may rights, setName string, after *position, limit int) ([]Evaluation, error) {
 	var afterTime *time.Time
 	afterID := uuid.Nil.String()
 	if after != nil {

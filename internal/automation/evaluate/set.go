@@ -64,8 +64,8 @@ func checkAll(questions []Question) error {
 	return nil
 }
 
-// access is what a caller may see: a parameter of setVisible and evaluationVisible.
-type access struct {
+// rights is what a caller may see: a parameter of setVisible and evaluationVisible.
+type rights struct {
 	Filter  string   `json:"filter"`  // its mandatory filter
 	Indexes []string `json:"indexes"` // to which it is bound; nil for all
 }
@@ -74,7 +74,7 @@ type access struct {
 type caller struct {
 	request *tenant.Request
 	handle  *tenant.Handle
-	access  access
+	access  rights
 }
 
 // caller returns the caller if it has the scope. Errors: those of tenant.Require.
@@ -83,7 +83,7 @@ func (s *Service) caller(ctx context.Context, need tenant.Scope) (caller, error)
 	if err != nil {
 		return caller{}, err
 	}
-	return caller{r, s.DB.Handle(r.Tenant), access{r.Principal.MandatoryFilter.String(), r.Bounds.Indexes}}, nil
+	return caller{r, s.DB.Handle(r.Tenant), rights{r.Principal.MandatoryFilter.String(), r.Bounds.Indexes}}, nil
 }
 
 // CreateSet stores a new set with its first questions. Errors: Invalid; Exists; Exhausted

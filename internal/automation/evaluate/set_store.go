@@ -57,7 +57,7 @@ var sets = catalog.Table[setRow]{
 }
 
 // getSet returns a set that a caller with the access may see. Errors: NotFound.
-func getSet(ctx context.Context, q tenant.Queryer, may access, name string) (Set, error) {
+func getSet(ctx context.Context, q tenant.Queryer, may rights, name string) (Set, error) {
 	if !catalog.IsName(name, maxSetNameBytes) {
 		return Set{}, sets.NotFound(ctx, q, name, may)
 	}

@@ -168,7 +168,7 @@ func (s *Service) Cancel(ctx context.Context, id string) (Run, error) {
 // Resume gives a waiting step of a run its data, which must fit the step's schema, and returns the
 // run. An empty path means the only step that waits. The run goes on with the rights of who started
 // it. Errors: NotFound; Invalid; Precondition if no such step waits.
-func (s *Service) Resume(ctx context.Context, id, path string, data json.RawMessage) (Run, error) {
+func (s *Service) Resume(ctx context.Context, id, path string, given json.RawMessage) (Run, error) {
 	c, err := s.caller(ctx)
 	if err != nil {
 		return Run{}, err
@@ -181,15 +181,15 @@ func (s *Service) Resume(ctx context.Context, id, path string, data json.RawMess
 	if err != nil {
 		return Run{}, err
 	}
-	if len(data) == 0 {
-		data = json.RawMessage("{}")
+	if len(given) == 0 {
+		given = json.RawMessage("{}")
 	}
-	if err := checkAnswer(step, data); err != nil {
+	if err := checkAnswer(step, given); err != nil {
 		return Run{}, err
 	}
 	ok := false
 	err = c.handle.Tx(ctx, func(tx *tenant.Tx) (err error) {
-		if ok, err = answer(ctx, tx, id, step.Path, data); err != nil || !ok {
+		if ok, err = answer(ctx, tx, id, step.Path, given); err != nil || !ok {
 			return err
 		}
 		return s.Queue.Wake(ctx, tx, job.Workflow, id)

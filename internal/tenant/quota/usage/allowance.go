@@ -44,15 +44,15 @@ func (m *Meter) Admit(ctx context.Context, id string) error {
 	}
 	m.mu.Lock()
 	a.state.Lock()
-	quota, used := a.quota, a.written+m.tokens[id]
+	most, used := a.quota, a.written+m.tokens[id]
 	a.state.Unlock()
 	m.mu.Unlock()
-	if quota == 0 || used < quota {
+	if most == 0 || used < most {
 		return nil
 	}
 	next := monthOf(now).AddDate(0, 1, 0)
 	refused := fault.Wrap(fault.Exhausted, ErrQuota, "this tenant has used %d tokens of models in this month, and its quota is %d: wait until %s, or the operator raises %s in the tenant's settings",
-		used, quota, next.Format(time.DateOnly), tenant.MaxTokensPerMonth)
+		used, most, next.Format(time.DateOnly), tenant.MaxTokensPerMonth)
 	refused.RetryAfter = next.Sub(now)
 	return refused.Of(tenant.MaxTokensPerMonth)
 }
