@@ -69,7 +69,7 @@ type Config struct {
 type Handler struct {
 	config Config
 	store  store
-	known  *cache.Cache[string, credential] // by the secret of the session
+	known  *cache.Cache[string, signIn] // by the secret of the session
 	mux    *http.ServeMux
 	files  sync.Map // content by name, of files that were asked for
 	// publicHost is the host of PublicURL if that is an https address.
@@ -87,7 +87,7 @@ type Handler struct {
 func New(config Config) *Handler {
 	h := &Handler{
 		config: config, store: store{config.Database}, mux: http.NewServeMux(),
-		known:    cache.New(cache.Config[string, credential]{Entries: maxCached, TTL: fresh}),
+		known:    cache.New(cache.Config[string, signIn]{Entries: maxCached, TTL: fresh}),
 		failures: newAttempts(MaxFailures, failureEvery), logins: newAttempts(MaxLogins, loginEvery),
 		renewing: make(chan struct{}, maxRenewing),
 	}
@@ -146,7 +146,7 @@ func (h *Handler) Authorize(next http.Handler) http.Handler {
 }
 
 // find returns the credential of a session, from memory if it was read just now.
-func (h *Handler) find(ctx context.Context, secret string) (credential, error) {
+func (h *Handler) find(ctx context.Context, secret string) (signIn, error) {
 	if c, ok := h.known.Get(secret); ok {
 		return c, nil
 	}
@@ -223,11 +223,11 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) {
 		h.config.Refuse(w, r, err)
 		return
 	}
-	h.signInWith(w, r, credential{Secret: given.Key})
+	h.signInWith(w, r, signIn{Secret: given.Key})
 }
 
 // signInWith begins a session with a credential, if it is valid, and answers the page.
-func (h *Handler) signInWith(w http.ResponseWriter, r *http.Request, c credential) {
+func (h *Handler) signInWith(w http.ResponseWriter, r *http.Request, c signIn) {
 	if err := h.try(r, func() error { return h.begin(w, r, c) }); err != nil {
 		h.config.Refuse(w, r, err)
 		return
@@ -236,7 +236,7 @@ func (h *Handler) signInWith(w http.ResponseWriter, r *http.Request, c credentia
 }
 
 // begin begins a session with a credential, if it is valid, and sets its cookie.
-func (h *Handler) begin(w http.ResponseWriter, r *http.Request, c credential) error {
+func (h *Handler) begin(w http.ResponseWriter, r *http.Request, c signIn) error {
 	if err := h.config.Authenticate(r.Context(), c.Secret); err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (h *Handler) createLink(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(scheme, "Bearer") {
 		key = ""
 	}
-	c := credential{Secret: strings.TrimSpace(key)}
+	c := signIn{Secret: strings.TrimSpace(key)}
 	if err := h.try(r, func() error { return h.config.Authenticate(r.Context(), c.Secret) }); err != nil {
 		h.config.Refuse(w, r, err)
 		return
@@ -300,7 +300,7 @@ func (h *Handler) redeemLink(w http.ResponseWriter, r *http.Request) {
 		h.config.Refuse(w, r, err)
 		return
 	}
-	var c credential
+	var c signIn
 	err := h.try(r, func() (err error) {
 		c, err = h.store.take(r.Context(), link, given.Link)
 		if errors.Is(err, errUnknown) {

@@ -75,7 +75,7 @@ func (h *Handler) startLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := attempt{State: rand.Text(), Verifier: oauth2.GenerateVerifier(), Return: localPath(r.URL.Query().Get("return"))}
-	secret, _, err := h.store.create(r.Context(), login, credential{Attempt: &a}, LoginLife)
+	secret, _, err := h.store.create(r.Context(), login, signIn{Attempt: &a}, LoginLife)
 	if err != nil {
 		h.config.Refuse(w, r, err)
 		return
@@ -131,7 +131,7 @@ func (h *Handler) begun(r *http.Request, secret string) (*attempt, error) {
 }
 
 // exchange gets an access token for the code in a request. Errors: Unauthenticated, Unavailable.
-func (h *Handler) exchange(r *http.Request, begun *attempt) (c credential, err error) {
+func (h *Handler) exchange(r *http.Request, begun *attempt) (c signIn, err error) {
 	config, err := h.provider(r.Context(), r)
 	if err != nil {
 		return c, err
@@ -142,7 +142,7 @@ func (h *Handler) exchange(r *http.Request, begun *attempt) (c credential, err e
 	if err != nil {
 		return c, fault.Wrap(fault.Unauthenticated, err, "the authorization server gave no access token: sign in again")
 	}
-	return credential{Secret: token.AccessToken, Refresh: token.RefreshToken, Expires: token.Expiry}, nil
+	return signIn{Secret: token.AccessToken, Refresh: token.RefreshToken, Expires: token.Expiry}, nil
 }
 
 // refuseLogin shows a visitor on the sign-in page why a log-in has failed.
@@ -155,7 +155,7 @@ var errLogin = fault.New(fault.Unauthenticated, "this log-in was not begun in th
 
 // renew returns the credential of a session with a fresh access token, if the old one ends. Of
 // several calls one asks the authorization server; the others wait for it.
-func (h *Handler) renew(ctx context.Context, secret string, c credential) (credential, error) {
+func (h *Handler) renew(ctx context.Context, secret string, c signIn) (signIn, error) {
 	if c.Refresh == "" || c.Expires.IsZero() || time.Until(c.Expires) > early {
 		return c, nil
 	}
@@ -166,14 +166,14 @@ func (h *Handler) renew(ctx context.Context, secret string, c credential) (crede
 		select {
 		case h.renewing <- struct{}{}:
 			defer func() { <-h.renewing }()
-			return h.store.change(ctx, secret, func(c credential) (credential, error) { return h.refresh(ctx, c) })
+			return h.store.change(ctx, secret, func(c signIn) (signIn, error) { return h.refresh(ctx, c) })
 		case <-ctx.Done():
-			return credential{}, errSilent
+			return signIn{}, errSilent
 		}
 	})
 	select {
 	case result := <-done:
-		c, _ = result.Val.(credential)
+		c, _ = result.Val.(signIn)
 		return c, result.Err
 	case <-ctx.Done():
 		return c, ctx.Err()
@@ -182,7 +182,7 @@ func (h *Handler) renew(ctx context.Context, secret string, c credential) (crede
 
 // refresh returns a credential with a fresh access token, if the old one ends. Errors: errUnknown
 // if the authorization server gives none.
-func (h *Handler) refresh(ctx context.Context, c credential) (credential, error) {
+func (h *Handler) refresh(ctx context.Context, c signIn) (signIn, error) {
 	if time.Until(c.Expires) > early {
 		return c, nil // renewed meanwhile
 	}
@@ -200,7 +200,7 @@ func (h *Handler) refresh(ctx context.Context, c credential) (credential, error)
 	if err != nil {
 		return c, fault.Wrap(fault.Unavailable, err, "the authorization server does not answer")
 	}
-	return credential{Secret: token.AccessToken, Refresh: cmp.Or(token.RefreshToken, c.Refresh), Expires: token.Expiry}, nil
+	return signIn{Secret: token.AccessToken, Refresh: cmp.Or(token.RefreshToken, c.Refresh), Expires: token.Expiry}, nil
 }
 
 var errSilent = fault.New(fault.Unavailable, "the authorization server does not answer")

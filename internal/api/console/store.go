@@ -32,8 +32,8 @@ const (
 	login   kind = "login"
 )
 
-// credential is what a browser is signed in with.
-type credential struct {
+// signIn is what a browser is signed in with.
+type signIn struct {
 	// Secret is an API key, the operator's key or an access token.
 	Secret string `json:"secret,omitempty"`
 	// Refresh fetches another access token when this one expires. Empty for keys.
@@ -44,7 +44,7 @@ type credential struct {
 }
 
 // owner identifies who a row belongs to. Visitors are each their own.
-func (c credential) owner() [sha256.Size]byte {
+func (c signIn) owner() [sha256.Size]byte {
 	if c.Attempt != nil {
 		return sha256.Sum256([]byte(c.Attempt.State))
 	}
@@ -66,7 +66,7 @@ var errUnknown = errors.New("unknown secret")
 
 // create stores a credential for the given time and returns the secret that finds it. It
 // deletes expired rows, and the oldest of the credential's beyond the limit of its kind.
-func (s store) create(ctx context.Context, as kind, c credential, life time.Duration) (secret string, expires time.Time, err error) {
+func (s store) create(ctx context.Context, as kind, c signIn, life time.Duration) (secret string, expires time.Time, err error) {
 	raw := make([]byte, secretBytes)
 	_, _ = rand.Read(raw) // never fails
 	sealed, err := encrypt(raw, as, c)
@@ -101,20 +101,20 @@ func (s store) create(ctx context.Context, as kind, c credential, life time.Dura
 
 // find returns the credential of a session, and when the session expires. Errors: errUnknown,
 // Unavailable.
-func (s store) find(ctx context.Context, secret string) (credential, time.Time, error) {
+func (s store) find(ctx context.Context, secret string) (signIn, time.Time, error) {
 	return s.open(ctx, session, secret, `SELECT credential, expires_at FROM ragd.console_sessions WHERE secret_hash = $1 AND kind = $2 AND expires_at > now()`)
 }
 
 // take deletes a row and returns its credential. Of several calls with the same secret one
 // succeeds. Errors: errUnknown, Unavailable.
-func (s store) take(ctx context.Context, as kind, secret string) (credential, error) {
+func (s store) take(ctx context.Context, as kind, secret string) (signIn, error) {
 	c, _, err := s.open(ctx, as, secret, `DELETE FROM ragd.console_sessions WHERE secret_hash = $1 AND kind = $2 AND expires_at > now() RETURNING credential, expires_at`)
 	return c, err
 }
 
 // change replaces the credential of a session by what a function makes of it, while others wait.
 // With errUnknown of the function the session ends. Errors: errUnknown, those of the function.
-func (s store) change(ctx context.Context, secret string, to func(credential) (credential, error)) (c credential, err error) {
+func (s store) change(ctx context.Context, secret string, to func(signIn) (signIn, error)) (c signIn, err error) {
 	raw, err := decode(secret)
 	if err != nil {
 		return c, err
@@ -167,7 +167,7 @@ func (s store) delete(ctx context.Context, secret string) error {
 }
 
 // open runs a statement that returns the row of a secret, and decrypts it.
-func (s store) open(ctx context.Context, as kind, secret, sql string) (c credential, expires time.Time, err error) {
+func (s store) open(ctx context.Context, as kind, secret, sql string) (c signIn, expires time.Time, err error) {
 	raw, err := decode(secret)
 	if err != nil {
 		return c, expires, err
@@ -193,7 +193,7 @@ func decode(secret string) ([]byte, error) {
 	return raw, nil
 }
 
-func encrypt(secret []byte, as kind, c credential) ([]byte, error) {
+func encrypt(secret []byte, as kind, c signIn) ([]byte, error) {
 	plain, err := json.Marshal(c) //nolint:gosec // G117: it is encrypted below
 	if err != nil {
 		return nil, fmt.Errorf("encode a credential: %w", err)
@@ -205,7 +205,7 @@ func encrypt(secret []byte, as kind, c credential) ([]byte, error) {
 	return aead.Seal(nil, nil, plain, []byte(as)), nil
 }
 
-func decrypt(secret []byte, as kind, sealed []byte) (c credential, err error) {
+func decrypt(secret []byte, as kind, sealed []byte) (c signIn, err error) {
 	aead, err := aeadOf(secret)
 	if err != nil {
 		return c, err
