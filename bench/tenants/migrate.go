@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/postgres"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/migrations"
 )
 
@@ -43,7 +43,7 @@ func (b *bench) migrate(ctx context.Context) error {
 		return err
 	}
 	defer pool.Close()
-	tenants, err := tenant.New(ctx, pool, tenant.Config{Migrations: files})
+	tenants, err := provision.New(ctx, pool, provision.Config{Migrations: files})
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (b *bench) migrate(ctx context.Context) error {
 		return err
 	}
 	found := time.Since(start)
-	failed, err := tenants.Migrate(ctx, behind, b.parallel, func(m tenant.Migrated) {
+	failed, err := tenants.Migrate(ctx, behind, b.parallel, func(m provision.Migrated) {
 		if m.Err != nil {
 			fmt.Printf("tenant %s: %v\n", m.Tenant, m.Err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/settings"
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/tenant/oauth"
+	"github.com/ragdhq/ragd/internal/tenant/access/oauth"
 )
 
 func TestIssuersFile(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/settings"
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/tenant/oauth"
+	"github.com/ragdhq/ragd/internal/tenant/access/oauth"
 )
 
 // credential runs a command line and returns the key and tenant of its last request.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/graph/names"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Document is a stored document whose edges are to be found.
@@ -73,7 +73,7 @@ const textPhrases = 200
 // safe for concurrent use: names are committed before texts are searched, so of
 // two documents at least the later one sees the other. Many documents in one call
 // cost far less than one call for each.
-func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...Document) error {
+func Connect(ctx context.Context, h *data.Handle, i index.Index, documents ...Document) error {
 	if len(documents) == 0 {
 		return nil
 	}
@@ -104,7 +104,7 @@ func Connect(ctx context.Context, h *tenant.Handle, i index.Index, documents ...
 // connectSimilar connects the chunks of documents to similar ones. Where finding
 // these would mean reading all chunks, it notes instead that a job has to do it
 // later.
-func connectSimilar(ctx context.Context, h *tenant.Handle, i index.Index, settings index.Graph, ids []string) error {
+func connectSimilar(ctx context.Context, h *data.Handle, i index.Index, settings index.Graph, ids []string) error {
 	if !settings.Keeps(string(Similar)) || !canSimilar(i) {
 		return nil
 	}
@@ -126,7 +126,7 @@ func connectSimilar(ctx context.Context, h *tenant.Handle, i index.Index, settin
 
 // connectNames stores the names of documents, what they mention and which other
 // chunks mention them.
-func connectNames(ctx context.Context, h *tenant.Handle, i index.Index, documents []Document) error {
+func connectNames(ctx context.Context, h *data.Handle, i index.Index, documents []Document) error {
 	defined, texts := namesOf(documents), textsOf(documents)
 	for batch := range slices.Chunk(defined, connectedNames) {
 		if err := insertNames(ctx, h, documents, batch); err != nil {
@@ -161,7 +161,7 @@ func connectNames(ctx context.Context, h *tenant.Handle, i index.Index, document
 
 // Reconnect reads documents and connects them as Connect does. It ignores ids of
 // deleted documents.
-func Reconnect(ctx context.Context, h *tenant.Handle, i index.Index, documentIDs ...string) error {
+func Reconnect(ctx context.Context, h *data.Handle, i index.Index, documentIDs ...string) error {
 	documents, err := documentsByID(ctx, h, documentIDs)
 	if err != nil {
 		return fmt.Errorf("read documents to connect them: %w", err)
@@ -174,7 +174,7 @@ func Reconnect(ctx context.Context, h *tenant.Handle, i index.Index, documentIDs
 // done, and stops if report returns an error. Queries keep running and see
 // fewer edges of the documents in work. A rebuild repairs interrupted
 // connections and applies the current rules for names.
-func Rebuild(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error {
+func Rebuild(ctx context.Context, h *data.Handle, i index.Index, report func(done int) error) error {
 	_, hasEdges, err := index.GraphOf(ctx, h, i.ID)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func Rebuild(ctx context.Context, h *tenant.Handle, i index.Index, report func(d
 // eachBatch calls do for all documents of an index in batches, in the order of
 // their ids. After each batch it calls report with the number of documents done.
 // It stops at the first error of either.
-func eachBatch(ctx context.Context, h *tenant.Handle, indexID int64, report func(done int) error, do func(ids []string) error) error {
+func eachBatch(ctx context.Context, h *data.Handle, indexID int64, report func(done int) error, do func(ids []string) error) error {
 	after, done := uuid.Nil.String(), 0
 	for {
 		ids, err := documentIDs(ctx, h, indexID, after)
@@ -214,7 +214,7 @@ func eachBatch(ctx context.Context, h *tenant.Handle, indexID int64, report func
 
 // Relink deletes and finds the similar edges of an index after all its chunks got
 // other embeddings. Queries keep running and see fewer edges meanwhile.
-func Relink(ctx context.Context, h *tenant.Handle, i index.Index) error {
+func Relink(ctx context.Context, h *data.Handle, i index.Index) error {
 	_, hasEdges, err := index.GraphOf(ctx, h, i.ID)
 	if err != nil {
 		return err
@@ -229,7 +229,7 @@ func Relink(ctx context.Context, h *tenant.Handle, i index.Index) error {
 
 // link adds the missing similar edges of an index. report is called as by
 // Rebuild.
-func link(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error {
+func link(ctx context.Context, h *data.Handle, i index.Index, report func(done int) error) error {
 	settings, hasEdges, err := index.GraphOf(ctx, h, i.ID)
 	if err != nil || !settings.Keeps(string(Similar)) || !canSimilar(i) {
 		return err
@@ -343,7 +343,7 @@ func textsAt(chunks []ChunkRef, documents []Document) []chunkText {
 // mentionsIn returns what the texts mention: known names, whatever looks like an
 // identifier or a path (it may become a name later), and the messages of threads.
 // all are the names of the index, or nil to look phrases up.
-func mentionsIn(ctx context.Context, h *tenant.Handle, texts []chunkText, all map[names.Key]bool, threads map[ChunkRef][]names.Key) ([]mention, error) {
+func mentionsIn(ctx context.Context, h *data.Handle, texts []chunkText, all map[names.Key]bool, threads map[ChunkRef][]names.Key) ([]mention, error) {
 	phrases := make([][]names.Phrase, len(texts))
 	known := all
 	if known == nil || len(known) > 0 {
@@ -378,7 +378,7 @@ func mentionsIn(ctx context.Context, h *tenant.Handle, texts []chunkText, all ma
 
 // namesAmong returns which phrases are names. It looks up short phrases first,
 // then those long ones that begin as a name does.
-func namesAmong(ctx context.Context, h *tenant.Handle, phrases []names.Phrase) (map[names.Key]bool, error) {
+func namesAmong(ctx context.Context, h *data.Handle, phrases []names.Phrase) (map[names.Key]bool, error) {
 	var short, prefixes, long []names.Key
 	for _, p := range phrases {
 		if p.Prefix == 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // testGraph is an index of one tenant and the handle on its tables.
@@ -23,7 +23,7 @@ type testGraph struct {
 	service *servicetest.Service
 	client  servicetest.Client
 	index   index.Index
-	handle  *tenant.Handle
+	handle  *data.Handle
 }
 
 func newTestGraph(t testing.TB) *testGraph {
@@ -43,7 +43,7 @@ func newTestGraph(t testing.TB) *testGraph {
 // text.
 func (g *testGraph) edges(t *testing.T) []string {
 	t.Helper()
-	rows, err := tenant.Select[struct{ Edge string }](t.Context(), g.handle, `
+	rows, err := data.Select[struct{ Edge string }](t.Context(), g.handle, `
 		SELECT concat_ws(' ', d.uri, e.ordinal, e.type, e.key, e.kind, e.name, o.uri, e.to_ordinal, round(e.cosine::numeric, 4)) AS edge
 		FROM tenant.edge AS e
 		JOIN tenant.documents AS d USING (document_id)
@@ -118,7 +118,7 @@ func TestWhatIngestMaintainsIsWhatARebuildMakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, err := tenant.Get[struct{ Names, Mentions, Similarities int64 }](t.Context(), g.handle, `
+	real, err := data.Get[struct{ Names, Mentions, Similarities int64 }](t.Context(), g.handle, `
 		SELECT count(*) FILTER (WHERE type = 'name') AS names, count(*) FILTER (WHERE type = 'mention') AS mentions,
 			count(*) FILTER (WHERE type = 'similar') AS similarities FROM tenant.edge`)
 	if err != nil {
@@ -138,7 +138,7 @@ func TestALongListMentionsNamesThatComeLater(t *testing.T) {
 		fmt.Fprintf(&list, "LD-%d, ", 100+i)
 	}
 	g.upload(t, "list", "", list.String())
-	stored, err := tenant.Value[int64](t.Context(), g.handle, `SELECT count(*) FROM tenant.edge WHERE type = 'mention'`)
+	stored, err := data.Value[int64](t.Context(), g.handle, `SELECT count(*) FROM tenant.edge WHERE type = 'mention'`)
 	if err != nil || stored == 0 || stored > 20 {
 		t.Errorf("%d references are stored, error %v", stored, err)
 	}
@@ -156,7 +156,7 @@ func TestADeletedIndexTakesItsEdgesAlong(t *testing.T) {
 	if _, err := g.client.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: "main"}); err != nil {
 		t.Fatal(err)
 	}
-	left, err := tenant.Value[int64](t.Context(), g.handle, `
+	left, err := data.Value[int64](t.Context(), g.handle, `
 		SELECT count(*) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE n.nspname = 'tenant_acme' AND c.relname LIKE 'edge\_%'`)
 	if err != nil || left != 0 {

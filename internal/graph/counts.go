@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Counts is the size of the graph of an index.
@@ -20,7 +21,7 @@ type Counts struct {
 
 // reader returns a handle for reading the graph, which has no edge table before its
 // first edges.
-func (c Counts) reader(h *tenant.Handle) *tenant.Handle {
+func (c Counts) reader(h *data.Handle) *data.Handle {
 	if c.Version > 0 {
 		return h
 	}
@@ -31,7 +32,7 @@ func (c Counts) reader(h *tenant.Handle) *tenant.Handle {
 // credential with a mandatory filter all values are 0, as they would tell of
 // hidden documents.
 func (s *Service) Counts(ctx context.Context, indexID int64) (Counts, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil || !r.Principal.MandatoryFilter.IsZero() {
 		return Counts{}, err
 	}
@@ -39,8 +40,8 @@ func (s *Service) Counts(ctx context.Context, indexID int64) (Counts, error) {
 }
 
 // countsOf reads the size of the graph of an index.
-func countsOf(ctx context.Context, q tenant.Queryer, indexID int64) (Counts, error) {
-	return tenant.Get[Counts](ctx, q, `
+func countsOf(ctx context.Context, q data.Queryer, indexID int64) (Counts, error) {
+	return data.Get[Counts](ctx, q, `
 		SELECT g.*, coalesce(i.graph_components, 0) AS components, i.graph_counted_at AS counted_at
 		FROM (
 			SELECT coalesce(sum(g.graph_version), 0)::bigint AS version, coalesce(sum(g.names), 0)::bigint AS names,

@@ -14,7 +14,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // MaxListedEdges is the number of edges of one chunk that are listed at most in each direction:
@@ -64,7 +65,7 @@ func compareRanks(a, b edgeRank) int {
 // next page. Errors: NotFound, also for a chunk that the credential's filter hides; Precondition for an
 // index without a graph.
 func (s *Service) Edges(ctx context.Context, indexName string, chunk ChunkRef, pageSize int32, pageToken string) (page []ChunkEdge, next string, err error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
@@ -79,11 +80,11 @@ func (s *Service) Edges(ctx context.Context, indexName string, chunk ChunkRef, p
 		return nil, "", err
 	}
 	visible := filter.And(r.Principal.MandatoryFilter, asked)
-	err = s.indexes.Use(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName), func(i index.Index, tables *tenant.Handle) error {
+	err = s.indexes.Use(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName), func(i index.Index, tables *data.Handle) error {
 		if i.Graph.Off {
 			return fault.New(fault.Precondition, "index %q keeps no graph: change its graph by UpdateIndex", i.Name)
 		}
-		tokens := tenant.Pages(ctx, "edges", i.Name, chunk.DocumentID, fmt.Sprint(chunk.Ordinal), visible.String())
+		tokens := access.Pages(ctx, "edges", i.Name, chunk.DocumentID, fmt.Sprint(chunk.Ordinal), visible.String())
 		first := edgeRank{Weight: math.Inf(1)}
 		page, next, err = pagination.List(tokens, pageSize, pageToken, first, ChunkEdge.rank, func(after edgeRank, most int) ([]ChunkEdge, error) {
 			edges, err := edgesAt(ctx, tables, i, chunk, visible)
@@ -101,7 +102,7 @@ func (s *Service) Edges(ctx context.Context, indexName string, chunk ChunkRef, p
 
 // edgesAt returns the edges of a chunk in the order of the list. Of the other chunks it has the
 // document and the ordinal alone.
-func edgesAt(ctx context.Context, h *tenant.Handle, i index.Index, chunk ChunkRef, visible filter.Filter) ([]ChunkEdge, error) {
+func edgesAt(ctx context.Context, h *data.Handle, i index.Index, chunk ChunkRef, visible filter.Filter) ([]ChunkEdge, error) {
 	known, err := sourcesOf(ctx, h, i, []ChunkRef{chunk}, visible, false)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func edgesAt(ctx context.Context, h *tenant.Handle, i index.Index, chunk ChunkRe
 
 // withOthers reads the other chunks of edges, and leaves out edges whose other chunk was deleted in
 // between.
-func withOthers(ctx context.Context, h *tenant.Handle, i index.Index, edges []ChunkEdge, visible filter.Filter) ([]ChunkEdge, error) {
+func withOthers(ctx context.Context, h *data.Handle, i index.Index, edges []ChunkEdge, visible filter.Filter) ([]ChunkEdge, error) {
 	others := make([]ChunkRef, len(edges))
 	for n, edge := range edges {
 		others[n] = chunkOf(edge.Other)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/ragdhq/ragd/internal/graph/walk"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // maxExplainedEdges bounds the edges of an explanation.
@@ -15,7 +15,7 @@ const maxExplainedEdges = 20_000
 
 // explainWalk sets the paths of the sources and explains the walk: its best nodes
 // and the edges between them.
-func (r *run) explainWalk(ctx context.Context, h *tenant.Handle, around *neighborhood, seeds []seed, ranked []walk.Scored) error {
+func (r *run) explainWalk(ctx context.Context, h *data.Handle, around *neighborhood, seeds []seed, ranked []walk.Scored) error {
 	ranked = ranked[:min(r.plan.explained, len(ranked))]
 	chunks := make([]ChunkRef, len(ranked))
 	for i, s := range ranked {
@@ -62,7 +62,7 @@ func (r *run) explainWalk(ctx context.Context, h *tenant.Handle, around *neighbo
 
 // visibleTopics returns the topics of chunks as topicsOfChunks does: none for a caller who
 // may not see topics, and before they are found.
-func (r *run) visibleTopics(ctx context.Context, h *tenant.Handle, chunks []ChunkRef) (map[ChunkRef]int32, error) {
+func (r *run) visibleTopics(ctx context.Context, h *data.Handle, chunks []ChunkRef) (map[ChunkRef]int32, error) {
 	if _, err := requireTopics(ctx); err != nil {
 		return nil, nil //nolint:nilerr // the walk may be seen all the same
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // maxHops is the number of edges that are followed from the seeds. With the
@@ -192,7 +193,7 @@ func (e chunkEdge) bytes() int64 {
 // loader loads edges for one query. It uses the cache for requests without a
 // filter.
 type loader struct {
-	handle   *tenant.Handle
+	handle   *data.Handle
 	plan     walkPlan
 	cached   bool
 	service  *Service

@@ -9,19 +9,19 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // Rebuilder runs the jobs on graphs. Safe for concurrent use.
 type Rebuilder struct {
-	db    *tenant.DB
+	db    *data.DB
 	queue *job.Queue
 	log   *slog.Logger
 }
 
 // NewRebuilder returns a Rebuilder. db is the database for background work.
-func NewRebuilder(db *tenant.DB, queue *job.Queue, log *slog.Logger) *Rebuilder {
+func NewRebuilder(db *data.DB, queue *job.Queue, log *slog.Logger) *Rebuilder {
 	return &Rebuilder{db: db, queue: queue, log: log}
 }
 
@@ -35,14 +35,14 @@ func (s *Service) Runners(r *Rebuilder) job.Registry {
 	return job.Registry{
 		job.Graph: {
 			Run: run(Rebuild), Timeout: rebuildTimeout, Cancel: s.cancelRebuild, Retry: s.retryRebuild,
-			Start: func(ctx context.Context, tx *tenant.Tx, indexID int64) error {
+			Start: func(ctx context.Context, tx *data.Tx, indexID int64) error {
 				_, err := startJob(ctx, s.queue, tx, job.Graph, indexID)
 				return err
 			},
 		},
 		job.Link: {
 			Run: run(link), Timeout: rebuildTimeout,
-			Start: func(ctx context.Context, tx *tenant.Tx, indexID int64) error {
+			Start: func(ctx context.Context, tx *data.Tx, indexID int64) error {
 				return startLinking(ctx, s.queue, tx, indexID)
 			},
 		},
@@ -50,14 +50,14 @@ func (s *Service) Runners(r *Rebuilder) job.Registry {
 }
 
 // findFunc finds edges of an index. report is called as by Rebuild.
-type findFunc func(ctx context.Context, h *tenant.Handle, i index.Index, report func(done int) error) error
+type findFunc func(ctx context.Context, h *data.Handle, i index.Index, report func(done int) error) error
 
 func (r *Rebuilder) run(ctx context.Context, a job.Attempt, find findFunc) error {
 	start := time.Now()
 	h := r.db.Handle(a.Tenant)
 	log := r.log.With("tenant", a.Tenant, "index", a.IndexID, "job", a.JobID, "attempt", a.Number)
 	err := r.rebuild(ctx, h, a.Task, find)
-	var gone *tenant.GoneError // the index got another embedding model, or was deleted
+	var gone *data.GoneError // the index got another embedding model, or was deleted
 	switch {
 	case err == nil:
 		log.InfoContext(ctx, "graph rebuilt", "duration_ms", time.Since(start).Milliseconds())
@@ -69,7 +69,7 @@ func (r *Rebuilder) run(ctx context.Context, a job.Attempt, find findFunc) error
 	return errors.Join(err, failRebuild(ctx, h, a.Task, fault.Public(err), a.Last))
 }
 
-func (r *Rebuilder) rebuild(ctx context.Context, h *tenant.Handle, task job.Task, find findFunc) error {
+func (r *Rebuilder) rebuild(ctx context.Context, h *data.Handle, task job.Task, find findFunc) error {
 	i, documents, err := beginRebuild(ctx, h, task)
 	if err != nil {
 		return err

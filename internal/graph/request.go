@@ -12,6 +12,8 @@ import (
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Limits and defaults of a graph query.
@@ -84,7 +86,7 @@ type Explain struct {
 	Edges  []Edge        // between them
 	Topics []ChosenTopic // of a Global answer, best first
 	// Context is the effective request context.
-	Context []tenant.ContextValue
+	Context []access.ContextValue
 }
 
 // ChosenTopic is a topic of which an answer has chunks.
@@ -124,7 +126,7 @@ type walkPlan struct {
 	request   Request
 	tenant    tenant.ID
 	index     index.Index
-	tables    *tenant.Handle
+	tables    *data.Handle
 	topK      int
 	fetch     int // sources that a reranker chooses topK from
 	seeds     int // of a walk on the candidate graph
@@ -137,7 +139,7 @@ type walkPlan struct {
 }
 
 // effective returns the request with the overrides of the request context applied.
-func (r Request) effective(c *tenant.Request) (Request, error) {
+func (r Request) effective(c *access.Request) (Request, error) {
 	var err error
 	r.Question, err = r.Effective(c)
 	r.Options.Steps = cmp.Or(c.Overrides.RandomWalkSteps, r.Options.Steps)

@@ -10,6 +10,8 @@ import (
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
@@ -20,7 +22,7 @@ const cacheBytes = 64 << 20
 // Service answers graph queries and manages the graphs of indexes. Safe for
 // concurrent use.
 type Service struct {
-	db        *tenant.DB
+	db        *data.DB
 	queue     *job.Queue
 	indexes   *index.Service
 	queries   *query.Service
@@ -38,7 +40,7 @@ func (s *Service) WithMeter(m *usage.Meter) *Service {
 
 // New returns a Service that searches for seeds with queries and enqueues the
 // tasks of its jobs. Long computations use the processor; nil is no limit.
-func New(db *tenant.DB, indexes *index.Service, queries *query.Service, queue *job.Queue, processor *limit.Processor) *Service {
+func New(db *data.DB, indexes *index.Service, queries *query.Service, queue *job.Queue, processor *limit.Processor) *Service {
 	return &Service{
 		db: db, queue: queue, indexes: indexes, queries: queries, processor: processor,
 		edges: newEdgeCache(cacheBytes), bounds: defaultBounds,
@@ -63,7 +65,7 @@ func (s *Service) EdgeCache() cache.Stats { return s.edges.Stats() }
 // that search and the chunks that the question names. Errors: as those of
 // query.Service.Query.
 func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Response{}, err
 	}
@@ -79,7 +81,7 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 		return Response{}, err
 	}
 	var response Response
-	err = s.indexes.Use(ctx, r.Tenant, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
+	err = s.indexes.Use(ctx, r.Tenant, req.IndexName, func(i index.Index, tables *data.Handle) error {
 		ctx := usage.InIndex(ctx, i.Name)
 		s.meter.Add(ctx, string(r.Tenant), usage.Walk, usage.Counts{Calls: 1})
 		tables = tables.Reading(req.Freshness)
@@ -92,7 +94,7 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 }
 
 // highlight sets the Highlight of the sources.
-func (s *Service) highlight(ctx context.Context, i index.Index, tables *tenant.Handle, question string, sources []Source) error {
+func (s *Service) highlight(ctx context.Context, i index.Index, tables *data.Handle, question string, sources []Source) error {
 	found := make([]query.Source, len(sources))
 	for n, source := range sources {
 		found[n] = source.Source
@@ -105,7 +107,7 @@ func (s *Service) highlight(ctx context.Context, i index.Index, tables *tenant.H
 }
 
 // answer answers a request from one index, whose tables are given.
-func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, tables *tenant.Handle, req Request) (Response, error) {
+func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, tables *data.Handle, req Request) (Response, error) {
 	p, err := req.plan(i)
 	if err != nil {
 		return Response{}, err

@@ -10,6 +10,8 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -17,11 +19,11 @@ import (
 // returns its id, or the id of the job on the graph that is under way. Errors:
 // NotFound.
 func (s *Service) Rebuild(ctx context.Context, indexName string) (jobID string, err error) {
-	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
+	r, err := access.RequireWholeIndexes(ctx, access.Write)
 	if err != nil {
 		return "", err
 	}
-	err = s.db.Handle(r.Tenant).Tx(ctx, func(tx *tenant.Tx) error {
+	err = s.db.Handle(r.Tenant).Tx(ctx, func(tx *data.Tx) error {
 		i, err := index.ByName(ctx, tx, indexName)
 		if err != nil {
 			return err
@@ -38,9 +40,9 @@ func (s *Service) Rebuild(ctx context.Context, indexName string) (jobID string, 
 // startJob starts a job on the graph of an index by a task of the kind job.Graph
 // or job.Link, and returns its id: that of the job under way if there is one, ""
 // if the index does not exist any more.
-func startJob(ctx context.Context, queue *job.Queue, tx *tenant.Tx, task job.Kind, indexID int64) (jobID string, err error) {
+func startJob(ctx context.Context, queue *job.Queue, tx *data.Tx, task job.Kind, indexID int64) (jobID string, err error) {
 	jobID = uuid.Must(uuid.NewV7()).String()
-	claimed, err := tenant.Get[struct{ IndexName, JobID string }](ctx, tx, `
+	claimed, err := data.Get[struct{ IndexName, JobID string }](ctx, tx, `
 		UPDATE tenant.indexes SET graph_job_id = coalesce(graph_job_id, $2::uuid) WHERE index_id = $1
 		RETURNING index_name, graph_job_id::text AS job_id`, indexID, jobID)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -58,8 +60,8 @@ func startJob(ctx context.Context, queue *job.Queue, tx *tenant.Tx, task job.Kin
 // startLinking starts a job that adds the missing similar edges of an index, if
 // there are any and they can be found now. It does nothing while another job that
 // ends by calling it is under way.
-func startLinking(ctx context.Context, queue *job.Queue, tx *tenant.Tx, indexID int64) error {
-	due, err := tenant.Value[bool](ctx, tx, `
+func startLinking(ctx context.Context, queue *job.Queue, tx *data.Tx, indexID int64) error {
+	due, err := data.Value[bool](ctx, tx, `
 		SELECT EXISTS (
 			SELECT FROM tenant.indexes AS i
 			WHERE i.index_id = $1 AND i.similar_edges_missing AND i.index_config->>'type' = $2 AND i.build_job_id IS NULL AND i.graph_job_id IS NULL
@@ -82,8 +84,8 @@ const loadDocuments = 200
 // is not built yet: finding the chunks similar to each new one would mean reading
 // all others. New documents on their way show a load before there are many chunks;
 // changed documents do not count, as they do not make an index larger.
-func isLoading(ctx context.Context, q tenant.Queryer, indexID int64) (bool, error) {
-	return tenant.Value[bool](ctx, q, `
+func isLoading(ctx context.Context, q data.Queryer, indexID int64) (bool, error) {
+	return data.Value[bool](ctx, q, `
 		SELECT CASE
 			WHEN i.built THEN false
 			WHEN n.chunks >= $2 THEN true -- counting documents takes time that grows with them
@@ -102,7 +104,7 @@ func isLoading(ctx context.Context, q tenant.Queryer, indexID int64) (bool, erro
 }
 
 // noteMissing records that chunks were stored without their similar edges.
-func noteMissing(ctx context.Context, h *tenant.Handle, indexID int64) error {
+func noteMissing(ctx context.Context, h *data.Handle, indexID int64) error {
 	_, err := h.Exec(ctx, `UPDATE tenant.indexes SET similar_edges_missing = true WHERE index_id = $1 AND NOT similar_edges_missing`, indexID)
 	return err
 }
@@ -117,7 +119,7 @@ func (s *Service) cancelRebuild(ctx context.Context, id tenant.ID, j job.Job) er
 // cancel ends a job of an index, which the statement clears from it; its argument is the id
 // of the job. Errors: Precondition when the job has ended.
 func (s *Service) cancel(ctx context.Context, id tenant.ID, j job.Job, clearFromIndex string) error {
-	return s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
+	return s.db.Handle(id).Tx(ctx, func(tx *data.Tx) error {
 		n, err := tx.Exec(ctx, clearFromIndex, j.JobID)
 		if err != nil {
 			return err

@@ -8,13 +8,13 @@ import (
 
 	"github.com/ragdhq/ragd/internal/graph/names"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // documentsByID reads documents with the texts of their chunks, in the order of
 // their ids.
-func documentsByID(ctx context.Context, h *tenant.Handle, ids []string) ([]Document, error) {
-	return tenant.Select[Document](ctx, h, `
+func documentsByID(ctx context.Context, h *data.Handle, ids []string) ([]Document, error) {
+	return data.Select[Document](ctx, h, `
 		SELECT d.document_id::text, d.namespace, d.title, d.uri,
 			ARRAY(SELECT c.text FROM tenant.chunk AS c WHERE c.document_id = d.document_id ORDER BY c.ordinal) AS texts,
 			(SELECT c.metadata FROM tenant.chunk AS c WHERE c.document_id = d.document_id AND c.ordinal = 0) AS metadata
@@ -30,8 +30,8 @@ const (
 
 // documentIDs returns the next ids of an index's documents, ascending: at least
 // one, at most idBatch, with up to chunkBatch chunks before the last of them.
-func documentIDs(ctx context.Context, h *tenant.Handle, indexID int64, after string) ([]string, error) {
-	return tenant.Values[string](ctx, h, `
+func documentIDs(ctx context.Context, h *data.Handle, indexID int64, after string) ([]string, error) {
+	return data.Values[string](ctx, h, `
 		SELECT n.document_id::text FROM (
 			SELECT d.document_id, d.chunk_count, sum(d.chunk_count) OVER (ORDER BY d.document_id) AS chunks
 			FROM (
@@ -44,7 +44,7 @@ func documentIDs(ctx context.Context, h *tenant.Handle, indexID int64, after str
 
 // disconnect deletes the edges of documents. It locks rows in the order in which
 // they are inserted, so that it cannot deadlock with an insert.
-func disconnect(ctx context.Context, h *tenant.Handle, ids []string) error {
+func disconnect(ctx context.Context, h *data.Handle, ids []string) error {
 	for _, statement := range []string{
 		`WITH gone AS MATERIALIZED (
 			SELECT e.ctid FROM tenant.edge AS e WHERE e.document_id = ANY($1::uuid[]) AND e.key IS NOT NULL
@@ -66,7 +66,7 @@ func disconnect(ctx context.Context, h *tenant.Handle, ids []string) error {
 }
 
 // deleteSimilar deletes the similar edges of an index.
-func deleteSimilar(ctx context.Context, h *tenant.Handle) error {
+func deleteSimilar(ctx context.Context, h *data.Handle) error {
 	_, err := h.Exec(ctx, `DELETE FROM tenant.edge WHERE type = 'similar'`)
 	return err
 }
@@ -95,7 +95,7 @@ func unchangedArgs(texts []chunkText) []any {
 }
 
 // insertNames stores the names of chunks and the beginnings of long names.
-func insertNames(ctx context.Context, h *tenant.Handle, of []Document, defined []definition) error {
+func insertNames(ctx context.Context, h *data.Handle, of []Document, defined []definition) error {
 	documents, ordinals := make([]string, len(defined)), make([]int, len(defined))
 	keys, prefixes := make([]int64, len(defined)), make([]int64, len(defined))
 	kinds, written := make([]string, len(defined)), make([]string, len(defined))
@@ -122,7 +122,7 @@ func insertNames(ctx context.Context, h *tenant.Handle, of []Document, defined [
 }
 
 // insertSections stores the heads of the sections of chunks.
-func insertSections(ctx context.Context, h *tenant.Handle, of []Document, members []sectionChunk) error {
+func insertSections(ctx context.Context, h *data.Handle, of []Document, members []sectionChunk) error {
 	documents, ordinals, heads := make([]string, len(members)), make([]int, len(members)), make([]int, len(members))
 	var chunks []ChunkRef
 	for i, member := range members {
@@ -141,7 +141,7 @@ func insertSections(ctx context.Context, h *tenant.Handle, of []Document, member
 }
 
 // namesOfIndex returns the names of an index, or nil if there are more than most.
-func namesOfIndex(ctx context.Context, h *tenant.Handle, indexID int64, most int) (map[names.Key]bool, error) {
+func namesOfIndex(ctx context.Context, h *data.Handle, indexID int64, most int) (map[names.Key]bool, error) {
 	counts, err := countsOf(ctx, h, indexID)
 	if err != nil || counts.Names > int64(most) {
 		return nil, err
@@ -156,7 +156,7 @@ func namesOfIndex(ctx context.Context, h *tenant.Handle, indexID int64, most int
 // knownKeys returns which of the keys are names of chunks, and which of the
 // prefixes begin longer names. It always uses the table's index: the statistics
 // of a growing table would mislead the planner.
-func knownKeys(ctx context.Context, h *tenant.Handle, keys, prefixes []names.Key) (known, begun map[names.Key]bool, err error) {
+func knownKeys(ctx context.Context, h *data.Handle, keys, prefixes []names.Key) (known, begun map[names.Key]bool, err error) {
 	known, begun = map[names.Key]bool{}, map[names.Key]bool{}
 	if len(keys)+len(prefixes) == 0 {
 		return known, begun, nil
@@ -197,7 +197,7 @@ func int64s(keys []names.Key) []int64 {
 // names, by a phrase search of PostgreSQL. It ignores names that more than
 // maxDefinitions chunks have. The namespace is compared as an expression, so that
 // the planner cannot choose the Postgres index over namespaces.
-func textsWith(ctx context.Context, h *tenant.Handle, language string, defined []definition, documents []Document) (found []chunkText, err error) {
+func textsWith(ctx context.Context, h *data.Handle, language string, defined []definition, documents []Document) (found []chunkText, err error) {
 	var keys []names.Key
 	var texts, namespaces []string
 	for _, name := range defined {
@@ -206,7 +206,7 @@ func textsWith(ctx context.Context, h *tenant.Handle, language string, defined [
 	b := h.Batch()
 	b.Set("enable_seqscan", "off")
 	index.FlushTerms(b)
-	b.Query(tenant.Rows(&found), `
+	b.Query(data.Rows(&found), `
 		WITH sought AS (
 			SELECT DISTINCT phraseto_tsquery($1::text::regconfig, n.name) AS phrase, n.namespace
 			FROM unnest($2::bigint[], $3::text[], $7::text[]) AS n (key, name, namespace)
@@ -234,7 +234,7 @@ func idsOf(documents []Document) []string {
 
 // insertMentions stores the mentions found in texts. All inserts here order their
 // rows, so that concurrent inserts of the same rows cannot deadlock.
-func insertMentions(ctx context.Context, h *tenant.Handle, texts []chunkText, mentions []mention) error {
+func insertMentions(ctx context.Context, h *data.Handle, texts []chunkText, mentions []mention) error {
 	if len(mentions) == 0 {
 		return nil
 	}
@@ -256,8 +256,8 @@ func insertMentions(ctx context.Context, h *tenant.Handle, texts []chunkText, me
 // in its namespace that the Postgres index over the embeddings finds, if their
 // cosine is at least threshold. Each pair has one row. The upper bound of the
 // cosine rules out zero vectors: theirs is NaN, which compares above any number.
-func insertSimilar(ctx context.Context, h *tenant.Handle, ids []string, threshold float64) error {
-	chunks, err := tenant.Value[int](ctx, h, `
+func insertSimilar(ctx context.Context, h *data.Handle, ids []string, threshold float64) error {
+	chunks, err := data.Value[int](ctx, h, `
 		SELECT coalesce(max(d.chunk_count), 0) FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[])`, ids)
 	for first := 0; err == nil && first < chunks; first += linkedChunks {
 		_, err = h.Exec(ctx, `

@@ -9,7 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // loadTimeout is the longest that a statement may take, for filters whose regular
@@ -17,10 +17,10 @@ import (
 const loadTimeout = 10 * time.Second
 
 // bounded runs a query with a timeout. Errors: Deadline.
-func bounded[T any](ctx context.Context, h *tenant.Handle, timeout time.Duration, sql string, args []any) (out []T, err error) {
+func bounded[T any](ctx context.Context, h *data.Handle, timeout time.Duration, sql string, args []any) (out []T, err error) {
 	b := h.Batch()
 	b.Set("statement_timeout", strconv.FormatInt(max(1, timeout.Milliseconds()), 10)) // 0 would mean none
-	b.Query(tenant.Rows(&out), sql, args...)
+	b.Query(data.Rows(&out), sql, args...)
 	return out, b.Run(ctx)
 }
 
@@ -67,7 +67,7 @@ func namedSQL(table, seen string, all bool) string {
 // that the filter admits, those of the rarest names first. Only admitted chunks
 // count for how rare a name is: weights must not reveal hidden ones. Errors:
 // Deadline after timeout.
-func edgesFrom(ctx context.Context, h *tenant.Handle, chunks []ChunkRef, visible filter.Filter, limit int, timeout time.Duration) ([]edgeRow, error) {
+func edgesFrom(ctx context.Context, h *data.Handle, chunks []ChunkRef, visible filter.Filter, limit int, timeout time.Duration) ([]edgeRow, error) {
 	if len(chunks) == 0 {
 		return nil, nil
 	}
@@ -109,7 +109,7 @@ func edgesFrom(ctx context.Context, h *tenant.Handle, chunks []ChunkRef, visible
 // edgesInto returns up to limit edges that lead to a chunk from chunks that the filter admits and
 // that edgesFrom does not return in the other direction: from chunks that mention it, and from the
 // head of its section. Errors: Deadline after loadTimeout.
-func edgesInto(ctx context.Context, h *tenant.Handle, chunk ChunkRef, visible filter.Filter, limit int) ([]edgeRow, error) {
+func edgesInto(ctx context.Context, h *data.Handle, chunk ChunkRef, visible filter.Filter, limit int) ([]edgeRow, error) {
 	args := filter.NewArgs(chunk.DocumentID, chunk.Ordinal)
 	seen := visible.SQL(filter.ChunkMetadata, args)
 	return bounded[edgeRow](ctx, h, loadTimeout, `
@@ -150,7 +150,7 @@ const maxNamed = 1000
 // namedBy returns the chunks that have one of the names and that the filter
 // admits, those of the rarest names first. It leaves out names that more than
 // maxDefinitions admitted chunks have, so that they do not displace others.
-func namedBy(ctx context.Context, h *tenant.Handle, keys []names.Key, visible filter.Filter) ([]namedRow, error) {
+func namedBy(ctx context.Context, h *data.Handle, keys []names.Key, visible filter.Filter) ([]namedRow, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -175,7 +175,7 @@ func namedBy(ctx context.Context, h *tenant.Handle, keys []names.Key, visible fi
 }
 
 // sourcesOf returns the chunks that the filter admits as sources without a score.
-func sourcesOf(ctx context.Context, h *tenant.Handle, i index.Index, chunks []ChunkRef, visible filter.Filter, withVectors bool) (map[ChunkRef]query.Source, error) {
+func sourcesOf(ctx context.Context, h *data.Handle, i index.Index, chunks []ChunkRef, visible filter.Filter, withVectors bool) (map[ChunkRef]query.Source, error) {
 	found := map[ChunkRef]query.Source{}
 	if len(chunks) == 0 {
 		return found, nil

@@ -8,14 +8,14 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // beginRebuild marks the job running and returns its index and the number of
 // documents to do. Errors: job.ErrEnded.
-func beginRebuild(ctx context.Context, h *tenant.Handle, task job.Task) (i index.Index, documents int, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) (err error) {
+func beginRebuild(ctx context.Context, h *data.Handle, task job.Task) (i index.Index, documents int, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) (err error) {
 		if err := job.Begin(ctx, tx, task.JobID); err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func beginRebuild(ctx context.Context, h *tenant.Handle, task job.Task) (i index
 		if err != nil {
 			return err
 		}
-		documents, err = tenant.Value[int](ctx, tx, `SELECT count(*) FROM tenant.documents AS d WHERE d.index_id = $1 AND d.chunk_count > 0`, task.IndexID)
+		documents, err = data.Value[int](ctx, tx, `SELECT count(*) FROM tenant.documents AS d WHERE d.index_id = $1 AND d.chunk_count > 0`, task.IndexID)
 		if err != nil {
 			return err
 		}
@@ -39,8 +39,8 @@ func beginRebuild(ctx context.Context, h *tenant.Handle, task job.Task) (i index
 
 // end stores the number of components and marks the job succeeded. It starts
 // another job if chunks were stored without similar edges meanwhile.
-func (r *Rebuilder) end(ctx context.Context, h *tenant.Handle, task job.Task, components int) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+func (r *Rebuilder) end(ctx context.Context, h *data.Handle, task job.Task, components int) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		if _, err := tx.Exec(ctx, `
 			UPDATE tenant.indexes SET graph_components = $2, graph_counted_at = now(),
 				graph_job_id = CASE WHEN graph_job_id = $3 THEN NULL ELSE graph_job_id END
@@ -55,11 +55,11 @@ func (r *Rebuilder) end(ctx context.Context, h *tenant.Handle, task job.Task, co
 }
 
 // failRebuild records a failed attempt and, if it was the last, ends the job.
-func failRebuild(ctx context.Context, h *tenant.Handle, task job.Task, reason string, last bool) error {
+func failRebuild(ctx context.Context, h *data.Handle, task job.Task, reason string, last bool) error {
 	// The attempt may have failed because its deadline passed.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		if err := job.FailAttempt(ctx, tx, task.JobID, 0, reason, last); err != nil || !last {
 			return err
 		}
@@ -74,7 +74,7 @@ const maxCounted = 1_000_000
 
 // countComponents returns the number of connected components of a graph, or 0 if
 // it has more than maxCounted chunks.
-func countComponents(ctx context.Context, h *tenant.Handle, i index.Index) (int, error) {
+func countComponents(ctx context.Context, h *data.Handle, i index.Index) (int, error) {
 	settings, hasEdges, err := index.GraphOf(ctx, h, i.ID)
 	if err != nil || settings.Off {
 		return 0, err
@@ -82,7 +82,7 @@ func countComponents(ctx context.Context, h *tenant.Handle, i index.Index) (int,
 	if !hasEdges {
 		h = index.WithoutEdges(h)
 	}
-	count, err := tenant.Value[int64](ctx, h, `
+	count, err := data.Value[int64](ctx, h, `
 		SELECT coalesce(sum(d.chunk_count), 0)::bigint FROM tenant.documents AS d WHERE d.index_id = $1`, i.ID)
 	if err != nil || count > maxCounted {
 		return 0, err

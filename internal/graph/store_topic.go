@@ -8,7 +8,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 
 	"github.com/google/uuid"
@@ -35,8 +35,8 @@ func (s topicState) job() string {
 }
 
 // topicsOf reads the state of the topics of an index.
-func topicsOf(ctx context.Context, q tenant.Queryer, indexID int64) (topicState, error) {
-	return tenant.Get[topicState](ctx, q, `
+func topicsOf(ctx context.Context, q data.Queryer, indexID int64) (topicState, error) {
+	return data.Get[topicState](ctx, q, `
 		SELECT i.graph, i.topics, i.topics_job_id::text, c.*
 		FROM tenant.indexes AS i CROSS JOIN (
 			SELECT coalesce(sum(c.chunks), 0)::bigint AS chunks, coalesce(sum(c.written), 0)::bigint AS written, coalesce(sum(c.pending), 0)::bigint AS pending,
@@ -48,9 +48,9 @@ func topicsOf(ctx context.Context, q tenant.Queryer, indexID int64) (topicState,
 
 // startTopics starts a job that finds the topics of an index and returns its id: that of
 // the job under way if there is one, "" if the index does not exist.
-func startTopics(ctx context.Context, queue *job.Queue, tx *tenant.Tx, indexID int64) (jobID string, err error) {
+func startTopics(ctx context.Context, queue *job.Queue, tx *data.Tx, indexID int64) (jobID string, err error) {
 	jobID = uuid.Must(uuid.NewV7()).String()
-	claimed, err := tenant.Select[struct{ IndexName, JobID string }](ctx, tx, `
+	claimed, err := data.Select[struct{ IndexName, JobID string }](ctx, tx, `
 		UPDATE tenant.indexes SET topics_job_id = coalesce(topics_job_id, $2::uuid) WHERE index_id = $1
 		RETURNING index_name, topics_job_id::text AS job_id`, indexID, jobID)
 	if err != nil || len(claimed) == 0 {
@@ -97,8 +97,8 @@ func (r topicRow) topic(central int) Topic {
 const topicColumns = `t.topic_id, t.parent_id, t.position, t.namespace, t.chunks, t.title, t.summary, t.described, t.terms, t.documents::text[], t.ordinals`
 
 // topicsAfter returns up to limit topics after a position, in order.
-func topicsAfter(ctx context.Context, h *tenant.Handle, after, limit int) ([]topicRow, error) {
-	return tenant.Select[topicRow](ctx, h, `SELECT `+topicColumns+` FROM tenant.topic AS t WHERE t.position > $1 ORDER BY t.position LIMIT $2`, after, limit)
+func topicsAfter(ctx context.Context, h *data.Handle, after, limit int) ([]topicRow, error) {
+	return data.Select[topicRow](ctx, h, `SELECT `+topicColumns+` FROM tenant.topic AS t WHERE t.position > $1 ORDER BY t.position LIMIT $2`, after, limit)
 }
 
 // memberCount counts what is in a topic.
@@ -110,8 +110,8 @@ type memberCount struct {
 }
 
 // countMembers counts the chunks and documents of all topics, in time linear in chunks.
-func countMembers(ctx context.Context, h *tenant.Handle) (map[int32]memberCount, error) {
-	rows, err := tenant.Select[memberCount](ctx, h, `
+func countMembers(ctx context.Context, h *data.Handle) (map[int32]memberCount, error) {
+	rows, err := data.Select[memberCount](ctx, h, `
 		SELECT m.topic_id, true AS top, count(*)::int AS chunks, count(DISTINCT m.document_id)::int AS documents
 		FROM tenant.member AS m GROUP BY m.topic_id
 		UNION ALL
@@ -139,9 +139,9 @@ func centralReferences(topics []topicRow) (ids []int32, documents []string, ordi
 }
 
 // centralChunks returns the central chunks of topics that are still in them.
-func centralChunks(ctx context.Context, h *tenant.Handle, topics []topicRow) (map[int32][]TopicChunk, error) {
+func centralChunks(ctx context.Context, h *data.Handle, topics []topicRow) (map[int32][]TopicChunk, error) {
 	ids, documents, ordinals := centralReferences(topics)
-	rows, err := tenant.Select[struct {
+	rows, err := data.Select[struct {
 		TopicID    int32
 		DocumentID string
 		Ordinal    int
@@ -166,7 +166,7 @@ func centralChunks(ctx context.Context, h *tenant.Handle, topics []topicRow) (ma
 const maxLargest = 5
 
 // largestDocuments returns the documents with most chunks in each topic.
-func largestDocuments(ctx context.Context, h *tenant.Handle, topics []topicRow) (map[int32][]TopicDocument, error) {
+func largestDocuments(ctx context.Context, h *data.Handle, topics []topicRow) (map[int32][]TopicDocument, error) {
 	var top, sub []int32
 	for _, t := range topics {
 		if t.ParentID == 0 {
@@ -175,7 +175,7 @@ func largestDocuments(ctx context.Context, h *tenant.Handle, topics []topicRow) 
 			sub = append(sub, t.TopicID)
 		}
 	}
-	rows, err := tenant.Select[struct {
+	rows, err := data.Select[struct {
 		TopicID    int32
 		DocumentID string
 		URI        string
@@ -203,7 +203,7 @@ func largestDocuments(ctx context.Context, h *tenant.Handle, topics []topicRow) 
 
 // keptTerms returns the terms that chunks of their topics still have, for topics of which
 // chunks were deleted: a term must not outlive the documents with it.
-func keptTerms(ctx context.Context, h *tenant.Handle, topics []topicRow) (map[int32][]string, error) {
+func keptTerms(ctx context.Context, h *data.Handle, topics []topicRow) (map[int32][]string, error) {
 	if len(topics) == 0 {
 		return nil, nil
 	}
@@ -218,7 +218,7 @@ func keptTerms(ctx context.Context, h *tenant.Handle, topics []topicRow) (map[in
 			ids, parents, terms = append(ids, t.TopicID), append(parents, parent), append(terms, term)
 		}
 	}
-	rows, err := tenant.Select[struct {
+	rows, err := data.Select[struct {
 		TopicID int32
 		Term    string
 	}](ctx, h, `
@@ -245,7 +245,7 @@ type nodeRow struct {
 }
 
 // readNodes returns all chunks of an index in their order.
-func readNodes(ctx context.Context, h *tenant.Handle, chunks int64) ([]nodeRow, error) {
+func readNodes(ctx context.Context, h *data.Handle, chunks int64) ([]nodeRow, error) {
 	nodes := make([]nodeRow, 0, chunks)
 	namespaces := map[string]string{} // one copy of each
 	b := h.Batch()
@@ -276,7 +276,7 @@ type linkRow struct {
 
 // readLinks calls add for the stored edges of an index that walks follow, except for the
 // reading order.
-func readLinks(ctx context.Context, h *tenant.Handle, add func(linkRow)) error {
+func readLinks(ctx context.Context, h *data.Handle, add func(linkRow)) error {
 	b := h.Batch()
 	b.Query(func(rows pgx.Rows) error {
 		var r linkRow
@@ -303,12 +303,12 @@ func readLinks(ctx context.Context, h *tenant.Handle, add func(linkRow)) error {
 const sampledText = 4000
 
 // textsOfNodes returns the texts of chunks, in any order.
-func textsOfNodes(ctx context.Context, h *tenant.Handle, nodes []nodeRow) ([]string, error) {
+func textsOfNodes(ctx context.Context, h *data.Handle, nodes []nodeRow) ([]string, error) {
 	ids, ordinals := make([][16]byte, len(nodes)), make([]int32, len(nodes))
 	for i, n := range nodes {
 		ids[i], ordinals[i] = n.id, n.ordinal
 	}
-	return tenant.Values[string](ctx, h, `
+	return data.Values[string](ctx, h, `
 		SELECT left(c.title || E'\n' || c.text, $3) FROM unnest($1::uuid[], $2::int[]) WITH ORDINALITY AS r (document_id, ordinal, n)
 		JOIN tenant.chunk AS c USING (document_id, ordinal) ORDER BY r.n`, ids, ordinals, sampledText)
 }
@@ -318,7 +318,7 @@ const storedMembers = 5000
 
 // storeMembers stores the topics of chunks that still exist. Members are given in the order
 // of their chunks, in which the trigger of deleted chunks locks them too.
-func storeMembers(ctx context.Context, h *tenant.Handle, nodes []nodeRow) error {
+func storeMembers(ctx context.Context, h *data.Handle, nodes []nodeRow) error {
 	ids, ordinals, ranks := make([][16]byte, len(nodes)), make([]int32, len(nodes)), make([]float32, len(nodes))
 	topics, subtopics := make([]int32, len(nodes)), make([]int32, len(nodes))
 	for i, n := range nodes {
@@ -337,8 +337,8 @@ func storeMembers(ctx context.Context, h *tenant.Handle, nodes []nodeRow) error 
 
 // replaceTopics replaces all topics of an index and marks the job succeeded. Errors:
 // job.ErrEnded.
-func replaceTopics(ctx context.Context, h *tenant.Handle, task job.Task, topics []topicRow, state index.Topics) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+func replaceTopics(ctx context.Context, h *data.Handle, task job.Task, topics []topicRow, state index.Topics) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		n, err := tx.Exec(ctx, `UPDATE tenant.indexes SET topics = $2, topics_job_id = NULL WHERE index_id = $1 AND topics_job_id = $3`, task.IndexID, state, task.JobID)
 		if err != nil {
 			return err
@@ -362,14 +362,14 @@ func replaceTopics(ctx context.Context, h *tenant.Handle, task job.Task, topics 
 }
 
 // topicsOfChunks returns the topics of chunks, without those in none.
-func topicsOfChunks(ctx context.Context, h *tenant.Handle, chunks []ChunkRef) (map[ChunkRef]int32, error) {
+func topicsOfChunks(ctx context.Context, h *data.Handle, chunks []ChunkRef) (map[ChunkRef]int32, error) {
 	documents, ordinals := make([]string, 0, len(chunks)), make([]int, 0, len(chunks))
 	for _, chunk := range chunks {
 		if chunk.DocumentID != "" {
 			documents, ordinals = append(documents, chunk.DocumentID), append(ordinals, chunk.Ordinal)
 		}
 	}
-	rows, err := tenant.Select[struct {
+	rows, err := data.Select[struct {
 		DocumentID string
 		Ordinal    int
 		TopicID    int32
@@ -385,7 +385,7 @@ func topicsOfChunks(ctx context.Context, h *tenant.Handle, chunks []ChunkRef) (m
 }
 
 // centralOf returns the most central chunks of a topic that the filter admits, best first.
-func centralOf(ctx context.Context, h *tenant.Handle, topicID int32, visible filter.Filter, limit int) ([]ChunkRef, error) {
+func centralOf(ctx context.Context, h *data.Handle, topicID int32, visible filter.Filter, limit int) ([]ChunkRef, error) {
 	args := filter.NewArgs(topicID, limit)
 	return bounded[ChunkRef](ctx, h, loadTimeout, `
 		SELECT m.document_id::text, m.ordinal FROM tenant.member AS m JOIN tenant.chunk AS c USING (document_id, ordinal)

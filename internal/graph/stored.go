@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/graph/names"
 	"github.com/ragdhq/ragd/internal/graph/walk"
 	"github.com/ragdhq/ragd/internal/query"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // stored walks the stored graph.
@@ -63,7 +63,7 @@ func (r *run) stored(ctx context.Context) error {
 }
 
 // namedSeeds returns the chunks that the question names, as seeds.
-func namedSeeds(ctx context.Context, h *tenant.Handle, p walkPlan) ([]seed, error) {
+func namedSeeds(ctx context.Context, h *data.Handle, p walkPlan) ([]seed, error) {
 	namespace, question := namespaceOf(p.request.Namespace), p.request.QueryText
 	rows, err := namedBy(ctx, h, distinct(namespace.Keys(names.Keys(names.Phrases(question)))), p.request.Filter)
 	if err != nil {
@@ -108,7 +108,7 @@ func chunkOf(source query.Source) ChunkRef { return ChunkRef{source.DocumentID, 
 
 // assemble makes the sources: the chunks that the walk reached, best first, then
 // others that the search found.
-func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *neighborhood, seeds []seed, scores []float64) error {
+func (r *run) assemble(ctx context.Context, h *data.Handle, around *neighborhood, seeds []seed, scores []float64) error {
 	ranked := walk.Rank(scores)
 	for len(ranked) > 0 && ranked[len(ranked)-1].Score == 0 { // not reached
 		ranked = ranked[:len(ranked)-1]
@@ -159,7 +159,7 @@ func (r *run) assemble(ctx context.Context, h *tenant.Handle, around *neighborho
 }
 
 // score sets the scores of chunks that only the walk found.
-func (r *run) score(ctx context.Context, h *tenant.Handle, found map[ChunkRef]query.Source) error {
+func (r *run) score(ctx context.Context, h *data.Handle, found map[ChunkRef]query.Source) error {
 	chunks := slices.Collect(maps.Keys(found))
 	sources := make([]query.Source, len(chunks))
 	for n, chunk := range chunks {

@@ -13,6 +13,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -76,7 +78,7 @@ func (s *Service) ListTopics(ctx context.Context, indexName string, pageSize int
 	if name := r.Overrides.IndexName; name != nil {
 		indexName = *name
 	}
-	err = s.indexes.Use(ctx, r.Tenant, indexName, func(i index.Index, tables *tenant.Handle) error {
+	err = s.indexes.Use(ctx, r.Tenant, indexName, func(i index.Index, tables *data.Handle) error {
 		state, err := s.topics(ctx, i, tables)
 		if err != nil {
 			return err
@@ -93,7 +95,7 @@ func (s *Service) ListTopics(ctx context.Context, indexName string, pageSize int
 			}
 		}
 		list.Other = max(0, list.Other)
-		rows, next, err := pagination.List(tenant.Pages(ctx, "topics", i.Name), pageSize, pageToken, 0, topicRow.key, func(after, most int) ([]topicRow, error) {
+		rows, next, err := pagination.List(access.Pages(ctx, "topics", i.Name), pageSize, pageToken, 0, topicRow.key, func(after, most int) ([]topicRow, error) {
 			return topicsAfter(ctx, tables, after, most)
 		})
 		if err != nil {
@@ -106,11 +108,11 @@ func (s *Service) ListTopics(ctx context.Context, indexName string, pageSize int
 	return list, err
 }
 
-// requireTopics is tenant.Require, for reading topics: they are found over all documents of
+// requireTopics is access.Require, for reading topics: they are found over all documents of
 // an index, and their terms would reveal hidden ones. Errors: also Denied for a request
 // with a filter that its caller cannot remove.
-func requireTopics(ctx context.Context) (*tenant.Request, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+func requireTopics(ctx context.Context) (*access.Request, error) {
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +125,7 @@ func requireTopics(ctx context.Context) (*tenant.Request, error) {
 
 // topics returns the state of the topics of an index. If they were never found it waits
 // for the job that does; if they are outdated it starts one.
-func (s *Service) topics(ctx context.Context, i index.Index, tables *tenant.Handle) (topicState, error) {
+func (s *Service) topics(ctx context.Context, i index.Index, tables *data.Handle) (topicState, error) {
 	for end := time.Now().Add(topicsWait); ; {
 		state, err := topicsOf(ctx, tables, i.ID)
 		switch {
@@ -153,8 +155,8 @@ func (s *Service) topics(ctx context.Context, i index.Index, tables *tenant.Hand
 }
 
 // beginTopics starts a job that finds topics, in a transaction of its own.
-func (s *Service) beginTopics(ctx context.Context, h *tenant.Handle, indexID int64) (jobID *string, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func (s *Service) beginTopics(ctx context.Context, h *data.Handle, indexID int64) (jobID *string, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		id, err := startTopics(ctx, s.queue, tx, indexID)
 		if id != "" {
 			jobID = &id
@@ -166,7 +168,7 @@ func (s *Service) beginTopics(ctx context.Context, h *tenant.Handle, indexID int
 
 // retryTopics starts a job that finds topics and returns its id.
 func (s *Service) retryTopics(ctx context.Context, id tenant.ID, failed job.Job) (jobID string, err error) {
-	err = s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
+	err = s.db.Handle(id).Tx(ctx, func(tx *data.Tx) error {
 		i, err := index.ByName(ctx, tx, failed.IndexName)
 		if err != nil {
 			return err
@@ -187,7 +189,7 @@ func (s *Service) cancelTopics(ctx context.Context, id tenant.ID, j job.Job) err
 const titleTerms = 3
 
 // complete returns topics with their chunks and documents that exist now.
-func complete(ctx context.Context, h *tenant.Handle, rows []topicRow, counts map[int32]memberCount) ([]Topic, error) {
+func complete(ctx context.Context, h *data.Handle, rows []topicRow, counts map[int32]memberCount) ([]Topic, error) {
 	central, err := centralChunks(ctx, h, rows)
 	if err != nil {
 		return nil, fmt.Errorf("read the central chunks of topics: %w", err)

@@ -12,7 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/graph/walk"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/limit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -55,7 +55,7 @@ type division struct {
 
 // readCorpus reads the chunks and edges of an index, 100 bytes for each chunk and 30 for
 // each edge.
-func readCorpus(ctx context.Context, h *tenant.Handle, state topicState) (*corpus, error) {
+func readCorpus(ctx context.Context, h *data.Handle, state topicState) (*corpus, error) {
 	if state.Version == 0 {
 		h = index.WithoutEdges(h)
 	}
@@ -303,7 +303,7 @@ func (r topicRow) has(n nodeRow) bool {
 
 // describe finds the terms of topics: those of a topic against all others, those of a
 // subtopic against its topic.
-func (c *corpus) describe(ctx context.Context, processor *limit.Processor, h *tenant.Handle, d *division) error {
+func (c *corpus) describe(ctx context.Context, processor *limit.Processor, h *data.Handle, d *division) error {
 	var top []int
 	families := map[int32][]int{}
 	for i, t := range d.topics {
@@ -347,7 +347,7 @@ func spread(nodes []int32, n int) []int32 {
 
 // compare finds the terms that tell topics apart, from each other and from a sample of
 // others, which are so many.
-func (c *corpus) compare(ctx context.Context, processor *limit.Processor, h *tenant.Handle, d *division, topics []int, sample []int32, others int) error {
+func (c *corpus) compare(ctx context.Context, processor *limit.Processor, h *data.Handle, d *division, topics []int, sample []int32, others int) error {
 	terms := keyterm.NewCollection(len(topics) + 1)
 	add := func(group int, nodes []int32, size int) error {
 		rows := make([]nodeRow, len(nodes))
@@ -385,7 +385,7 @@ func (c *corpus) compare(ctx context.Context, processor *limit.Processor, h *ten
 
 // storeChanged stores the topics of the nodes whose topic was another, or whose rank has
 // changed much.
-func (c *corpus) storeChanged(ctx context.Context, h *tenant.Handle, before []nodeRow) error {
+func (c *corpus) storeChanged(ctx context.Context, h *data.Handle, before []nodeRow) error {
 	var changed []nodeRow
 	for u, n := range c.nodes {
 		old := before[u]

@@ -14,13 +14,13 @@ import (
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // TopicFinder runs the jobs that find topics. Safe for concurrent use.
 type TopicFinder struct {
-	db        *tenant.DB
+	db        *data.DB
 	models    *llm.Client
 	processor *limit.Processor
 	log       *slog.Logger
@@ -28,7 +28,7 @@ type TopicFinder struct {
 
 // NewTopicFinder returns a TopicFinder. db is the database for background work; models
 // write titles for indexes with a topic model.
-func NewTopicFinder(db *tenant.DB, models *llm.Client, processor *limit.Processor, log *slog.Logger) *TopicFinder {
+func NewTopicFinder(db *data.DB, models *llm.Client, processor *limit.Processor, log *slog.Logger) *TopicFinder {
 	return &TopicFinder{db: db, models: models, processor: processor, log: log}
 }
 
@@ -47,7 +47,7 @@ const (
 func (s *Service) TopicRunners(f *TopicFinder) job.Registry {
 	return job.Registry{job.Topics: {
 		Run: f.run, Timeout: topicsTimeout, Cancel: s.cancelTopics, Retry: s.retryTopics,
-		Start: func(ctx context.Context, tx *tenant.Tx, indexID int64) error {
+		Start: func(ctx context.Context, tx *data.Tx, indexID int64) error {
 			_, err := startTopics(ctx, s.queue, tx, indexID)
 			return err
 		},
@@ -59,7 +59,7 @@ func (f *TopicFinder) run(ctx context.Context, a job.Attempt) error {
 	h := f.db.Handle(a.Tenant)
 	log := f.log.With("tenant", a.Tenant, "index", a.IndexID, "job", a.JobID, "attempt", a.Number)
 	err := f.find(ctx, h, a.Task)
-	var gone *tenant.GoneError // the index got another embedding model, or was deleted
+	var gone *data.GoneError // the index got another embedding model, or was deleted
 	switch {
 	case err == nil:
 		log.InfoContext(ctx, "topics found", "duration_ms", time.Since(start).Milliseconds())
@@ -79,7 +79,7 @@ func (f *TopicFinder) run(ctx context.Context, a job.Attempt) error {
 }
 
 // find finds the topics of an index and stores them.
-func (f *TopicFinder) find(ctx context.Context, h *tenant.Handle, task job.Task) error {
+func (f *TopicFinder) find(ctx context.Context, h *data.Handle, task job.Task) error {
 	i, state, err := f.begin(ctx, h, task)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ const wholeFraction = 4
 
 // begin marks the job running and returns its index and the state of its topics. Topics that
 // exist are found again after a load, not during it: it then snoozes the job.
-func (f *TopicFinder) begin(ctx context.Context, h *tenant.Handle, task job.Task) (i index.Index, state topicState, err error) {
+func (f *TopicFinder) begin(ctx context.Context, h *data.Handle, task job.Task) (i index.Index, state topicState, err error) {
 	state, err = topicsOf(ctx, h, task.IndexID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return i, state, job.ErrEnded
@@ -151,7 +151,7 @@ func (f *TopicFinder) begin(ctx context.Context, h *tenant.Handle, task job.Task
 	case state.Topics != nil && time.Since(state.Topics.FoundAt) < maxDebounce && state.Pending > 0:
 		return i, state, job.Snooze(debounce)
 	}
-	err = h.Tx(ctx, func(tx *tenant.Tx) (err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) (err error) {
 		if err := job.Begin(ctx, tx, task.JobID); err != nil {
 			return err
 		}
@@ -164,11 +164,11 @@ func (f *TopicFinder) begin(ctx context.Context, h *tenant.Handle, task job.Task
 }
 
 // failTopics records a failed attempt and, if it was the last, ends the job.
-func failTopics(ctx context.Context, h *tenant.Handle, task job.Task, reason string, last bool) error {
+func failTopics(ctx context.Context, h *data.Handle, task job.Task, reason string, last bool) error {
 	// The attempt may have failed because its deadline passed.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		if err := job.FailAttempt(ctx, tx, task.JobID, 0, reason, last); err != nil || !last {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service/testing/dataset"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // TestTopicQuality reports how often the documents that answer one question together are in
@@ -21,7 +21,7 @@ func TestTopicQuality(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := tenant.Select[struct {
+	found, err := data.Select[struct {
 		URI     string
 		TopicID int32
 	}](t.Context(), g.handle, `

@@ -12,7 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -40,7 +40,7 @@ type written struct {
 // whose central chunks and terms were described before by the model keeps its title. A
 // model that fails leaves the remaining topics without: titles are then terms, and the
 // next run asks again.
-func (f *TopicFinder) write(ctx context.Context, h *tenant.Handle, i index.Index, d *division) error {
+func (f *TopicFinder) write(ctx context.Context, h *data.Handle, i index.Index, d *division) error {
 	settings, _, err := index.GraphOf(ctx, h, i.ID)
 	if err != nil || settings.TopicModel == "" {
 		return err
@@ -96,11 +96,11 @@ func (w *written) read(text string) error {
 const excerptText = 1000
 
 // centralTexts returns the beginnings of the central chunks of topics.
-func centralTexts(ctx context.Context, h *tenant.Handle, topics []topicRow) (map[int32][]string, error) {
+func centralTexts(ctx context.Context, h *data.Handle, topics []topicRow) (map[int32][]string, error) {
 	texts := map[int32][]string{}
 	for some := range slices.Chunk(topics, maxTopics) {
 		ids, documents, ordinals := centralReferences(some)
-		rows, err := tenant.Select[struct {
+		rows, err := data.Select[struct {
 			TopicID int32
 			Text    string
 		}](ctx, h, `

@@ -12,14 +12,14 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // build creates a new Postgres index over the embeddings, and then replaces the old one
 // if there is one. Writers and readers are not blocked. The search width is measured
 // afterwards.
-func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Session, task job.Task) error {
+func (m *Maintainer) build(ctx context.Context, h *data.Handle, s *data.Session, task job.Task) error {
 	i, jobID, rows, err := beginBuild(ctx, h, task.IndexID)
 	if err != nil {
 		return err
@@ -47,9 +47,9 @@ func (m *Maintainer) build(ctx context.Context, h *tenant.Handle, s *tenant.Sess
 
 // claimBuild adds the job of a build that a caller asked for, and returns its id, or the
 // id of the job that is under way.
-func claimBuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID string, err error) {
+func claimBuild(ctx context.Context, tx *data.Tx, i Index) (jobID string, err error) {
 	asked := uuid.Must(uuid.NewV7()).String()
-	jobID, err = tenant.Value[string](ctx, tx, `
+	jobID, err = data.Value[string](ctx, tx, `
 		UPDATE tenant.indexes SET build_job_id = coalesce(build_job_id, $2::uuid) WHERE index_id = $1
 		RETURNING build_job_id::text`, i.ID, asked)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -67,9 +67,9 @@ func buildJob(jobID string, i Index) job.Start {
 
 // beginBuild marks the job of a build running, or starts one if no caller asked for the
 // build.
-func beginBuild(ctx context.Context, h *tenant.Handle, indexID int64) (i Index, jobID string, rows int64, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		id, err := tenant.Value[string](ctx, tx, `
+func beginBuild(ctx context.Context, h *data.Handle, indexID int64) (i Index, jobID string, rows int64, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
+		id, err := data.Value[string](ctx, tx, `
 			UPDATE tenant.indexes SET build_job_id = coalesce(build_job_id, $2) WHERE index_id = $1
 			RETURNING build_job_id::text`, indexID, uuid.Must(uuid.NewV7()))
 		if err != nil {
@@ -91,8 +91,8 @@ func beginBuild(ctx context.Context, h *tenant.Handle, indexID int64) (i Index, 
 }
 
 // replaceBuilt replaces the old Postgres index by the new one.
-func replaceBuilt(ctx context.Context, h *tenant.Handle, i Index) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+func replaceBuilt(ctx context.Context, h *data.Handle, i Index) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		return i.executeAll(ctx, tx, []string{
 			fmt.Sprintf(`DROP INDEX IF EXISTS tenant.%s`, i.builtName()),
 			fmt.Sprintf(`ALTER INDEX tenant.%s RENAME TO %s`, i.unfinishedName(), i.builtName()),
@@ -103,9 +103,9 @@ func replaceBuilt(ctx context.Context, h *tenant.Handle, i Index) error {
 // endBuild stores whether the Postgres index exists and ends the job, unless the config
 // was changed meanwhile: then the job goes on with the new config. Chunks that could not
 // be linked without an HNSW index are linked after that.
-func (m *Maintainer) endBuild(ctx context.Context, h *tenant.Handle, i Index, jobID string, built bool) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
-		done, err := tenant.Value[bool](ctx, tx, `
+func (m *Maintainer) endBuild(ctx context.Context, h *data.Handle, i Index, jobID string, built bool) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
+		done, err := data.Value[bool](ctx, tx, `
 			UPDATE tenant.indexes SET built = $2, search_width = 0, build_job_id = CASE WHEN index_config = $3 THEN NULL ELSE build_job_id END
 			WHERE index_id = $1 RETURNING build_job_id IS NULL`, i.ID, built, i.Config)
 		if err != nil || !done {
@@ -120,11 +120,11 @@ func (m *Maintainer) endBuild(ctx context.Context, h *tenant.Handle, i Index, jo
 
 // recordFailure stores the public reason of a failed build, if one was running, and ends
 // the job after the last attempt.
-func recordFailure(ctx context.Context, h *tenant.Handle, indexID int64, reason string, final bool) error {
+func recordFailure(ctx context.Context, h *data.Handle, indexID int64, reason string, final bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
-		jobID, err := tenant.Value[*string](ctx, tx, `SELECT i.build_job_id::text FROM tenant.indexes AS i WHERE i.index_id = $1`, indexID)
+	return h.Tx(ctx, func(tx *data.Tx) error {
+		jobID, err := data.Value[*string](ctx, tx, `SELECT i.build_job_id::text FROM tenant.indexes AS i WHERE i.index_id = $1`, indexID)
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && jobID == nil {
 			return nil
 		}
@@ -141,7 +141,7 @@ func recordFailure(ctx context.Context, h *tenant.Handle, indexID int64, reason 
 
 // createIndex creates the Postgres index under its unfinished name, after dropping that of
 // an earlier attempt.
-func createIndex(ctx context.Context, s *tenant.Session, i Index, rows int64) error {
+func createIndex(ctx context.Context, s *data.Session, i Index, rows int64) error {
 	if err := dropUnfinished(ctx, s, i); err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (i Index) buildMemory(rows int64) int64 {
 const progressInterval = time.Second
 
 // reportProgress stores the progress of a build in its job until stop is called.
-func reportProgress(ctx context.Context, h *tenant.Handle, jobID string, rows int64) (stop func()) {
+func reportProgress(ctx context.Context, h *data.Handle, jobID string, rows int64) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

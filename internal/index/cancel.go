@@ -8,6 +8,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -27,7 +28,7 @@ func (s *Service) Runners(m *Maintainer, r *Reembedder) job.Registry {
 // when it has none, and when the build has ended.
 func (s *Service) cancelBuild(ctx context.Context, id tenant.ID, j job.Job) error {
 	h := s.db.Handle(id)
-	row, err := tenant.Get[indexRow](ctx, h, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.build_job_id = $1`, j.JobID)
+	row, err := data.Get[indexRow](ctx, h, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.build_job_id = $1`, j.JobID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return justEnded(j)
 	}
@@ -38,7 +39,7 @@ func (s *Service) cancelBuild(ctx context.Context, id tenant.ID, j job.Job) erro
 		return fault.New(fault.Precondition, "index %q has no other Postgres index over its embeddings: change its indexConfig.type to flat to do without one", row.IndexName)
 	}
 	defer s.known.forget(id, row.IndexName)
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE tenant.indexes SET build_job_id = NULL WHERE index_id = $1 AND build_job_id = $2`, row.IndexID, j.JobID)
 		if err != nil {
 			return err

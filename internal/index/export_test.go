@@ -5,7 +5,7 @@ import (
 
 	"context"
 
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // TermConstants maps the names of constants in the SQL function weigh_terms to their values
@@ -14,7 +14,7 @@ var TermConstants = map[string]float64{"k1": k1, "b": b, "typical_length": typic
 	"weak_weight": WeakWeight, "max_lexeme": maxLexeme}
 
 // MakeTerms creates the table of common terms of an index unless it exists.
-func MakeTerms(ctx context.Context, h *tenant.Handle, i Index) error {
+func MakeTerms(ctx context.Context, h *data.Handle, i Index) error {
 	return makeOnce(ctx, h, i, "term", []string{makeTerms})
 }
 

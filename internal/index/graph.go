@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Graph says which edges an index keeps between its chunks. The zero value keeps
@@ -88,8 +88,8 @@ func (g Graph) Similarity() float64 {
 
 // GraphOf reads the graph settings of an index, as those of a cached index may be
 // outdated, and reports whether it has an edge table. Errors: NotFound.
-func GraphOf(ctx context.Context, h *tenant.Handle, indexID int64) (g Graph, hasEdges bool, err error) {
-	found, err := tenant.Get[struct {
+func GraphOf(ctx context.Context, h *data.Handle, indexID int64) (g Graph, hasEdges bool, err error) {
+	found, err := data.Get[struct {
 		Graph    Graph
 		HasEdges bool
 	}](ctx, h, `SELECT i.graph, to_regclass('tenant.edge') IS NOT NULL AS has_edges FROM tenant.indexes AS i WHERE i.index_id = $1`, indexID)
@@ -112,11 +112,11 @@ const noEdges = `(SELECT NULL::uuid AS document_id, NULL::int AS ordinal, NULL::
 
 // WithoutEdges returns a handle for reading the graph of an index that has no edge table
 // yet.
-func WithoutEdges(h *tenant.Handle) *tenant.Handle { return h.Without("edge", noEdges) }
+func WithoutEdges(h *data.Handle) *data.Handle { return h.Without("edge", noEdges) }
 
 // MakeEdges creates the edge table of an index unless it exists. Most indexes of
 // ready-made vectors never need one. Errors: NotFound.
-func MakeEdges(ctx context.Context, h *tenant.Handle, i Index) error {
+func MakeEdges(ctx context.Context, h *data.Handle, i Index) error {
 	return makeOnce(ctx, h, i, "edge", makeEdges(i.ID))
 }
 

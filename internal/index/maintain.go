@@ -9,7 +9,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/ingest/backlog"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -39,7 +39,7 @@ const (
 
 // MaintainIfDue queues the maintenance of an index in a transaction that has written to
 // it, if it is due and not queued already.
-func MaintainIfDue(ctx context.Context, queue *job.Queue, tx *tenant.Tx, indexID int64) error {
+func MaintainIfDue(ctx context.Context, queue *job.Queue, tx *data.Tx, indexID int64) error {
 	s, err := readState(ctx, tx, indexID)
 	if err == nil && s.topicsDue() {
 		err = queue.Start(ctx, tx, job.Topics, indexID)
@@ -52,14 +52,14 @@ func MaintainIfDue(ctx context.Context, queue *job.Queue, tx *tenant.Tx, indexID
 
 // Maintainer does maintenance jobs. Safe for concurrent use.
 type Maintainer struct {
-	db      *tenant.DB
+	db      *data.DB
 	queue   *job.Queue
 	backlog *backlog.Backlog
 	log     *slog.Logger
 }
 
 // NewMaintainer returns a Maintainer. The backlog says whether an index is being loaded.
-func NewMaintainer(db *tenant.DB, queue *job.Queue, backlog *backlog.Backlog, log *slog.Logger) *Maintainer {
+func NewMaintainer(db *data.DB, queue *job.Queue, backlog *backlog.Backlog, log *slog.Logger) *Maintainer {
 	return &Maintainer{db: db, queue: queue, backlog: backlog, log: log}
 }
 
@@ -69,7 +69,7 @@ var errDeleted = fault.New(fault.NotFound, "the index was deleted")
 // deleted.
 func (m *Maintainer) run(ctx context.Context, a job.Attempt) error {
 	h := m.db.Handle(a.Tenant)
-	err := alone(ctx, h, a.IndexID, func(s *tenant.Session) error {
+	err := alone(ctx, h, a.IndexID, func(s *data.Session) error {
 		i, _, err := byID(ctx, s, a.IndexID)
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ func (m *Maintainer) run(ctx context.Context, a job.Attempt) error {
 // dropDeleted drops the tables that are left of a deleted index, and returns the result of
 // the attempt, whose error was deleted. While a table is in use by something else than the
 // service, such as a backup, it snoozes the job.
-func dropDeleted(ctx context.Context, h *tenant.Handle, indexID int64, deleted error) error {
+func dropDeleted(ctx context.Context, h *data.Handle, indexID int64, deleted error) error {
 	err := dropTables(ctx, h, indexID)
 	switch {
 	case err == nil || fault.KindOf(err) == fault.NotFound: // NotFound: so was the tenant
@@ -105,8 +105,8 @@ func dropDeleted(ctx context.Context, h *tenant.Handle, indexID int64, deleted e
 
 // alone calls do with a session that holds the lock on the maintenance of the index, or
 // snoozes the job if another session holds it.
-func alone(ctx context.Context, h *tenant.Handle, indexID int64, do func(s *tenant.Session) error) error {
-	return h.Session(ctx, func(s *tenant.Session) error {
+func alone(ctx context.Context, h *data.Handle, indexID int64, do func(s *data.Session) error) error {
+	return h.Session(ctx, func(s *data.Session) error {
 		free, err := s.Lock(ctx, fmt.Sprintf("index/%d", indexID))
 		if err != nil {
 			return err
@@ -122,8 +122,8 @@ func alone(ctx context.Context, h *tenant.Handle, indexID int64, do func(s *tena
 // embeddings, and Postgres indexes on metadata that do not match the settings, of which it
 // creates the missing ones. The session has the lock on the maintenance of the index, so no
 // build is running.
-func removeOrphans(ctx context.Context, h *tenant.Handle, s *tenant.Session, i Index) error {
-	unfinished, err := tenant.Value[bool](ctx, s, `SELECT to_regclass('tenant.`+i.unfinishedName()+`') IS NOT NULL`)
+func removeOrphans(ctx context.Context, h *data.Handle, s *data.Session, i Index) error {
+	unfinished, err := data.Value[bool](ctx, s, `SELECT to_regclass('tenant.`+i.unfinishedName()+`') IS NOT NULL`)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func removeOrphans(ctx context.Context, h *tenant.Handle, s *tenant.Session, i I
 	if err != nil || i.matches(existing) {
 		return err
 	}
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		locked, err := byNameLocked(ctx, tx, i.Name)
 		if err != nil || locked.ID != i.ID {
 			return err
@@ -158,7 +158,7 @@ func (i Index) matches(existing []metadataIndex) bool {
 
 // maintain does all maintenance that is due. It repeats until nothing is due, because more
 // may be written meanwhile.
-func (m *Maintainer) maintain(ctx context.Context, h *tenant.Handle, s *tenant.Session, task job.Task) error {
+func (m *Maintainer) maintain(ctx context.Context, h *data.Handle, s *data.Session, task job.Task) error {
 	for {
 		now, err := readState(ctx, s, task.IndexID)
 		if err != nil {
@@ -187,7 +187,7 @@ func (m *Maintainer) maintain(ctx context.Context, h *tenant.Handle, s *tenant.S
 }
 
 // count updates the search width and the counts of terms that queries use.
-func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int64, state state) error {
+func count(ctx context.Context, h *data.Handle, s *data.Session, indexID int64, state state) error {
 	if state.Built {
 		if err := measure(ctx, h, s, indexID); err != nil {
 			return err
@@ -204,7 +204,7 @@ func count(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int
 }
 
 // scale measures the scale of the scores that queries use.
-func scale(ctx context.Context, h *tenant.Handle, indexID int64, state state) error {
+func scale(ctx context.Context, h *data.Handle, indexID int64, state state) error {
 	i, err := ByID(ctx, h, indexID)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func scale(ctx context.Context, h *tenant.Handle, indexID int64, state state) er
 // unlessLoading calls do, which would slow a load down. While the index is being loaded it
 // snoozes the job instead: while chunks arrive, or documents that will be a large fraction
 // of the index. A build that a caller requests does not wait.
-func (m *Maintainer) unlessLoading(ctx context.Context, s *tenant.Session, task job.Task, before state, do func(now state) error) error {
+func (m *Maintainer) unlessLoading(ctx context.Context, s *data.Session, task job.Task, before state, do func(now state) error) error {
 	now := before
 	start := time.Now()
 	for time.Since(start) < now.watch() && now.Written-before.Written < loadRate && now.BuildJobID == nil {
@@ -256,7 +256,7 @@ const noTerms = `(SELECT NULL::text COLLATE "C" AS lexeme, NULL::bigint AS chunk
 // Terms returns a handle for reading the counts of common terms. An index that is small or
 // new has none; a cached index may have none when there are some already, which costs its
 // queries time.
-func (i Index) Terms(h *tenant.Handle) *tenant.Handle {
+func (i Index) Terms(h *data.Handle) *data.Handle {
 	if i.termsCounted {
 		return h
 	}
@@ -265,7 +265,7 @@ func (i Index) Terms(h *tenant.Handle) *tenant.Handle {
 
 // countTerms counts how many chunks have each common term. Queries read the
 // old counts until the new ones are complete.
-func countTerms(ctx context.Context, h *tenant.Handle, i Index, s state) error {
+func countTerms(ctx context.Context, h *data.Handle, i Index, s state) error {
 	if !i.termsCounted {
 		if err := makeOnce(ctx, h, i, "term", []string{makeTerms}); err != nil {
 			return err
@@ -284,7 +284,7 @@ func countTerms(ctx context.Context, h *tenant.Handle, i Index, s state) error {
 
 // FlushTerms adds to a batch the statement that moves newly written terms from the
 // pending list of the GIN index, which every search reads through, into the index.
-func FlushTerms(b *tenant.Batch) {
+func FlushTerms(b *data.Batch) {
 	b.Exec(`SELECT gin_clean_pending_list(x.indexrelid) FROM pg_catalog.pg_index AS x
 		JOIN pg_catalog.pg_class AS c ON c.oid = x.indexrelid JOIN pg_catalog.pg_am AS a ON a.oid = c.relam
 		WHERE a.amname = 'gin' AND x.indrelid = 'tenant.chunk'::regclass`)

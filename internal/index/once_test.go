@@ -13,11 +13,11 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // resolve returns an index of the tenant acme and a handle on its tables.
-func resolve(t *testing.T, s *servicetest.Service, name string) (index.Index, *tenant.Handle) {
+func resolve(t *testing.T, s *servicetest.Service, name string) (index.Index, *data.Handle) {
 	t.Helper()
 	i, err := s.Handlers.Indexes.Resolve(t.Context(), "acme", name)
 	must(t, err)
@@ -127,7 +127,7 @@ func TestAnOutdatedIndexReadsNoTerms(t *testing.T) {
 	fresh, err := index.ByID(t.Context(), h, outdated.ID)
 	must(t, err)
 	for want, i := range []index.Index{outdated, fresh} {
-		terms, err := tenant.Value[int](t.Context(), i.Terms(h), `SELECT count(*) FROM tenant.term AS t`)
+		terms, err := data.Value[int](t.Context(), i.Terms(h), `SELECT count(*) FROM tenant.term AS t`)
 		if err != nil || terms != want {
 			t.Errorf("%d terms, %v, want %d", terms, err, want)
 		}
@@ -144,7 +144,7 @@ func TestAnAbsentTableHasTheColumnsOfTheTable(t *testing.T) {
 	must(t, index.MakeEdges(t.Context(), h, i))
 	must(t, index.MakeTerms(t.Context(), h, i))
 	must(t, index.MakeTopics(t.Context(), h, i))
-	columns := func(h *tenant.Handle, sql string) (found []string) {
+	columns := func(h *data.Handle, sql string) (found []string) {
 		rows, err := s.Pool.Query(t.Context(), h.SQL(sql))
 		must(t, err)
 		rows.Close()
@@ -156,7 +156,7 @@ func TestAnAbsentTableHasTheColumnsOfTheTable(t *testing.T) {
 		}
 		return found
 	}
-	for sql, absent := range map[string]*tenant.Handle{`SELECT e.* FROM tenant.edge AS e`: index.WithoutEdges(h), `SELECT t.* FROM tenant.term AS t`: i.Terms(h),
+	for sql, absent := range map[string]*data.Handle{`SELECT e.* FROM tenant.edge AS e`: index.WithoutEdges(h), `SELECT t.* FROM tenant.term AS t`: i.Terms(h),
 		`SELECT t.* FROM tenant.topic AS t`: index.WithoutTopics(h), `SELECT m.* FROM tenant.member AS m`: index.WithoutTopics(h)} {
 		if diff := cmp.Diff(columns(h, sql), columns(absent, sql)); diff != "" {
 			t.Errorf("%s: %s", sql, diff)

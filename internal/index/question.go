@@ -10,6 +10,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -136,7 +138,7 @@ func (s *Service) RecordQuestions(ctx context.Context, log *slog.Logger) {
 func (s *Service) storeQuestion(ctx context.Context, q question) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return s.db.Handle(q.tenant).Tx(ctx, func(tx *tenant.Tx) error {
+	return s.db.Handle(q.tenant).Tx(ctx, func(tx *data.Tx) error {
 		n, err := tx.Exec(ctx, `
 			INSERT INTO ragd_shared.asked_questions AS q (index_id, slot, generation, embedding)
 			SELECT i.index_id, floor(random() * $3::int)::smallint, i.generation, $4::real[]
@@ -158,7 +160,7 @@ func (s *Service) storeQuestion(ctx context.Context, q question) error {
 // DeleteAskedQuestions deletes the recorded questions of an index and returns how many. The search
 // width that was measured with them stays. Errors: NotFound.
 func (s *Service) DeleteAskedQuestions(ctx context.Context, name string) (int64, error) {
-	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
+	r, err := access.RequireWholeIndexes(ctx, access.Write)
 	if err != nil {
 		return 0, err
 	}
@@ -170,7 +172,7 @@ func (s *Service) DeleteAskedQuestions(ctx context.Context, name string) (int64,
 	return deleteQuestions(ctx, h, found.ID)
 }
 
-// execer runs statements: a tenant.Handle or a tenant.Tx.
+// execer runs statements: a data.Handle or a data.Tx.
 type execer interface {
 	Exec(ctx context.Context, sql string, args ...any) (int64, error)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // LinkFunc finds the similar edges of an index with new embeddings, as graph.Relink
 // does.
-type LinkFunc func(ctx context.Context, h *tenant.Handle, i Index) error
+type LinkFunc func(ctx context.Context, h *data.Handle, i Index) error
 
 // Reembedder changes the embedding model of indexes. It writes the next generation of
 // the chunks into a table beside that of the current one:
@@ -42,20 +43,20 @@ type LinkFunc func(ctx context.Context, h *tenant.Handle, i Index) error
 // during the switch find the table gone, and start over with the new one; see
 // Service.Use. A job that is interrupted continues where it was.
 type Reembedder struct {
-	db     *tenant.DB
+	db     *data.DB
 	models *embed.Registry
 	link   LinkFunc
 	log    *slog.Logger
 }
 
 // NewReembedder returns a Reembedder.
-func NewReembedder(db *tenant.DB, models *embed.Registry, link LinkFunc, log *slog.Logger) *Reembedder {
+func NewReembedder(db *data.DB, models *embed.Registry, link LinkFunc, log *slog.Logger) *Reembedder {
 	return &Reembedder{db: db, models: models, link: link, log: log}
 }
 
 func (r *Reembedder) run(ctx context.Context, a job.Attempt) error {
 	h := r.db.Handle(a.Tenant)
-	err := alone(ctx, h, a.IndexID, func(s *tenant.Session) error { return r.reembed(ctx, h, s, a.Task) })
+	err := alone(ctx, h, a.IndexID, func(s *data.Session) error { return r.reembed(ctx, h, s, a.Task) })
 	if err == nil || job.Snoozed(err) {
 		return err
 	}
@@ -72,11 +73,11 @@ func (r *Reembedder) run(ctx context.Context, a job.Attempt) error {
 
 // fail records a failed attempt. After the last one, or a permanent error, the job ends
 // and the index stays as it is.
-func (r *Reembedder) fail(ctx context.Context, h *tenant.Handle, a job.Attempt, cause error) error {
+func (r *Reembedder) fail(ctx context.Context, h *data.Handle, a job.Attempt, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	last := a.Last && h.Disk() == nil || fault.Permanent(cause)
-	err := h.Tx(ctx, func(tx *tenant.Tx) error {
+	err := h.Tx(ctx, func(tx *data.Tx) error {
 		if last {
 			if err := abandon(ctx, tx, a.JobID); err != nil {
 				return err
@@ -91,7 +92,7 @@ func (r *Reembedder) fail(ctx context.Context, h *tenant.Handle, a job.Attempt, 
 	return err
 }
 
-func (r *Reembedder) reembed(ctx context.Context, h *tenant.Handle, s *tenant.Session, task job.Task) error {
+func (r *Reembedder) reembed(ctx context.Context, h *data.Handle, s *data.Session, task job.Task) error {
 	i, err := begin(ctx, h, task)
 	if err != nil {
 		return err
@@ -112,7 +113,7 @@ func (r *Reembedder) reembed(ctx context.Context, h *tenant.Handle, s *tenant.Se
 
 // replace builds the next generation and switches to it. It returns the index as it is
 // after that.
-func (r *Reembedder) replace(ctx context.Context, h *tenant.Handle, s *tenant.Session, id tenant.ID, i Index) (Index, error) {
+func (r *Reembedder) replace(ctx context.Context, h *data.Handle, s *data.Session, id tenant.ID, i Index) (Index, error) {
 	next := i.afterSwitch()
 	c := copier{
 		old: h.OfIndex(i.ID, i.Generation), fresh: h.OfIndex(next.ID, next.Generation),
@@ -161,13 +162,13 @@ func (i Index) afterSwitch() Index {
 
 // begin marks the job running and returns its index, whose Next is nil after the switch.
 // Errors: job.ErrEnded.
-func begin(ctx context.Context, h *tenant.Handle, task job.Task) (Index, error) {
+func begin(ctx context.Context, h *data.Handle, task job.Task) (Index, error) {
 	var found []indexRow
-	err := h.Tx(ctx, func(tx *tenant.Tx) (err error) {
+	err := h.Tx(ctx, func(tx *data.Tx) (err error) {
 		if err := job.Begin(ctx, tx, task.JobID); err != nil {
 			return err
 		}
-		found, err = tenant.Select[indexRow](ctx, tx, `
+		found, err = data.Select[indexRow](ctx, tx, `
 			SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_id = $1 AND i.reembed_job_id = $2`, task.IndexID, task.JobID)
 		if err == nil && len(found) == 0 {
 			err = job.ErrEnded
@@ -180,8 +181,8 @@ func begin(ctx context.Context, h *tenant.Handle, task job.Task) (Index, error) 
 	return found[0].index(), nil
 }
 
-func endReembed(ctx context.Context, h *tenant.Handle, task job.Task) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+func endReembed(ctx context.Context, h *data.Handle, task job.Task) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE tenant.indexes SET reembed_job_id = NULL WHERE index_id = $1 AND reembed_job_id = $2`, task.IndexID, task.JobID)
 		if err != nil {
 			return err
@@ -192,8 +193,8 @@ func endReembed(ctx context.Context, h *tenant.Handle, task job.Task) error {
 
 // abandon drops the unfinished next generation of a job. The caller ends the job.
 // Errors: Precondition after the switch.
-func abandon(ctx context.Context, tx *tenant.Tx, jobID string) error {
-	found, err := tenant.Select[indexRow](ctx, tx, `
+func abandon(ctx context.Context, tx *data.Tx, jobID string) error {
+	found, err := data.Select[indexRow](ctx, tx, `
 		UPDATE tenant.indexes AS i SET reembed_job_id = NULL, next_model = NULL, next_dimension = NULL, next_vector_type = NULL
 		WHERE i.reembed_job_id = $1 AND i.next_model IS NOT NULL
 		RETURNING `+indexColumns, jobID)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -18,7 +18,7 @@ const (
 
 // copier writes the next generation of the chunks of an index.
 type copier struct {
-	old, fresh *tenant.Handle
+	old, fresh *data.Handle
 	from, to   Index
 	model      *embed.Model
 	jobID      string
@@ -27,12 +27,12 @@ type copier struct {
 // prepare creates the table and records all documents as still to be copied, unless an
 // earlier attempt did.
 func (c *copier) prepare(ctx context.Context) error {
-	return c.old.Tx(ctx, func(tx *tenant.Tx) error {
+	return c.old.Tx(ctx, func(tx *data.Tx) error {
 		if err := c.lock(ctx, tx); err != nil {
 			return err
 		}
 		fresh := tx.OfIndex(c.to.ID, c.to.Generation)
-		made, err := tenant.Value[bool](ctx, fresh, `SELECT to_regclass('tenant.chunk') IS NOT NULL`)
+		made, err := data.Value[bool](ctx, fresh, `SELECT to_regclass('tenant.chunk') IS NOT NULL`)
 		if err != nil || made {
 			return err
 		}
@@ -56,7 +56,7 @@ func (c *copier) prepare(ctx context.Context) error {
 
 // lock locks the row of the index until the transaction ends, so that the job is not
 // cancelled meanwhile. Errors: job.ErrEnded if it has been.
-func (c *copier) lock(ctx context.Context, tx *tenant.Tx) error {
+func (c *copier) lock(ctx context.Context, tx *data.Tx) error {
 	n, err := tx.Exec(ctx, `
 		SELECT FROM tenant.indexes AS i WHERE i.index_id = $1 AND i.reembed_job_id = $2 AND i.next_model IS NOT NULL FOR NO KEY UPDATE`,
 		c.from.ID, c.jobID)
@@ -95,7 +95,7 @@ type noted struct {
 // copySome embeds and copies up to copyDocuments recorded documents and returns how many.
 // Documents that change meanwhile stay recorded.
 func (c *copier) copySome(ctx context.Context) (int, error) {
-	rows, err := tenant.Select[noted](ctx, c.old, `
+	rows, err := data.Select[noted](ctx, c.old, `
 		SELECT n.document_id::text, n.change, c.chunk_id, c.title, c.text
 		FROM (
 			SELECT n.document_id, n.change FROM tenant.reembed AS n ORDER BY n.document_id LIMIT $1
@@ -121,7 +121,7 @@ func (c *copier) copySome(ctx context.Context) (int, error) {
 	for id, change := range changes {
 		documents, numbers = append(documents, id), append(numbers, change)
 	}
-	return len(documents), c.fresh.Tx(ctx, func(tx *tenant.Tx) error {
+	return len(documents), c.fresh.Tx(ctx, func(tx *data.Tx) error {
 		return c.write(ctx, tx, documents, numbers, chunks, embeddings)
 	})
 }
@@ -143,8 +143,8 @@ func (c *copier) embed(ctx context.Context, texts []string) ([]string, error) {
 
 // write copies the recorded documents that have not changed since they were read. Another
 // writer of such a document waits for the end of the transaction and records it again.
-func (c *copier) write(ctx context.Context, tx *tenant.Tx, documents []string, changes []int64, chunks, embeddings []string) error {
-	ids, err := tenant.Values[string](ctx, tx, `
+func (c *copier) write(ctx context.Context, tx *data.Tx, documents []string, changes []int64, chunks, embeddings []string) error {
+	ids, err := data.Values[string](ctx, tx, `
 		SELECT n.document_id::text FROM tenant.reembed AS n
 		JOIN unnest($1::uuid[], $2::bigint[]) AS was (document_id, change) USING (document_id, change)
 		ORDER BY n.document_id FOR UPDATE OF n`, documents, changes)
@@ -168,8 +168,8 @@ func (c *copier) write(ctx context.Context, tx *tenant.Tx, documents []string, c
 }
 
 // build creates the Postgres index over the new embeddings, if there are enough.
-func (c *copier) build(ctx context.Context, s *tenant.Session) error {
-	rows, err := tenant.Value[int64](ctx, s, `SELECT count(*) FROM tenant.chunk`)
+func (c *copier) build(ctx context.Context, s *data.Session) error {
+	rows, err := data.Value[int64](ctx, s, `SELECT count(*) FROM tenant.chunk`)
 	if err != nil || c.to.Config.Type == Flat || rows < BuildThreshold {
 		return err
 	}
@@ -197,7 +197,7 @@ var errNotCopied = errors.New("documents have changed since they were copied")
 // old one. Errors: errNotCopied, Conflict when the old one is in use for longer
 // than switchWait, job.ErrEnded.
 func (c *copier) takeOver(ctx context.Context) error {
-	return c.old.Tx(ctx, func(tx *tenant.Tx) error {
+	return c.old.Tx(ctx, func(tx *data.Tx) error {
 		wait := fmt.Sprintf(`SET LOCAL lock_timeout = %d`, switchWait.Milliseconds())
 		if err := c.from.executeAll(ctx, tx, []string{wait, `LOCK TABLE tenant.chunk IN ACCESS EXCLUSIVE MODE`}); err != nil {
 			return err
@@ -226,8 +226,8 @@ func (c *copier) takeOver(ctx context.Context) error {
 }
 
 // check reports whether the next generation is complete, while writers are locked out.
-func (c *copier) check(ctx context.Context, tx *tenant.Tx) error {
-	left, err := tenant.Value[bool](ctx, tx, `SELECT EXISTS (SELECT FROM tenant.reembed)`)
+func (c *copier) check(ctx context.Context, tx *data.Tx) error {
+	left, err := data.Value[bool](ctx, tx, `SELECT EXISTS (SELECT FROM tenant.reembed)`)
 	if err != nil {
 		return err
 	}
@@ -239,8 +239,8 @@ func (c *copier) check(ctx context.Context, tx *tenant.Tx) error {
 
 // refuseReadyMade rejects an index with ready-made vectors, which cannot be embedded
 // again. Errors: Precondition.
-func refuseReadyMade(ctx context.Context, q tenant.Queryer) error {
-	some, err := tenant.Value[bool](ctx, q, `SELECT EXISTS (SELECT FROM tenant.chunk WHERE document_id IS NULL)`)
+func refuseReadyMade(ctx context.Context, q data.Queryer) error {
+	some, err := data.Value[bool](ctx, q, `SELECT EXISTS (SELECT FROM tenant.chunk WHERE document_id IS NULL)`)
 	if err == nil && some {
 		return fault.New(fault.Precondition, "the index holds ready-made vectors, which cannot be embedded again: delete them first")
 	}

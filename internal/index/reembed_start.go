@@ -7,6 +7,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -70,7 +71,7 @@ func (i Index) next(model *newModel) (*Next, error) {
 // startReembed queues the job that makes the next generation. Errors: Precondition
 // for an index with ready-made vectors, or one whose last change of the model is being
 // completed.
-func (s *Service) startReembed(ctx context.Context, tx *tenant.Tx, i Index, next Next) error {
+func (s *Service) startReembed(ctx context.Context, tx *data.Tx, i Index, next Next) error {
 	next.JobID = uuid.Must(uuid.NewV7()).String()
 	if err := refuseReadyMade(ctx, tx.OfIndex(i.ID, i.Generation)); err != nil {
 		return err
@@ -96,7 +97,7 @@ func (s *Service) startReembed(ctx context.Context, tx *tenant.Tx, i Index, next
 // Precondition when it is too late.
 func (s *Service) cancelReembed(ctx context.Context, id tenant.ID, j job.Job) error {
 	h := s.db.Handle(id)
-	found, err := tenant.Select[indexRow](ctx, h, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.reembed_job_id = $1`, j.JobID)
+	found, err := data.Select[indexRow](ctx, h, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.reembed_job_id = $1`, j.JobID)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (s *Service) cancelReembed(ctx context.Context, id tenant.ID, j job.Job) er
 			return err
 		}
 	}
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		if err := abandon(ctx, tx, j.JobID); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -20,7 +20,7 @@ var Archived = []string{"chunk", "edge", "term", "topic", "member"}
 
 // restorable returns an index whose row was restored, after checking what its tables are made from: the row
 // may come from anywhere. Errors: Invalid.
-func restorable(ctx context.Context, tx *tenant.Tx, indexID int64) (Index, error) {
+func restorable(ctx context.Context, tx *data.Tx, indexID int64) (Index, error) {
 	i, err := ByID(ctx, tx, indexID)
 	if err != nil {
 		return i, err
@@ -48,7 +48,7 @@ func restorable(ctx context.Context, tx *tenant.Tx, indexID int64) (Index, error
 // MakeBare creates a table of an index that is being restored, without the Postgres indexes and
 // triggers that Complete adds. It returns the transaction for the tables of the index. Errors:
 // Invalid for settings that no index can have.
-func MakeBare(ctx context.Context, tx *tenant.Tx, indexID int64, table string) (*tenant.Tx, error) {
+func MakeBare(ctx context.Context, tx *data.Tx, indexID int64, table string) (*data.Tx, error) {
 	i, err := restorable(ctx, tx, indexID)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ const restoreMemory = "256MB"
 
 // Complete creates the Postgres indexes and triggers of the tables of a restored index, except the
 // Postgres index over the embeddings, which maintenance builds.
-func Complete(ctx context.Context, tx *tenant.Tx, indexID int64) error {
+func Complete(ctx context.Context, tx *data.Tx, indexID int64) error {
 	i, err := restorable(ctx, tx, indexID)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func Complete(ctx context.Context, tx *tenant.Tx, indexID int64) error {
 	statements := append(i.indexChunks(), i.makeTermsTrigger(), i.makeEdgesTrigger())
 	analyzed := []string{"tenant.chunk"}
 	for _, table := range Archived[1:] {
-		made, err := tenant.Value[bool](ctx, tables, `SELECT to_regclass('tenant.`+table+`') IS NOT NULL`)
+		made, err := data.Value[bool](ctx, tables, `SELECT to_regclass('tenant.`+table+`') IS NOT NULL`)
 		if err != nil {
 			return err
 		}
@@ -109,12 +109,12 @@ func Complete(ctx context.Context, tx *tenant.Tx, indexID int64) error {
 
 // Restored forgets the jobs of restored indexes, which ended with the archive, and queues their maintenance,
 // which builds the Postgres index over the embeddings where there was one.
-func Restored(ctx context.Context, tx *tenant.Tx, queue *job.Queue) error {
+func Restored(ctx context.Context, tx *data.Tx, queue *job.Queue) error {
 	type row struct {
 		IndexID int64
 		Build   bool
 	}
-	found, err := tenant.Select[row](ctx, tx, `
+	found, err := data.Select[row](ctx, tx, `
 		SELECT i.index_id, i.built OR i.build_job_id IS NOT NULL AS build FROM tenant.indexes AS i ORDER BY i.index_id`)
 	if err != nil {
 		return err
@@ -148,8 +148,8 @@ func Restored(ctx context.Context, tx *tenant.Tx, queue *job.Queue) error {
 }
 
 // LastID returns the highest id that the tenant's indexes have had. Ids are never used twice.
-func LastID(ctx context.Context, tx *tenant.Tx) (int64, error) {
-	id, err := tenant.Value[int64](ctx, tx, `SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('tenant.indexes', 'index_id')::regclass), 0)`)
+func LastID(ctx context.Context, tx *data.Tx) (int64, error) {
+	id, err := data.Value[int64](ctx, tx, `SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('tenant.indexes', 'index_id')::regclass), 0)`)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, nil
 	}
@@ -157,8 +157,8 @@ func LastID(ctx context.Context, tx *tenant.Tx) (int64, error) {
 }
 
 // SetLastID lets ids of new indexes begin after this one, and after those that are there.
-func SetLastID(ctx context.Context, tx *tenant.Tx, id int64) error {
-	there, err := tenant.Value[int64](ctx, tx, `SELECT coalesce(max(i.index_id), 0) FROM tenant.indexes AS i`)
+func SetLastID(ctx context.Context, tx *data.Tx, id int64) error {
+	there, err := data.Value[int64](ctx, tx, `SELECT coalesce(max(i.index_id), 0) FROM tenant.indexes AS i`)
 	if last := max(id, there); err == nil && last > 0 {
 		// A statement of its own: Citus would set the sequence where the table is, and not where new rows are numbered.
 		_, err = tx.Exec(ctx, `SELECT setval(pg_get_serial_sequence('tenant.indexes', 'index_id')::regclass, $1)`, last)

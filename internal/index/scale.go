@@ -8,7 +8,7 @@ import (
 
 	"github.com/pgvector/pgvector-go"
 
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Scale tells how the scores of unrelated and of related texts of an index are
@@ -107,7 +107,7 @@ func InverseFrequency(chunks, total int64) float64 {
 }
 
 // measureScale measures and stores the scale of an index.
-func measureScale(ctx context.Context, h *tenant.Handle, i Index, s state) error {
+func measureScale(ctx context.Context, h *data.Handle, i Index, s state) error {
 	scale := Scale{Chunks: s.Chunks}
 	var err error
 	if scale.Match, err = measureMatch(ctx, h, s.Chunks); err != nil {
@@ -139,8 +139,8 @@ func sampledChunks(chunks int64) string {
 }
 
 // measureMatch returns the mean weight of a chunk's term. It returns 0 without terms.
-func measureMatch(ctx context.Context, h *tenant.Handle, total int64) (float64, error) {
-	chunks, err := tenant.Select[struct{ Weights pgvector.SparseVector }](ctx, h, `
+func measureMatch(ctx context.Context, h *data.Handle, total int64) (float64, error) {
+	chunks, err := data.Select[struct{ Weights pgvector.SparseVector }](ctx, h, `
 		SELECT c.term_weights AS weights FROM `+sampledChunks(total)+`
 		WHERE c.term_weights IS NOT NULL ORDER BY hashtextextended(c.chunk_id, 1), c.chunk_id LIMIT $1`, matchSample)
 	if err != nil || len(chunks) == 0 {
@@ -161,13 +161,13 @@ func measureMatch(ctx context.Context, h *tenant.Handle, total int64) (float64, 
 // measureSimilarities returns the medians of the stretched similarities of random pairs of
 // chunks, and of chunks and those nearest to them: through the Postgres index if there is
 // one, else among a sample.
-func measureSimilarities(ctx context.Context, h *tenant.Handle, i Index, total int64) (far, near float64, err error) {
+func measureSimilarities(ctx context.Context, h *data.Handle, i Index, total int64) (far, near float64, err error) {
 	candidates, order := sampledChunks(total), "1"
 	if i.Built {
 		candidates, order = "tenant.chunk AS c", "c.embedding "+i.Metric.Operator()+" p.embedding"
 	}
 	type pair struct{ Random, Nearest *float64 }
-	pairs, err := tenant.Select[pair](ctx, h, `
+	pairs, err := data.Select[pair](ctx, h, `
 		WITH drawn AS MATERIALIZED (
 			SELECT c.chunk_id, c.embedding, row_number() OVER (ORDER BY hashtextextended(c.chunk_id, 3)) AS n
 			FROM `+sampledChunks(total)+` ORDER BY n LIMIT $1 + 1

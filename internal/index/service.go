@@ -15,12 +15,14 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // Service manages the indexes of the calling tenant. Safe for concurrent use.
 type Service struct {
-	db           *tenant.DB
+	db           *data.DB
 	models       *embed.Registry
 	queue        *job.Queue
 	extractor    *extract.Extractor
@@ -44,7 +46,7 @@ type ServiceConfig struct {
 }
 
 // New returns a Service that queues its jobs.
-func New(db *tenant.DB, models *embed.Registry, queue *job.Queue, config ServiceConfig) *Service {
+func New(db *data.DB, models *embed.Registry, queue *job.Queue, config ServiceConfig) *Service {
 	return &Service{
 		db: db, models: models, queue: queue, known: newKnown(), recorder: newRecorder(config.RecordNoQuestions),
 		extractor: config.Extractor, defaultModel: config.DefaultModel, quota: cmp.Or(config.MaxIndexes, DefaultMaxIndexes),
@@ -56,7 +58,7 @@ func New(db *tenant.DB, models *embed.Registry, queue *job.Queue, config Service
 // tenant has as many indexes as it may have, Denied for a name outside the caller's bounds,
 // Invalid.
 func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) {
-	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
+	r, err := access.RequireWholeIndexes(ctx, access.Write)
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
@@ -79,7 +81,7 @@ func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) 
 
 // same returns the existing index with the name of a spec, if it has the settings of the
 // spec. Errors: Exists.
-func (s *Service) same(ctx context.Context, h *tenant.Handle, spec Spec) (Index, Counts, error) {
+func (s *Service) same(ctx context.Context, h *data.Handle, spec Spec) (Index, Counts, error) {
 	existing, counts, err := counted(ctx, h, spec.Name)
 	if err != nil {
 		return Index{}, Counts{}, err
@@ -91,7 +93,7 @@ func (s *Service) same(ctx context.Context, h *tenant.Handle, spec Spec) (Index,
 }
 
 // complete validates a spec and fills in its defaults. Errors: Invalid.
-func (s *Service) complete(ctx context.Context, h *tenant.Handle, spec *Spec) error {
+func (s *Service) complete(ctx context.Context, h *data.Handle, spec *Spec) error {
 	if err := spec.check(); err != nil {
 		return err
 	}
@@ -150,7 +152,7 @@ func (s *Service) completeDimension(ctx context.Context, id tenant.ID, spec *Spe
 // with a mandatory filter it counts what the filter selects, which takes time in
 // proportion. Errors: NotFound.
 func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
@@ -174,13 +176,13 @@ type Described struct {
 // List returns a page of the tenant's indexes by name, with counts as by Describe, and
 // the token of the next page.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Described, string, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
 	h, visible := s.db.Handle(r.Tenant), r.Principal.MandatoryFilter
 	name := func(row countedRow) string { return row.IndexName }
-	rows, next, err := pagination.List(tenant.Pages(ctx, "indexes"), pageSize, pageToken, "", name, func(after string, most int) ([]countedRow, error) {
+	rows, next, err := pagination.List(access.Pages(ctx, "indexes"), pageSize, pageToken, "", name, func(after string, most int) ([]countedRow, error) {
 		return listCounted(ctx, h, after, most)
 	})
 	if err != nil {
@@ -216,7 +218,7 @@ func untilNoConflict(do func() error) error {
 
 // Delete deletes an index with its documents and chunks. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
-	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
+	r, err := access.RequireWholeIndexes(ctx, access.Write)
 	if err != nil {
 		return err
 	}
@@ -248,7 +250,7 @@ type Change struct {
 // metadata blocks writers. Concurrent updates of an index wait for each other, and one that
 // is interrupted changes nothing. Errors: Invalid, NotFound.
 func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Counts, error) {
-	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
+	r, err := access.RequireWholeIndexes(ctx, access.Write)
 	if err != nil {
 		return Index{}, Counts{}, err
 	}
@@ -275,7 +277,7 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 	}
 	defer s.known.forget(r.Tenant, name)
 	err = untilNoConflict(func() error {
-		return h.Tx(ctx, func(tx *tenant.Tx) error { return s.update(ctx, tx, name, c, model) })
+		return h.Tx(ctx, func(tx *data.Tx) error { return s.update(ctx, tx, name, c, model) })
 	})
 	if err != nil {
 		return Index{}, Counts{}, err
@@ -285,7 +287,7 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 
 // update changes an index and starts the jobs that follow. It starts from the settings as
 // the locked row has them, so that no concurrent change is lost.
-func (s *Service) update(ctx context.Context, tx *tenant.Tx, name string, c Change, model *newModel) error {
+func (s *Service) update(ctx context.Context, tx *data.Tx, name string, c Change, model *newModel) error {
 	old, err := byNameLocked(ctx, tx, name)
 	if err != nil {
 		return err
@@ -308,7 +310,7 @@ func (s *Service) update(ctx context.Context, tx *tenant.Tx, name string, c Chan
 }
 
 // startJobs starts the jobs that a change of an index needs.
-func (s *Service) startJobs(ctx context.Context, tx *tenant.Tx, old, changed Index, next *Next) error {
+func (s *Service) startJobs(ctx context.Context, tx *data.Tx, old, changed Index, next *Next) error {
 	if changed.Graph.String() != old.Graph.String() {
 		if err := s.queue.Start(ctx, tx, job.Graph, old.ID); err != nil {
 			return err
@@ -363,7 +365,7 @@ func (i Index) changed(c Change) (Index, error) {
 // Build starts a job that builds the Postgres index over the embeddings, however few
 // there are, and returns its id. Errors: NotFound, Precondition for a flat index.
 func (s *Service) Build(ctx context.Context, name string) (jobID string, err error) {
-	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
+	r, err := access.RequireWholeIndexes(ctx, access.Write)
 	if err != nil {
 		return "", err
 	}
@@ -375,7 +377,7 @@ func (s *Service) Build(ctx context.Context, name string) (jobID string, err err
 		return "", fault.New(fault.Precondition, "index %q is flat: there is nothing to build; choose another indexConfig.type first", name)
 	}
 	defer s.known.forget(r.Tenant, name)
-	err = s.db.Handle(r.Tenant).Tx(ctx, func(tx *tenant.Tx) error {
+	err = s.db.Handle(r.Tenant).Tx(ctx, func(tx *data.Tx) error {
 		jobID, err = s.startBuild(ctx, tx, found)
 		return err
 	})
@@ -383,7 +385,7 @@ func (s *Service) Build(ctx context.Context, name string) (jobID string, err err
 }
 
 // startBuild queues a build and returns the id of its job, or of the job under way.
-func (s *Service) startBuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID string, err error) {
+func (s *Service) startBuild(ctx context.Context, tx *data.Tx, i Index) (jobID string, err error) {
 	if jobID, err = claimBuild(ctx, tx, i); err != nil {
 		return "", err
 	}
@@ -392,7 +394,7 @@ func (s *Service) startBuild(ctx context.Context, tx *tenant.Tx, i Index) (jobID
 
 // Truncate deletes all documents and vectors of an index. Errors: NotFound.
 func (s *Service) Truncate(ctx context.Context, name string) error {
-	r, err := tenant.RequireWholeIndexes(ctx, tenant.Write)
+	r, err := access.RequireWholeIndexes(ctx, access.Write)
 	if err != nil {
 		return err
 	}
@@ -412,10 +414,10 @@ func (s *Service) Truncate(ctx context.Context, name string) error {
 const maxNamesInError = 20
 
 // Use calls do with the index that Resolve returns for the name, and the handle of its
-// tables. If do returns a tenant.GoneError because the tables have
+// tables. If do returns a data.GoneError because the tables have
 // been replaced since the index was cached, Use looks the index up and calls do
 // again, once. Errors: those of Resolve and of do.
-func (s *Service) Use(ctx context.Context, id tenant.ID, name string, do func(i Index, tables *tenant.Handle) error) error {
+func (s *Service) Use(ctx context.Context, id tenant.ID, name string, do func(i Index, tables *data.Handle) error) error {
 	once := func() (Index, error) {
 		i, err := s.Resolve(ctx, id, name)
 		if err != nil {
@@ -424,7 +426,7 @@ func (s *Service) Use(ctx context.Context, id tenant.ID, name string, do func(i 
 		return i, do(i, s.db.Handle(id).OfIndex(i.ID, i.Generation))
 	}
 	i, err := once()
-	var gone *tenant.GoneError
+	var gone *data.GoneError
 	if errors.As(err, &gone) {
 		s.Forget(id, i.Name)
 		_, err = once()
@@ -440,7 +442,7 @@ func (s *Service) Resolve(ctx context.Context, id tenant.ID, name string) (Index
 	if name == "" {
 		return s.only(ctx, id)
 	}
-	if !tenant.BoundsOf(ctx).MayUseIndex(name) {
+	if !access.BoundsOf(ctx).MayUseIndex(name) {
 		return Index{}, NotFound(ctx, s.db.Handle(id), name)
 	}
 	if found, ok := s.known.get(id, name); ok {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -48,9 +48,9 @@ type state struct {
 }
 
 // readState reads the state of an index. Errors: NotFound.
-func readState(ctx context.Context, q tenant.Queryer, indexID int64) (state, error) {
+func readState(ctx context.Context, q data.Queryer, indexID int64) (state, error) {
 	// The shared table is read apart: Citus joins none of it with a table of the tenant's own.
-	s, err := tenant.Get[state](ctx, q, `
+	s, err := data.Get[state](ctx, q, `
 		WITH asked AS MATERIALIZED (SELECT q.generation, q.asked_at FROM ragd_shared.asked_questions AS q WHERE q.index_id = $1)
 		SELECT coalesce(c.chunks, 0) AS chunks, coalesce(c.written, 0) AS written, coalesce(c.pending, 0) AS pending, i.counted_chunks, i.counted_written,
 			i.built, i.search_width, i.own_questions, i.measured_at, i.build_job_id::text, i.index_config,

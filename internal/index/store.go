@@ -14,8 +14,10 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/extract"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/nearest"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
 type indexRow struct {
@@ -103,11 +105,11 @@ const sumCounts = `
 
 // ByName loads an index from the database, without the cache of Resolve. Errors: NotFound, also
 // outside the bounds of the request in the context.
-func ByName(ctx context.Context, q tenant.Queryer, name string) (Index, error) {
-	if !tenant.BoundsOf(ctx).MayUseIndex(name) {
+func ByName(ctx context.Context, q data.Queryer, name string) (Index, error) {
+	if !access.BoundsOf(ctx).MayUseIndex(name) {
 		return Index{}, NotFound(ctx, q, name)
 	}
-	row, err := tenant.Get[indexRow](ctx, q, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_name = $1`, name)
+	row, err := data.Get[indexRow](ctx, q, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_name = $1`, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Index{}, NotFound(ctx, q, name)
 	}
@@ -116,8 +118,8 @@ func ByName(ctx context.Context, q tenant.Queryer, name string) (Index, error) {
 
 // WithEndpoint returns the name of an index whose embedding model, or the next one, is of this
 // endpoint, empty if there is none.
-func WithEndpoint(ctx context.Context, q tenant.Queryer, endpoint string) (string, error) {
-	name, err := tenant.Value[string](ctx, q, `
+func WithEndpoint(ctx context.Context, q data.Queryer, endpoint string) (string, error) {
+	name, err := data.Value[string](ctx, q, `
 		SELECT i.index_name FROM tenant.indexes AS i
 		WHERE starts_with(i.embedding_model, $1 || '/') OR starts_with(i.next_model, $1 || '/') ORDER BY i.index_name LIMIT 1`, endpoint)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -128,7 +130,7 @@ func WithEndpoint(ctx context.Context, q tenant.Queryer, endpoint string) (strin
 
 // Load adds to a batch the query of the index with this id. When the batch runs, it
 // fills into, which stays as it is if there is no such index.
-func Load(b *tenant.Batch, indexID int64, into *Index) {
+func Load(b *data.Batch, indexID int64, into *Index) {
 	b.Query(func(rows pgx.Rows) error {
 		row, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[indexRow])
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -141,19 +143,19 @@ func Load(b *tenant.Batch, indexID int64, into *Index) {
 
 // NotFound returns the error for an index name that does not exist. It names the nearest
 // index of the tenant.
-func NotFound(ctx context.Context, q tenant.Queryer, name string) error {
+func NotFound(ctx context.Context, q data.Queryer, name string) error {
 	hint := nearest.Hint(name, namesLike(ctx, q, name))
 	return fault.New(fault.NotFound, "index %q not found%s", name, cmp.Or(hint, ": create it first, or list the indexes to see the names"))
 }
 
 // namesLike returns the names of the caller's indexes that may be meant by a wrong one:
 // those whose length is most alike.
-func namesLike(ctx context.Context, q tenant.Queryer, name string) []string {
+func namesLike(ctx context.Context, q data.Queryer, name string) []string {
 	type row struct{ IndexName string }
-	rows, err := tenant.Select[row](ctx, q, `
+	rows, err := data.Select[row](ctx, q, `
 		SELECT i.index_name FROM tenant.indexes AS i
 		WHERE $2::text[] IS NULL OR i.index_name = ANY($2)
-		ORDER BY abs(length(i.index_name) - length($1)), i.index_name LIMIT 1000`, name, tenant.BoundsOf(ctx).Indexes)
+		ORDER BY abs(length(i.index_name) - length($1)), i.index_name LIMIT 1000`, name, access.BoundsOf(ctx).Indexes)
 	if err != nil {
 		return nil // the error is complete without a hint
 	}
@@ -164,11 +166,11 @@ func namesLike(ctx context.Context, q tenant.Queryer, name string) []string {
 	return names
 }
 
-func counted(ctx context.Context, q tenant.Queryer, name string) (Index, Counts, error) {
-	if !tenant.BoundsOf(ctx).MayUseIndex(name) {
+func counted(ctx context.Context, q data.Queryer, name string) (Index, Counts, error) {
+	if !access.BoundsOf(ctx).MayUseIndex(name) {
 		return Index{}, Counts{}, NotFound(ctx, q, name)
 	}
-	row, err := tenant.Get[countedRow](ctx, q, `
+	row, err := data.Get[countedRow](ctx, q, `
 		SELECT `+indexColumns+`, counted.chunks, counted.ready, counted.pending, counted.failed
 		FROM tenant.indexes AS i`+sumCounts+`
 		WHERE i.index_name = $1`, name)
@@ -179,14 +181,14 @@ func counted(ctx context.Context, q tenant.Queryer, name string) (Index, Counts,
 }
 
 // ByID loads an index from the database, without the cache of Resolve. Errors: NotFound.
-func ByID(ctx context.Context, q tenant.Queryer, indexID int64) (Index, error) {
+func ByID(ctx context.Context, q data.Queryer, indexID int64) (Index, error) {
 	i, _, err := byID(ctx, q, indexID)
 	return i, err
 }
 
 // byID returns an index and the number of its chunks. Errors: NotFound.
-func byID(ctx context.Context, q tenant.Queryer, indexID int64) (Index, int64, error) {
-	row, err := tenant.Get[countedRow](ctx, q, `
+func byID(ctx context.Context, q data.Queryer, indexID int64) (Index, int64, error) {
+	row, err := data.Get[countedRow](ctx, q, `
 		SELECT `+indexColumns+`, counted.chunks, counted.ready, counted.pending, counted.failed
 		FROM tenant.indexes AS i`+sumCounts+` WHERE i.index_id = $1`, indexID)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -197,23 +199,23 @@ func byID(ctx context.Context, q tenant.Queryer, indexID int64) (Index, int64, e
 
 // listCounted returns up to limit indexes within the bounds of the request in the context, in
 // the order of their names, from the one after the given name.
-func listCounted(ctx context.Context, q tenant.Queryer, after string, limit int) ([]countedRow, error) {
-	return tenant.Select[countedRow](ctx, q, `
+func listCounted(ctx context.Context, q data.Queryer, after string, limit int) ([]countedRow, error) {
+	return data.Select[countedRow](ctx, q, `
 		SELECT `+indexColumns+`, counted.chunks, counted.ready, counted.pending, counted.failed
 		FROM tenant.indexes AS i`+sumCounts+`
 		WHERE i.index_name > $1 AND ($3::text[] IS NULL OR i.index_name = ANY($3))
-		ORDER BY i.index_name LIMIT $2`, after, limit, tenant.BoundsOf(ctx).Indexes)
+		ORDER BY i.index_name LIMIT $2`, after, limit, access.BoundsOf(ctx).Indexes)
 }
 
 // insert creates the row and the tables of an index, or returns pgx.ErrNoRows if the
 // name is taken. A lock makes the quota hold for concurrent calls. Errors: Exhausted.
-func insert(ctx context.Context, h *tenant.Handle, spec Spec, quota int) (Index, error) {
+func insert(ctx context.Context, h *data.Handle, spec Spec, quota int) (Index, error) {
 	var made Index
-	err := h.Tx(ctx, func(tx *tenant.Tx) error {
+	err := h.Tx(ctx, func(tx *data.Tx) error {
 		if err := checkQuota(ctx, tx, spec.Name, quota); err != nil {
 			return err
 		}
-		row, err := tenant.Get[indexRow](ctx, tx, `
+		row, err := data.Get[indexRow](ctx, tx, `
 			INSERT INTO tenant.indexes AS i
 				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, extract, text_language, graph)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (index_name) DO NOTHING
@@ -231,37 +233,37 @@ func insert(ctx context.Context, h *tenant.Handle, spec Spec, quota int) (Index,
 
 // checkQuota returns an Exhausted error if the tenant has as many indexes as it may have,
 // and the new one is not among them. Until the transaction ends no other creates an index.
-func checkQuota(ctx context.Context, tx *tenant.Tx, name string, standard int) error {
+func checkQuota(ctx context.Context, tx *data.Tx, name string, standard int) error {
 	if err := tx.Lock(ctx, "indexes"); err != nil {
 		return err
 	}
-	own, err := tx.Quota(ctx, tenant.MaxIndexes, standard)
+	own, err := tx.Quota(ctx, quota.MaxIndexes, standard)
 	if err != nil {
 		return err
 	}
-	others, err := tenant.Value[int](ctx, tx, `
+	others, err := data.Value[int](ctx, tx, `
 		SELECT CASE WHEN count(*) FILTER (WHERE i.index_name = $1) = 0 THEN count(*) ELSE 0 END FROM tenant.indexes AS i`, name)
-	if err == nil && others >= own && tenant.BoundsOf(ctx).Indexes != nil { // the numbers count hidden indexes
-		return fault.New(fault.Exhausted, "this tenant may have no more indexes: delete one, or ask its admin").Of(tenant.MaxIndexes)
+	if err == nil && others >= own && access.BoundsOf(ctx).Indexes != nil { // the numbers count hidden indexes
+		return fault.New(fault.Exhausted, "this tenant may have no more indexes: delete one, or ask its admin").Of(quota.MaxIndexes)
 	}
 	if err == nil && others >= own {
 		return fault.New(fault.Exhausted, "this tenant has %d indexes and may have %d: delete one, divide an index into namespaces, "+
-			"or ask the operator for a larger quota (the setting max-indexes, or maxIndexes in the settings of the tenant)", others, own).Of(tenant.MaxIndexes)
+			"or ask the operator for a larger quota (the setting max-indexes, or maxIndexes in the settings of the tenant)", others, own).Of(quota.MaxIndexes)
 	}
 	return err
 }
 
-func languageExists(ctx context.Context, q tenant.Queryer, language string) (bool, error) {
-	return tenant.Value[bool](ctx, q, `SELECT EXISTS (SELECT FROM pg_catalog.pg_ts_config WHERE cfgname = $1)`, language)
+func languageExists(ctx context.Context, q data.Queryer, language string) (bool, error) {
+	return data.Value[bool](ctx, q, `SELECT EXISTS (SELECT FROM pg_catalog.pg_ts_config WHERE cfgname = $1)`, language)
 }
 
 // drop deletes an index and cancels its jobs, and then drops its tables. If the tables
 // cannot be dropped now, the maintenance of the index drops them, which is queued.
-func drop(ctx context.Context, h *tenant.Handle, queue *job.Queue, i Index) error {
+func drop(ctx context.Context, h *data.Handle, queue *job.Queue, i Index) error {
 	if err := stopBuild(ctx, h.OfIndex(i.ID, i.Generation)); err != nil {
 		return err
 	}
-	err := h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
+	err := h.TxOvertaking(ctx, func(tx *data.Tx) error {
 		// Every writer of chunks locks the rows of their documents first.
 		_, err := tx.Exec(ctx, `SELECT FROM tenant.documents AS d WHERE d.index_id = $1 ORDER BY d.document_id FOR UPDATE OF d`, i.ID)
 		if err != nil {
@@ -296,14 +298,14 @@ func drop(ctx context.Context, h *tenant.Handle, queue *job.Queue, i Index) erro
 
 // dropTables drops the tables of a deleted index, those that are left. The ids of indexes
 // are never used twice. Errors: Deadline after dropWait.
-func dropTables(ctx context.Context, h *tenant.Handle, indexID int64) error {
+func dropTables(ctx context.Context, h *data.Handle, indexID int64) error {
 	ctx, cancel := context.WithTimeout(ctx, dropWait)
 	defer cancel()
 	// Citus would read the catalog of a worker, which has other names, in one statement with a table of the tenant.
-	if exists, err := tenant.Value[bool](ctx, h, `SELECT EXISTS (SELECT FROM tenant.indexes WHERE index_id = $1)`, indexID); err != nil || exists {
+	if exists, err := data.Value[bool](ctx, h, `SELECT EXISTS (SELECT FROM tenant.indexes WHERE index_id = $1)`, indexID); err != nil || exists {
 		return err
 	}
-	tables, err := tenant.Values[string](ctx, h, `
+	tables, err := data.Values[string](ctx, h, `
 		SELECT c.relname::text FROM pg_catalog.pg_class AS c
 		WHERE c.relnamespace = (SELECT s.relnamespace FROM pg_catalog.pg_class AS s WHERE s.oid = 'tenant.indexes'::regclass)
 			AND (c.relname = ANY(ARRAY(SELECT t || '_' || $1::text FROM unnest(ARRAY['chunk', 'term', 'edge', 'topic', 'member', 'reembed']) AS t)) OR c.relname LIKE 'chunk\_' || $1::text || '\_%')
@@ -316,7 +318,7 @@ func dropTables(ctx context.Context, h *tenant.Handle, indexID int64) error {
 
 // LockForUpload keeps an index from being emptied until the transaction ends. Transactions
 // that insert documents call it first.
-func LockForUpload(ctx context.Context, tx *tenant.Tx, indexID int64) error {
+func LockForUpload(ctx context.Context, tx *data.Tx, indexID int64) error {
 	return tx.LockShared(ctx, uploadsLock(indexID))
 }
 
@@ -326,11 +328,11 @@ func uploadsLock(indexID int64) string { return "uploads to " + strconv.FormatIn
 // truncate deletes all documents and vectors of an index, and the Postgres index over
 // the embeddings, so that the next load is fast. Like all writers, it locks documents before
 // chunks, and chunks before counts.
-func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
+func truncate(ctx context.Context, h *data.Handle, i Index) error {
 	if err := stopBuild(ctx, h.OfIndex(i.ID, i.Generation)); err != nil {
 		return err
 	}
-	return h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
+	return h.TxOvertaking(ctx, func(tx *data.Tx) error {
 		if err := tx.Lock(ctx, uploadsLock(i.ID)); err != nil {
 			return err
 		}
@@ -367,7 +369,7 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 		}
 		// Nobody fills a table that is made from here on: its writers read the chunks first.
 		for _, table := range []string{"term", "edge", "topic", "member"} {
-			made, err := tenant.Value[bool](ctx, tables, `SELECT to_regclass('tenant.`+table+`') IS NOT NULL`)
+			made, err := data.Value[bool](ctx, tables, `SELECT to_regclass('tenant.`+table+`') IS NOT NULL`)
 			if err != nil {
 				return err
 			}
@@ -384,11 +386,11 @@ func truncate(ctx context.Context, h *tenant.Handle, i Index) error {
 
 // byNameLocked is byName, and locks the row until the transaction ends: for others that
 // change the index, not for writers of documents.
-func byNameLocked(ctx context.Context, tx *tenant.Tx, name string) (Index, error) {
-	if !tenant.BoundsOf(ctx).MayUseIndex(name) {
+func byNameLocked(ctx context.Context, tx *data.Tx, name string) (Index, error) {
+	if !access.BoundsOf(ctx).MayUseIndex(name) {
 		return Index{}, NotFound(ctx, tx, name)
 	}
-	row, err := tenant.Get[indexRow](ctx, tx, `
+	row, err := data.Get[indexRow](ctx, tx, `
 		SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_name = $1 FOR NO KEY UPDATE`, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Index{}, NotFound(ctx, tx, name)
@@ -398,7 +400,7 @@ func byNameLocked(ctx context.Context, tx *tenant.Tx, name string) (Index, error
 
 // storeSettings stores the settings of an index that Update changes, and makes the
 // Postgres indexes on metadata match them.
-func storeSettings(ctx context.Context, tx *tenant.Tx, i Index) error {
+func storeSettings(ctx context.Context, tx *data.Tx, i Index) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE tenant.indexes SET index_config = $2, metadata_indexes = $3, chunking = $4, graph = $5, record_questions = $6, extract = $7,
 			updated_at = now()

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // executor runs statements on the tables of an index: a transaction or a session.
@@ -29,18 +29,18 @@ type executor interface {
 // Definitions take no parameters. The values in their text are numbers, names from
 // lists in this package or from languagePattern, and field names as the filter compiler
 // quotes them.
-func makeTables(ctx context.Context, tx *tenant.Tx, i Index) error {
+func makeTables(ctx context.Context, tx *data.Tx, i Index) error {
 	return i.executeAll(ctx, tx, append(i.makeChunks(tx.Distributed()), i.makeTermsTrigger(), i.makeEdgesTrigger()))
 }
 
 // makeOnce runs the statements that make a table of an index, unless it exists. Of concurrent
 // calls one makes it. The index is not deleted meanwhile. Errors: NotFound if it has been.
-func makeOnce(ctx context.Context, h *tenant.Handle, i Index, table string, statements []string) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+func makeOnce(ctx context.Context, h *data.Handle, i Index, table string, statements []string) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		if err := tx.Lock(ctx, fmt.Sprintf("%s_%d", table, i.ID)); err != nil {
 			return err
 		}
-		made, err := tenant.Value[bool](ctx, tx, `
+		made, err := data.Value[bool](ctx, tx, `
 			SELECT to_regclass('tenant.`+table+`') IS NOT NULL FROM tenant.indexes AS i WHERE i.index_id = $1 FOR KEY SHARE`, i.ID)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
@@ -206,8 +206,8 @@ type metadataIndex struct {
 }
 
 // metadataIndexesOf returns the Postgres indexes on metadata of the chunk table, by name.
-func metadataIndexesOf(ctx context.Context, q tenant.Queryer) ([]metadataIndex, error) {
-	return tenant.Select[metadataIndex](ctx, q, `
+func metadataIndexesOf(ctx context.Context, q data.Queryer) ([]metadataIndex, error) {
+	return data.Select[metadataIndex](ctx, q, `
 		SELECT c.relname::text AS name, x.indisvalid AND x.indisready AS valid
 		FROM pg_catalog.pg_index AS x JOIN pg_catalog.pg_class AS c ON c.oid = x.indexrelid
 		WHERE x.indrelid = 'tenant.chunk'::regclass AND c.relname LIKE 'metadata\_%' ORDER BY c.relname`)
@@ -216,7 +216,7 @@ func metadataIndexesOf(ctx context.Context, q tenant.Queryer) ([]metadataIndex, 
 // matchMetadataIndexes makes the Postgres indexes on metadata match the settings of an
 // index, whatever exists: it drops those that no setting names or that are not valid, and
 // creates those that are missing.
-func matchMetadataIndexes(ctx context.Context, tx *tenant.Tx, i Index) error {
+func matchMetadataIndexes(ctx context.Context, tx *data.Tx, i Index) error {
 	existing, err := metadataIndexesOf(ctx, tx)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/ragdhq/ragd/internal/operate/postgres"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Terms are the columns of a chunk that keyword search reads, in the encoding of
@@ -58,7 +58,7 @@ type Text struct {
 // texts. In the tsvector the terms of the headings come first and have the label A, and
 // terms that weigh more than WeakWeight are repeated with StrongMark. For a text without headings the result is what the trigger function weigh_terms computes
 // for a chunk that is written without terms, in half the time.
-func TermsOf(ctx context.Context, q tenant.Queryer, language string, texts []Text) ([]Terms, error) {
+func TermsOf(ctx context.Context, q data.Queryer, language string, texts []Text) ([]Terms, error) {
 	headings, bodies := make([]string, len(texts)), make([]string, len(texts))
 	for n, text := range texts {
 		headings[n], bodies[n] = text.Headings, text.Body
@@ -67,7 +67,7 @@ func TermsOf(ctx context.Context, q tenant.Queryer, language string, texts []Tex
 		Terms      postgres.Binary
 		Dimensions []int64
 	}
-	rows, err := tenant.Select[row](ctx, q, `
+	rows, err := data.Select[row](ctx, q, `
 		SELECT v.terms, ARRAY(SELECT ragd_shared.term_dimension(l.lexeme) FROM unnest(tsvector_to_array(v.terms)) AS l (lexeme)) AS dimensions
 		FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS t (headings, body, n)
 		CROSS JOIN LATERAL (

@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
@@ -21,7 +21,7 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 	f := setup(t)
 	f.upload(t, "made", "something, so that there is a table")
 	h := f.service.DB.Handle("acme")
-	indexID, err := tenant.Value[int64](t.Context(), h, `SELECT index_id FROM tenant.indexes WHERE index_name = 'docs'`)
+	indexID, err := data.Value[int64](t.Context(), h, `SELECT index_id FROM tenant.indexes WHERE index_name = 'docs'`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 			}
 			chunks := h.OfIndex(indexID, 0)
 			var got row
-			err := chunks.Tx(t.Context(), func(tx *tenant.Tx) error {
+			err := chunks.Tx(t.Context(), func(tx *data.Tx) error {
 				terms, err := index.TermsOf(t.Context(), tx, "english", []index.Text{{Headings: "a title", Body: "another"}, {Body: text}})
 				if err != nil {
 					return err
@@ -63,7 +63,7 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				got, err = tenant.Get[row](t.Context(), tx, `
+				got, err = data.Get[row](t.Context(), tx, `
 					SELECT coalesce(a.terms, '') = b.terms AND (a.term_weights IS NOT DISTINCT FROM b.term_weights OR 'many words' = $1) AS same,
 						coalesce(length(b.terms), 0) AS weights
 					FROM tenant.chunk AS a, tenant.chunk AS b WHERE a.chunk_id = 'by ' || $1 AND b.chunk_id = 'given ' || $1`, name)
@@ -87,12 +87,12 @@ func TestTermsOfHeadingsWeighMore(t *testing.T) {
 	s := servicetest.New(t, service.Config{NoWorkers: true})
 	s.Tenant(t, "acme")
 	var got []string
-	err := s.DB.Handle("acme").Tx(t.Context(), func(tx *tenant.Tx) error {
+	err := s.DB.Handle("acme").Tx(t.Context(), func(tx *data.Tx) error {
 		terms, err := index.TermsOf(t.Context(), tx, "english", []index.Text{
 			{Headings: "The harbour", Body: "tides"}, {Body: "harbour tides"}, {Headings: "The of", Body: "harbour tides"},
 		})
 		for _, of := range terms {
-			text, err := tenant.Value[string](t.Context(), tx, `
+			text, err := data.Value[string](t.Context(), tx, `
 				SELECT $1::tsvector::text || (SELECT string_agg(' ' || round(weight::numeric, 3), '' ORDER BY weight)
 					FROM regexp_split_to_table(trim(split_part($2::sparsevec::text, '/', 1), '{}'), ',|[0-9]+:') AS weight WHERE weight <> '')`,
 				of.Terms, of.Weights)
@@ -117,7 +117,7 @@ func TestConstantsOfTermsAreTheSameInSQLAndGo(t *testing.T) {
 	s := servicetest.New(t, service.Config{NoWorkers: true})
 	s.Tenant(t, "constants")
 	h := s.DB.Handle("constants")
-	source, err := tenant.Value[string](t.Context(), h, `SELECT prosrc FROM pg_catalog.pg_proc WHERE oid = 'ragd_shared.weigh_terms'::regproc`)
+	source, err := data.Value[string](t.Context(), h, `SELECT prosrc FROM pg_catalog.pg_proc WHERE oid = 'ragd_shared.weigh_terms'::regproc`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestConstantsOfTermsAreTheSameInSQLAndGo(t *testing.T) {
 	if dimensions := fmt.Sprintf("}/%d'", index.TermDimensions); !strings.Contains(source, dimensions) {
 		t.Errorf("weigh_terms does not write %s", dimensions)
 	}
-	largest, err := tenant.Value[int64](t.Context(), h, `SELECT max(ragd_shared.term_dimension(n::text)) FROM generate_series(1, 1000) AS n`)
+	largest, err := data.Value[int64](t.Context(), h, `SELECT max(ragd_shared.term_dimension(n::text)) FROM generate_series(1, 1000) AS n`)
 	if err != nil || largest > index.TermDimensions {
 		t.Errorf("a term has the dimension %d of %d, %v", largest, index.TermDimensions, err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Topics records what an index was like when its topics were found.
@@ -46,13 +46,13 @@ const (
 
 // WithoutTopics returns a handle for reading the topics of an index whose tables of topics
 // do not exist yet.
-func WithoutTopics(h *tenant.Handle) *tenant.Handle {
+func WithoutTopics(h *data.Handle) *data.Handle {
 	return h.Without("topic", noTopics).Without("member", noMembers)
 }
 
 // MakeTopics creates the tables of the topics of an index unless they exist. Errors:
 // NotFound.
-func MakeTopics(ctx context.Context, h *tenant.Handle, i Index) error {
+func MakeTopics(ctx context.Context, h *data.Handle, i Index) error {
 	return makeOnce(ctx, h, i, "topic", append(makeBareTopics(), indexTopics))
 }
 

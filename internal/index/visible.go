@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // countTimeout limits the duration of a count, whose filter may be slow.
@@ -15,7 +15,7 @@ const countTimeout = "20s"
 // visibleCounts counts the chunks and documents of an index that a filter selects, in
 // time proportional to their number. The totals would tell a credential with a
 // mandatory filter how much it does not see.
-func visibleCounts(ctx context.Context, h *tenant.Handle, i Index, visible filter.Filter) (c Counts, err error) {
+func visibleCounts(ctx context.Context, h *data.Handle, i Index, visible filter.Filter) (c Counts, err error) {
 	b := h.OfIndex(i.ID, i.Generation).Batch()
 	b.Set("statement_timeout", countTimeout)
 	args := filter.NewArgs()

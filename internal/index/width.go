@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -80,7 +80,7 @@ func (i Index) WidthSetting() string {
 
 // measure measures and stores the search width, after a build and when the index has
 // grown, as a scan then needs a larger width.
-func measure(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID int64) error {
+func measure(ctx context.Context, h *data.Handle, s *data.Session, indexID int64) error {
 	i, rows, err := byID(ctx, s, indexID)
 	if err != nil {
 		return err
@@ -98,8 +98,8 @@ func measure(ctx context.Context, h *tenant.Handle, s *tenant.Session, indexID i
 // wantedRecall of what exact scans find. It depends on the data: some dozens for
 // embeddings of texts, hundreds for vectors without structure. And it depends on the
 // questions: where enough were recorded, they are used.
-func measureWidth(ctx context.Context, s *tenant.Session, i Index, rows int64) (m Measurement, err error) {
-	recorded, err := tenant.Value[int](ctx, s, `SELECT count(*) FROM ragd_shared.asked_questions AS q WHERE q.index_id = $1 AND q.generation = $2`, i.ID, i.Generation)
+func measureWidth(ctx context.Context, s *data.Session, i Index, rows int64) (m Measurement, err error) {
+	recorded, err := data.Value[int](ctx, s, `SELECT count(*) FROM ragd_shared.asked_questions AS q WHERE q.index_id = $1 AND q.generation = $2`, i.ID, i.Generation)
 	if err != nil {
 		return m, err
 	}
@@ -122,14 +122,14 @@ func measureWidth(ctx context.Context, s *tenant.Session, i Index, rows int64) (
 			err = dropped
 		}
 	}()
-	if m.Questions, err = tenant.Value[int](ctx, s, `SELECT count(*) FROM `+sample); err != nil {
+	if m.Questions, err = data.Value[int](ctx, s, `SELECT count(*) FROM `+sample); err != nil {
 		return m, err
 	}
 	for _, m.Width = range i.widths(rows) {
 		if err := s.Set(ctx, i.WidthSetting(), strconv.Itoa(m.Width)); err != nil {
 			return m, err
 		}
-		if m.Recall, err = tenant.Value[float64](ctx, s, i.recallSQL(sample)); err != nil {
+		if m.Recall, err = data.Value[float64](ctx, s, i.recallSQL(sample)); err != nil {
 			return m, fmt.Errorf("measure the recall of index %d: %w", i.ID, err)
 		}
 		if m.Recall >= wantedRecall {

@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -22,7 +23,7 @@ const MaxChunkTextBytes = 10 << 20
 // Errors: Invalid naming the option, also for more than maxChunkTextSteps, those of
 // limit.Processor.Run.
 func (s *Service) ChunkText(ctx context.Context, content []byte, mediaType string, chunking chunk.Settings) (chunks []chunk.Chunk, err error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ const maxChunkTextCalls = 500
 // cost; nil settings extract nothing. Errors: Invalid naming the option, or for more than 500
 // calls of a language model; those of extract.Extractor.Extract.
 func (s *Service) Extract(ctx context.Context, settings *extract.Settings, known map[string]any, chunks []chunk.Chunk) (*job.Extraction, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil || settings == nil {
 		return nil, err
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -54,7 +55,7 @@ func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted,
 		return Deleted{}, err
 	}
 	var all Deleted
-	err := s.onIndex(ctx, tenant.Write, which.IndexName, func(t target) (err error) {
+	err := s.onIndex(ctx, access.Write, which.IndexName, func(t target) (err error) {
 		which := which
 		asked, err := t.request.Resolve(which.Filter)
 		if err != nil {
@@ -68,7 +69,7 @@ func (s *Service) DeleteSelected(ctx context.Context, which Selection) (Deleted,
 		defer s.backlog.Recount(t.tenant)
 		for {
 			var some []DeletedDocument
-			err := t.handle.TxOvertaking(ctx, func(tx *tenant.Tx) (err error) {
+			err := t.handle.TxOvertaking(ctx, func(tx *data.Tx) (err error) {
 				some, err = deleteSelected(ctx, tx, t.index, which)
 				return err
 			})
@@ -137,9 +138,9 @@ func (w Selection) sql(from index.Index, args *filter.Args) string {
 }
 
 // selected counts the documents that are selected and returns some of them.
-func selected(ctx context.Context, q tenant.Queryer, from index.Index, which Selection) (Deleted, error) {
+func selected(ctx context.Context, q data.Queryer, from index.Index, which Selection) (Deleted, error) {
 	args := filter.NewArgs(maxDeletedShown)
-	found, err := tenant.Select[struct {
+	found, err := data.Select[struct {
 		DeletedDocument
 		Total int
 	}](ctx, q, `
@@ -156,9 +157,9 @@ func selected(ctx context.Context, q tenant.Queryer, from index.Index, which Sel
 }
 
 // deleteSelected deletes up to deleteBatch of the selected documents and returns them.
-func deleteSelected(ctx context.Context, tx *tenant.Tx, from index.Index, which Selection) ([]DeletedDocument, error) {
+func deleteSelected(ctx context.Context, tx *data.Tx, from index.Index, which Selection) ([]DeletedDocument, error) {
 	args := filter.NewArgs(deleteBatch)
-	found, err := tenant.Select[DeletedDocument](ctx, tx, `
+	found, err := data.Select[DeletedDocument](ctx, tx, `
 		SELECT d.document_id::text, d.namespace, d.uri FROM tenant.documents AS d
 		WHERE `+which.sql(from, args)+`
 		ORDER BY d.document_id LIMIT $1 FOR UPDATE OF d`, args.Values()...)

@@ -8,6 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -27,7 +28,7 @@ func hashOf(title string, c chunk.Chunk) textHash {
 
 // embed sets the embeddings of the chunks of all tasks, which are of one index. A chunk
 // whose text the stored version of its document also has reuses the stored embedding.
-func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) error {
+func (w *Worker) embed(ctx context.Context, h *data.Handle, tasks []*task) error {
 	model, err := tasks[0].into.Model(ctx, w.models, tasks[0].Tenant)
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func (w *Worker) embed(ctx context.Context, h *tenant.Handle, tasks []*task) err
 
 // embedLong sets the embeddings of a document with too many chunks to keep the embeddings
 // in memory. It writes them to a file.
-func embedLong(ctx context.Context, h *tenant.Handle, model *embed.Model, t *task) error {
+func embedLong(ctx context.Context, h *data.Handle, model *embed.Model, t *task) error {
 	stored, err := storedHashes(ctx, h, t)
 	if err != nil {
 		return err

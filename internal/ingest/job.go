@@ -8,6 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/backlog"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -22,7 +23,7 @@ func (s *Service) Runners() job.Registry {
 // it is too late.
 func (s *Service) cancelJob(ctx context.Context, id tenant.ID, j job.Job) error {
 	defer s.backlog.Recount(id)
-	return s.db.Handle(id).TxOvertaking(ctx, func(tx *tenant.Tx) error {
+	return s.db.Handle(id).TxOvertaking(ctx, func(tx *data.Tx) error {
 		n, err := tx.Exec(ctx, `
 			UPDATE tenant.documents SET status = 'failed', error = 'its processing was cancelled', version = version + 1, updated_at = now()
 			WHERE document_id = $1 AND job_id = $2 AND status IN ('pending', 'processing')`, *j.DocumentID, j.JobID)
@@ -42,7 +43,7 @@ func (s *Service) cancelJob(ctx context.Context, id tenant.ID, j job.Job) error 
 // retryJob makes the document's stored content its next version and returns the id of
 // the new job. Errors: Precondition when the document was uploaded again or deleted.
 func (s *Service) retryJob(ctx context.Context, id tenant.ID, failed job.Job) (jobID string, err error) {
-	err = s.db.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
+	err = s.db.Handle(id).Tx(ctx, func(tx *data.Tx) error {
 		d, err := reviveDocument(ctx, tx, failed)
 		if err != nil {
 			return err
@@ -71,8 +72,8 @@ type revivedDocument struct {
 
 // reviveDocument gives the document of a failed job a new version and a new job id.
 // Errors: Precondition when the job is not the document's last one.
-func reviveDocument(ctx context.Context, tx *tenant.Tx, failed job.Job) (revivedDocument, error) {
-	found, err := tenant.Select[revivedDocument](ctx, tx, `
+func reviveDocument(ctx context.Context, tx *data.Tx, failed job.Job) (revivedDocument, error) {
+	found, err := data.Select[revivedDocument](ctx, tx, `
 		UPDATE tenant.documents AS d SET status = 'pending', error = '', version = d.version + 1, job_id = $3, updated_at = now()
 		WHERE d.document_id = $1 AND d.job_id = $2 AND d.status IN ('failed', 'needs_ocr')
 		RETURNING d.index_id, `+documentColumns, *failed.DocumentID, failed.JobID, uuid.Must(uuid.NewV7()).String())
@@ -87,7 +88,7 @@ func reviveDocument(ctx context.Context, tx *tenant.Tx, failed job.Job) (revived
 
 // replaceJobs queues the jobs of documents' new versions and cancels those of older
 // versions.
-func replaceJobs(ctx context.Context, tx *tenant.Tx, indexName string, docs ...Document) error {
+func replaceJobs(ctx context.Context, tx *data.Tx, indexName string, docs ...Document) error {
 	var ids, documents, older []string
 	for _, d := range docs {
 		ids, documents = append(ids, d.JobID), append(documents, d.DocumentID)

@@ -7,7 +7,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Preview returns the chunks that Upload would make of a document, with their metadata,
@@ -16,7 +16,7 @@ import (
 // Invalid for a content or text over MaxChunkTextBytes and for more work than maxChunkTextSteps,
 // those of limit.Processor.Run.
 func (s *Service) Preview(ctx context.Context, u Upload) ([]chunk.Chunk, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}

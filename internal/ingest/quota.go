@@ -7,7 +7,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
 // quotaRetry is the delay that callers over a quota are told.
@@ -19,7 +20,7 @@ type stock struct{ Documents, Bytes int64 }
 // withinQuota returns the documents that the tenant's quotas leave space for, and adds an error
 // for each other one to refused. Uploads of a tenant with such a quota wait for each other from
 // here to the end of the transaction, so that all instances together never exceed it.
-func withinQuota(ctx context.Context, tx *tenant.Tx, into index.Index, docs []newDocument, refused map[name]storedUpload) (admitted []newDocument, err error) {
+func withinQuota(ctx context.Context, tx *data.Tx, into index.Index, docs []newDocument, refused map[name]storedUpload) (admitted []newDocument, err error) {
 	quotas := docs[0].quotas
 	for _, d := range docs { // uploads of several requests, which may know quotas of different ages
 		quotas.Documents, quotas.Bytes = max(quotas.Documents, d.quotas.Documents), max(quotas.Bytes, d.quotas.Bytes)
@@ -30,7 +31,7 @@ func withinQuota(ctx context.Context, tx *tenant.Tx, into index.Index, docs []ne
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('ragd stock of ' || $1, 0))`, string(tx.Tenant())); err != nil {
 		return nil, err
 	}
-	used, err := tenant.Get[stock](ctx, tx, `
+	used, err := data.Get[stock](ctx, tx, `
 		SELECT coalesce(sum(n.documents), 0)::bigint AS documents, coalesce(sum(n.bytes), 0)::bigint AS bytes FROM tenant.index_counts AS n`)
 	if err != nil {
 		return nil, err
@@ -56,26 +57,26 @@ func withinQuota(ctx context.Context, tx *tenant.Tx, into index.Index, docs []ne
 
 // check returns an error if a document makes the stock grow beyond a quota. Errors: Exhausted
 // with a delay.
-func (s stock) check(before stock, quotas tenant.Quotas) error {
+func (s stock) check(before stock, quotas quota.Limits) error {
 	refuse := func(used, quota int64, of, key string) error {
 		return fault.Retry(quotaRetry, "this tenant stores %d of the %s that its quota allows, which is %d, and with this document it would be more: delete documents, or the operator raises %s in the tenant's settings", used, of, quota, key).Of(key)
 	}
 	switch {
 	case quotas.Documents > 0 && s.Documents > quotas.Documents && s.Documents > before.Documents:
-		return refuse(before.Documents, quotas.Documents, "documents", tenant.MaxDocuments)
+		return refuse(before.Documents, quotas.Documents, "documents", quota.MaxDocuments)
 	case quotas.Bytes > 0 && s.Bytes > quotas.Bytes && s.Bytes > before.Bytes:
-		return refuse(before.Bytes, quotas.Bytes, "bytes of documents", tenant.MaxDocumentBytes)
+		return refuse(before.Bytes, quotas.Bytes, "bytes of documents", quota.MaxDocumentBytes)
 	}
 	return nil
 }
 
 // sizesOf returns the sizes of the documents that are stored under the given names.
-func sizesOf(ctx context.Context, tx *tenant.Tx, into index.Index, docs []newDocument) (map[name]int64, error) {
+func sizesOf(ctx context.Context, tx *data.Tx, into index.Index, docs []newDocument) (map[name]int64, error) {
 	namespaces, uris := make([]string, len(docs)), make([]string, len(docs))
 	for i, d := range docs {
 		namespaces[i], uris[i] = d.Namespace, d.URI
 	}
-	rows, err := tenant.Select[struct {
+	rows, err := data.Select[struct {
 		Namespace, URI string
 		ByteSize       int64
 	}](ctx, tx, `

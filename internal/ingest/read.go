@@ -10,7 +10,8 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Limits of reading documents, in bytes.
@@ -43,7 +44,7 @@ func (r Range) check(size int64) error {
 // a range outside of the content; Conflict if the content is replaced meanwhile; those of begin
 // and send.
 func (s *Service) Download(ctx context.Context, indexName string, ref Ref, part Range, begin func(Document, string) error, send func([]byte) error) error {
-	return s.onIndex(ctx, tenant.Read, indexName, func(t target) error {
+	return s.onIndex(ctx, access.Read, indexName, func(t target) error {
 		if err := ref.check(); err != nil {
 			return err
 		}
@@ -83,7 +84,7 @@ func (t target) download(ctx context.Context, d Document, part Range, send func(
 func (t target) piece(ctx context.Context, d Document, at, most int64) ([]byte, error) {
 	within := at % segmentBytes
 	args := filter.NewArgs(d.DocumentID, d.ContentSHA256, t.index.ID, at/segmentBytes, within+1, min(most, segmentBytes-within))
-	piece, err := tenant.Value[[]byte](ctx, t.handle, `
+	piece, err := data.Value[[]byte](ctx, t.handle, `
 		SELECT substring(c.content FROM $5::int FOR $6::int)
 		FROM tenant.documents AS d JOIN tenant.document_contents AS c ON c.document_id = d.document_id AND c.segment = $4
 		WHERE d.document_id = $1 AND d.content_sha256 = $2 AND d.index_id = $3 AND `+t.visible.SQL("d.metadata", args), args.Values()...)
@@ -126,7 +127,7 @@ func (t *task) readText(parsed parse.Document) readText {
 // outside of the text or over MaxTextRange; Precondition for a document that has not been read,
 // or is processed again with other metadata.
 func (s *Service) Text(ctx context.Context, indexName string, ref Ref, part Range) (text Text, err error) {
-	err = s.onIndex(ctx, tenant.Read, indexName, func(t target) error {
+	err = s.onIndex(ctx, access.Read, indexName, func(t target) error {
 		if err := ref.check(); err != nil {
 			return err
 		}
@@ -184,10 +185,10 @@ type textRow struct {
 
 // textOf returns a document and a range of its text, whose end may be beyond that of the text,
 // in one statement: the text is always one that the filter lets be seen.
-func textOf(ctx context.Context, q tenant.Queryer, indexID int64, ref Ref, visible filter.Filter, part Range) (textRow, error) {
+func textOf(ctx context.Context, q data.Queryer, indexID int64, ref Ref, visible filter.Filter, part Range) (textRow, error) {
 	args := filter.NewArgs(indexID, part.Start, part.End, segmentBytes)
 	where := refSQL(ref, args)
-	row, err := tenant.Get[textRow](ctx, q, `
+	row, err := data.Get[textRow](ctx, q, `
 		SELECT `+documentColumns+`, t.text
 		FROM tenant.documents AS d CROSS JOIN LATERAL (
 			SELECT string_agg(substring(s.content FROM (greatest($2::bigint - s.start, 0) + 1)::int FOR (least($3::bigint - s.start, $4::bigint) - greatest($2::bigint - s.start, 0))::int), ''::bytea ORDER BY s.start) AS text
@@ -215,7 +216,7 @@ func notRead(d Document) error {
 
 // storeTexts stores the texts of documents that differ from their contents, in segments from -1
 // downwards, in place of those of earlier versions.
-func storeTexts(ctx context.Context, tx *tenant.Tx, tasks []*task, older []string) error {
+func storeTexts(ctx context.Context, tx *data.Tx, tasks []*task, older []string) error {
 	if len(older) > 0 {
 		if _, err := tx.Exec(ctx, `DELETE FROM tenant.document_contents WHERE document_id = ANY($1::uuid[]) AND segment < 0`, older); err != nil {
 			return err
@@ -251,7 +252,7 @@ func (s *segments) add(documentID string, number int, content string) {
 }
 
 // insert stores the rows in one statement and forgets them.
-func (s *segments) insert(ctx context.Context, tx *tenant.Tx) error {
+func (s *segments) insert(ctx context.Context, tx *data.Tx) error {
 	if len(s.numbers) == 0 {
 		return nil
 	}

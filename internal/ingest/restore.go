@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"github.com/ragdhq/ragd/internal/ingest/backlog"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Restored adds the documents of a restored tenant that wait for ingest to the backlog, after
 // job.Restored. Call Wake of the backlog when the transaction has committed.
-func (s *Service) Restored(ctx context.Context, tx *tenant.Tx) error {
+func (s *Service) Restored(ctx context.Context, tx *data.Tx) error {
 	if _, err := tx.Exec(ctx, `UPDATE tenant.documents SET status = 'pending' WHERE status = 'processing'`); err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func (s *Service) Restored(ctx context.Context, tx *tenant.Tx) error {
 		Version    int
 		Bytes      int64
 	}
-	found, err := tenant.Select[row](ctx, tx, `
+	found, err := data.Select[row](ctx, tx, `
 		SELECT d.job_id::text, d.index_id, d.document_id::text, d.version, d.byte_size AS bytes
 		FROM tenant.documents AS d WHERE d.status = 'pending' ORDER BY d.created_at, d.document_id`)
 	if err != nil {

@@ -18,12 +18,14 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Service stores, lists and deletes the documents of the calling tenant. Safe for
 // concurrent use.
 type Service struct {
-	db        *tenant.DB
+	db        *data.DB
 	indexes   *index.Service
 	backlog   *backlog.Backlog
 	extractor *extract.Extractor
@@ -36,7 +38,7 @@ type Service struct {
 // New returns a Service that adds documents to the backlog, which a Worker with the same
 // extractor and parse function processes. ChunkText and Preview use the processor; nil is
 // no limit.
-func New(db *tenant.DB, indexes *index.Service, backlog *backlog.Backlog, extractor *extract.Extractor, parse ParseFunc, processor *limit.Processor) *Service {
+func New(db *data.DB, indexes *index.Service, backlog *backlog.Backlog, extractor *extract.Extractor, parse ParseFunc, processor *limit.Processor) *Service {
 	s := &Service{db: db, indexes: indexes, backlog: backlog, extractor: extractor, parse: parse, processor: processor, spooled: newSpooled()}
 	s.batcher = batcher{store: s.storeAll, waiting: map[batchKey][]*waitingUpload{}}
 	return s
@@ -44,23 +46,23 @@ func New(db *tenant.DB, indexes *index.Service, backlog *backlog.Backlog, extrac
 
 // isGone reports whether a statement failed because its table no longer exists.
 func isGone(err error) bool {
-	var gone *tenant.GoneError
+	var gone *data.GoneError
 	return errors.As(err, &gone)
 }
 
 // target is the index of a request, and the part of it that the request may see.
 type target struct {
 	tenant  tenant.ID
-	handle  *tenant.Handle
+	handle  *data.Handle
 	index   index.Index
 	visible filter.Filter // the credential's mandatory filter and the context's
-	request *tenant.Request
+	request *access.Request
 }
 
 // onIndex checks the scope of the credential and calls do with the named index, or the
 // tenant's only one, as index.Service.Use does.
-func (s *Service) onIndex(ctx context.Context, need tenant.Scope, indexName string, do func(t target) error) error {
-	r, err := tenant.Require(ctx, need)
+func (s *Service) onIndex(ctx context.Context, need access.Scope, indexName string, do func(t target) error) error {
+	r, err := access.Require(ctx, need)
 	if err != nil {
 		return err
 	}
@@ -68,7 +70,7 @@ func (s *Service) onIndex(ctx context.Context, need tenant.Scope, indexName stri
 	if err != nil {
 		return err
 	}
-	return s.indexes.Use(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName), func(i index.Index, tables *tenant.Handle) error {
+	return s.indexes.Use(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName), func(i index.Index, tables *data.Handle) error {
 		return do(target{
 			tenant: r.Tenant, handle: tables, index: i, visible: filter.And(r.Principal.MandatoryFilter, asked), request: r,
 		})
@@ -78,7 +80,7 @@ func (s *Service) onIndex(ctx context.Context, need tenant.Scope, indexName stri
 // Document returns a document. Errors: NotFound, also for one that the
 // credential's mandatory filter hides.
 func (s *Service) Document(ctx context.Context, indexName string, ref Ref) (d Document, name string, err error) {
-	err = s.onIndex(ctx, tenant.Read, indexName, func(t target) error {
+	err = s.onIndex(ctx, access.Read, indexName, func(t target) error {
 		if err := ref.check(); err != nil {
 			return err
 		}
@@ -109,7 +111,7 @@ type Listing struct {
 // Documents returns a page of an index's documents, the name of the index and the token of
 // the next page.
 func (s *Service) Documents(ctx context.Context, l Listing) (found []Document, name, next string, err error) {
-	err = s.onIndex(ctx, tenant.Read, l.IndexName, func(t target) error {
+	err = s.onIndex(ctx, access.Read, l.IndexName, func(t target) error {
 		found, next, err = t.documents(ctx, l)
 		name = t.index.Name
 		return err
@@ -149,7 +151,7 @@ func (t target) documents(ctx context.Context, l Listing) ([]Document, string, e
 		}
 		first = documentPosition{d.CreatedAt.Format(time.RFC3339Nano), d.DocumentID}
 	}
-	tokens := tenant.Pages(ctx, "documents", strconv.FormatInt(t.index.ID, 10), l.Namespace, l.Status, l.Search, o.String(), l.Filter.String())
+	tokens := access.Pages(ctx, "documents", strconv.FormatInt(t.index.ID, 10), l.Namespace, l.Status, l.Search, o.String(), l.Filter.String())
 	found, next, err := pagination.List(tokens, l.PageSize, l.PageToken, first, orderedDocument.position, func(after documentPosition, most int) ([]orderedDocument, error) {
 		return documents(ctx, t.handle, t.index.ID, l, o, after, most)
 	})
@@ -162,12 +164,12 @@ func (t target) documents(ctx context.Context, l Listing) ([]Document, string, e
 
 // Delete deletes a document in any state, with its chunks. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, indexName string, ref Ref) error {
-	return s.onIndex(ctx, tenant.Write, indexName, func(t target) error {
+	return s.onIndex(ctx, access.Write, indexName, func(t target) error {
 		if err := ref.check(); err != nil {
 			return err
 		}
 		defer s.backlog.Recount(t.tenant)
-		return t.handle.TxOvertaking(ctx, func(tx *tenant.Tx) error {
+		return t.handle.TxOvertaking(ctx, func(tx *data.Tx) error {
 			return deleteDocument(ctx, tx, t.index, ref, t.visible)
 		})
 	})
@@ -176,7 +178,7 @@ func (s *Service) Delete(ctx context.Context, indexName string, ref Ref) error {
 // Chunks returns a page of a document's chunks in reading order and the token of
 // the next page. Errors: NotFound.
 func (s *Service) Chunks(ctx context.Context, indexName, documentID string, pageSize int32, pageToken string) (found []Chunk, next string, err error) {
-	err = s.onIndex(ctx, tenant.Read, indexName, func(t target) error {
+	err = s.onIndex(ctx, access.Read, indexName, func(t target) error {
 		found, next, err = t.chunks(ctx, Ref{DocumentID: documentID}, pageSize, pageToken)
 		return err
 	})
@@ -187,7 +189,7 @@ func (t target) chunks(ctx context.Context, ref Ref, pageSize int32, pageToken s
 	if err := ref.check(); err != nil {
 		return nil, "", err
 	}
-	tokens := tenant.Pages(ctx, "chunks", strconv.FormatInt(t.index.ID, 10), ref.DocumentID, t.visible.String())
+	tokens := access.Pages(ctx, "chunks", strconv.FormatInt(t.index.ID, 10), ref.DocumentID, t.visible.String())
 	return pagination.List(tokens, pageSize, pageToken, -1, func(c Chunk) int { return c.Ordinal }, func(after, most int) ([]Chunk, error) {
 		if _, err := documentByRef(ctx, t.handle, t.index.ID, ref, t.visible); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // A stream releases the disk capacity of its large document in whatever way it ends.
@@ -33,7 +34,7 @@ func TestAStreamReleasesItsDiskCapacity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			service := &Service{spooled: newSpooled()}
-			s := &Stream{intake: &intake{service, &tenant.Request{Tenant: "acme"}, map[string]index.Index{}}}
+			s := &Stream{intake: &intake{service, &access.Request{Tenant: "acme"}, map[string]index.Index{}}}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if err := s.Begin(ctx, Upload{URI: "a"}); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/extract"
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
@@ -49,17 +49,17 @@ func (t *task) file() file {
 
 // begin reads the documents of the tasks and the index in one round trip. A task whose
 // version is not the current one gets job.ErrEnded.
-func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
+func begin(ctx context.Context, h *data.Handle, tasks []*task) error {
 	_, documents, _, _ := columnsOfTasks(tasks)
 	var found []taskDocument
 	var contents []taskContent
 	var into index.Index
 	b := h.Batch()
-	b.Query(tenant.Rows(&found), `
+	b.Query(data.Rows(&found), `
 		SELECT d.document_id::text AS id, d.namespace, d.version AS present, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count
 		FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[])`, documents)
 	index.Load(b, tasks[0].IndexID, &into)
-	b.Query(tenant.Rows(&contents), `
+	b.Query(data.Rows(&contents), `
 		SELECT c.document_id::text, c.content FROM tenant.document_contents AS c
 		WHERE c.document_id = ANY($1::uuid[]) AND c.segment = 0`, documents)
 	if err := b.Run(ctx); err != nil {
@@ -86,7 +86,7 @@ func begin(ctx context.Context, h *tenant.Handle, tasks []*task) error {
 
 // show marks the documents processing and their jobs running. Documents that are ready stay
 // ready.
-func show(ctx context.Context, h *tenant.Handle, tasks []*task) error {
+func show(ctx context.Context, h *data.Handle, tasks []*task) error {
 	jobs, documents, versions, attempts := columnsOfTasks(tasks)
 	b := h.Batch()
 	b.Exec(`
@@ -112,13 +112,13 @@ func columnsOfTasks(tasks []*task) (jobs, documents []string, versions, attempts
 // swap replaces the documents' chunks by those of the new versions, in one transaction.
 // Readers see either the old or the new chunks of a document. A task whose version is no
 // longer the current one gets job.ErrEnded.
-func swap(ctx context.Context, q *job.Queue, h *tenant.Handle, tasks []*task) error {
+func swap(ctx context.Context, q *job.Queue, h *data.Handle, tasks []*task) error {
 	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t *task) bool { return t.Status == DocumentReady })
 	if len(tasks) == 0 {
 		return nil
 	}
 	var current []*task
-	err := h.Tx(ctx, func(tx *tenant.Tx) (err error) {
+	err := h.Tx(ctx, func(tx *data.Tx) (err error) {
 		if current, err = lockCurrent(ctx, tx, tasks); err != nil || len(current) == 0 {
 			return err
 		}
@@ -171,9 +171,9 @@ func countsOf(tasks []*task) usage.Counts {
 // lockCurrent locks the rows of the tasks' documents, in the order of their ids, and
 // returns the tasks whose versions are current. Every writer of chunks locks these rows
 // first.
-func lockCurrent(ctx context.Context, tx *tenant.Tx, tasks []*task) (current []*task, err error) {
+func lockCurrent(ctx context.Context, tx *data.Tx, tasks []*task) (current []*task, err error) {
 	_, documents, _, _ := columnsOfTasks(tasks)
-	locked, err := tenant.Select[struct {
+	locked, err := data.Select[struct {
 		DocumentID string
 		Version    int
 		Status     string
@@ -196,7 +196,7 @@ func lockCurrent(ctx context.Context, tx *tenant.Tx, tasks []*task) (current []*
 
 // makeReady marks the locked documents ready. It is called after the chunks are written,
 // because it updates the counts of the index, and other transactions wait for that row.
-func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
+func makeReady(ctx context.Context, tx *data.Tx, tasks []*task) error {
 	_, documents, _, _ := columnsOfTasks(tasks)
 	counts, titles := make([]int, len(tasks)), make([]string, len(tasks))
 	textBytes, textTypes, textStored := make([]int64, len(tasks)), make([]string, len(tasks)), make([]bool, len(tasks))
@@ -216,14 +216,14 @@ func makeReady(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
 
 // finish marks the jobs that have not ended succeeded, and removes the documents from the
 // backlog.
-func finish(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, tasks []*task) error {
+func finish(ctx context.Context, h *data.Handle, b *backlog.Backlog, tasks []*task) error {
 	jobs, _, _, attempts := columnsOfTasks(tasks)
 	counts := make([]int, len(tasks))
 	done := make([]backlog.Document, len(tasks))
 	for i, t := range tasks {
 		counts[i], done[i] = t.count(), t.Document
 	}
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		if err := job.SucceedAll(ctx, tx, jobs, counts, attempts); err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (t *task) count() int {
 
 // recordFailure stores the public reason of a failed attempt. It postpones the document
 // unless this was the last attempt.
-func recordFailure(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, t *task) error {
+func recordFailure(ctx context.Context, h *data.Handle, b *backlog.Backlog, t *task) error {
 	status, last := DocumentPending, t.last()
 	if !fault.Permanent(t.err) && h.Disk() != nil {
 		last = false // it waits for space, however long that takes
@@ -253,7 +253,7 @@ func recordFailure(ctx context.Context, h *tenant.Handle, b *backlog.Backlog, t 
 		status = DocumentFailed
 	}
 	reason := fault.Public(t.err)
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		_, err := tx.Exec(ctx, `
 			UPDATE tenant.documents SET status = $3, error = $4, updated_at = now()
 			WHERE document_id = $1 AND version = $2 AND status IN ('pending', 'processing')`, t.DocumentID, t.Version, status, reason)

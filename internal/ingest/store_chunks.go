@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest/parse"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // copiedChunks and copiedBytes limit one COPY, whose rows are kept in memory.
@@ -56,7 +56,7 @@ func headingsAbove(c chunk.Chunk) (headings []string) {
 }
 
 // copyChunks writes the chunks of the tasks, which are of one index.
-func copyChunks(ctx context.Context, tx *tenant.Tx, tasks []*task) error {
+func copyChunks(ctx context.Context, tx *data.Tx, tasks []*task) error {
 	var rows []chunkRow
 	bytes := 0
 	for _, t := range tasks {
@@ -79,7 +79,7 @@ var chunkColumns = []string{
 	"terms", "term_weights",
 }
 
-func copyRows(ctx context.Context, tx *tenant.Tx, rows []chunkRow) error {
+func copyRows(ctx context.Context, tx *data.Tx, rows []chunkRow) error {
 	if len(rows) == 0 {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -15,7 +15,7 @@ const segmentBytes = 8 << 20
 
 // storeContents writes the contents of written documents, which are given by name, large
 // ones in segments. Texts that are stored apart remain until their version is replaced.
-func storeContents(ctx context.Context, tx *tenant.Tx, given map[name]newDocument, written []Document) error {
+func storeContents(ctx context.Context, tx *data.Tx, given map[name]newDocument, written []Document) error {
 	var replaced, ids []string
 	var firsts [][]byte
 	for _, d := range written {
@@ -45,7 +45,7 @@ func storeContents(ctx context.Context, tx *tenant.Tx, given map[name]newDocumen
 }
 
 // storeSegments writes all segments of a document but the first.
-func storeSegments(ctx context.Context, tx *tenant.Tx, documentID string, content []byte) error {
+func storeSegments(ctx context.Context, tx *data.Tx, documentID string, content []byte) error {
 	for segment := 1; segment*segmentBytes < len(content); segment++ {
 		piece := content[segment*segmentBytes : min((segment+1)*segmentBytes, len(content))]
 		_, err := tx.Exec(ctx, `INSERT INTO tenant.document_contents (document_id, segment, content) VALUES ($1, $2, $3)`, documentID, segment, piece)
@@ -58,13 +58,13 @@ func storeSegments(ctx context.Context, tx *tenant.Tx, documentID string, conten
 
 // loadContent returns the content of a document of size bytes, whose first segment is
 // given. Errors: job.ErrEnded when the other segments no longer exist.
-func loadContent(ctx context.Context, h *tenant.Handle, documentID string, first []byte, size int64) ([]byte, error) {
+func loadContent(ctx context.Context, h *data.Handle, documentID string, first []byte, size int64) ([]byte, error) {
 	if int64(len(first)) >= size {
 		return first, nil
 	}
 	content := append(make([]byte, 0, size), first...)
 	for segment := 1; int64(len(content)) < size; segment++ {
-		piece, err := tenant.Value[[]byte](ctx, h, `
+		piece, err := data.Value[[]byte](ctx, h, `
 			SELECT content FROM tenant.document_contents WHERE document_id = $1 AND segment = $2`, documentID, segment)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil, job.ErrEnded

@@ -9,17 +9,17 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest/backlog"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 const documentColumns = `d.document_id::text, d.namespace, d.uri, d.title, d.content_type, d.metadata, d.content_hash, d.content_sha256, d.version, d.status, d.error, d.chunk_count, d.byte_size, d.text_bytes, d.text_type, d.job_id::text, d.fingerprint, d.created_at, d.updated_at`
 
 // documentByRef returns the document if the filter lets it be seen.
-func documentByRef(ctx context.Context, q tenant.Queryer, indexID int64, ref Ref, visible filter.Filter) (Document, error) {
+func documentByRef(ctx context.Context, q data.Queryer, indexID int64, ref Ref, visible filter.Filter) (Document, error) {
 	args := filter.NewArgs(indexID)
 	where := refSQL(ref, args)
-	d, err := tenant.Get[Document](ctx, q, `
+	d, err := data.Get[Document](ctx, q, `
 		SELECT `+documentColumns+` FROM tenant.documents AS d
 		WHERE d.index_id = $1 AND `+where+` AND `+visible.SQL("d.metadata", args), args.Values()...)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -54,13 +54,13 @@ func (d orderedDocument) position() documentPosition {
 
 // documents returns at most limit documents after a position in the order, from the first if it is
 // zero. Time is logarithmic in the number of documents in the order of creation, n log n in others.
-func documents(ctx context.Context, q tenant.Queryer, indexID int64, l Listing, o order, after documentPosition, limit int) ([]orderedDocument, error) {
+func documents(ctx context.Context, q data.Queryer, indexID int64, l Listing, o order, after documentPosition, limit int) ([]orderedDocument, error) {
 	args := filter.NewArgs(indexID, limit, l.Namespace, l.Status, l.Search, l.URIs)
 	rest := "true"
 	if after.DocumentID != "" {
 		rest = `(` + o.expression + `, d.document_id) ` + o.after() + ` (` + args.Add(after.Value) + `::text::` + o.sqlType + `, ` + args.Add(after.DocumentID) + `::uuid)`
 	}
-	return tenant.Select[orderedDocument](ctx, q, `
+	return data.Select[orderedDocument](ctx, q, `
 		SELECT `+documentColumns+`, (`+o.expression+`)::text AS sort_value FROM tenant.documents AS d
 		WHERE d.index_id = $1 AND `+rest+` AND ($3 = '' OR d.namespace = $3) AND ($4 = '' OR d.status = $4)
 			AND ($5 = '' OR strpos(lower(d.uri), lower($5)) > 0 OR strpos(lower(d.title), lower($5)) > 0)
@@ -69,10 +69,10 @@ func documents(ctx context.Context, q tenant.Queryer, indexID int64, l Listing, 
 }
 
 // deleteDocument deletes a document with its chunks and cancels its job.
-func deleteDocument(ctx context.Context, tx *tenant.Tx, from index.Index, ref Ref, visible filter.Filter) error {
+func deleteDocument(ctx context.Context, tx *data.Tx, from index.Index, ref Ref, visible filter.Filter) error {
 	args := filter.NewArgs(from.ID)
 	where := refSQL(ref, args)
-	found, err := tenant.Value[string](ctx, tx, `
+	found, err := data.Value[string](ctx, tx, `
 		SELECT d.document_id::text FROM tenant.documents AS d
 		WHERE d.index_id = $1 AND `+where+` AND `+visible.SQL("d.metadata", args)+` FOR UPDATE OF d`, args.Values()...)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -88,7 +88,7 @@ func deleteDocument(ctx context.Context, tx *tenant.Tx, from index.Index, ref Re
 // ids, with their chunks, and cancels their jobs. Every writer of chunks locks these rows
 // first. Chunks go before their documents, as a worker replaces chunks before it changes
 // the document: so all writers lock the counts of the graph before those of the index.
-func deleteLocked(ctx context.Context, tx *tenant.Tx, from index.Index, ids []string) error {
+func deleteLocked(ctx context.Context, tx *data.Tx, from index.Index, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -107,7 +107,7 @@ func deleteLocked(ctx context.Context, tx *tenant.Tx, from index.Index, ids []st
 
 // deleteChunks deletes the chunks of documents. It locks them in the order in which the
 // writers of edges do, so that it cannot deadlock with them.
-func deleteChunks(ctx context.Context, tx *tenant.Tx, documentIDs []string) error {
+func deleteChunks(ctx context.Context, tx *data.Tx, documentIDs []string) error {
 	_, err := tx.Exec(ctx, `
 		WITH deleted AS MATERIALIZED (
 			SELECT c.ctid FROM tenant.chunk AS c WHERE c.document_id = ANY($1::uuid[])
@@ -119,9 +119,9 @@ func deleteChunks(ctx context.Context, tx *tenant.Tx, documentIDs []string) erro
 
 // chunks returns up to limit chunks of a document from the ordinal after the
 // given one.
-func chunks(ctx context.Context, q tenant.Queryer, documentID string, f filter.Filter, after, limit int) ([]Chunk, error) {
+func chunks(ctx context.Context, q data.Queryer, documentID string, f filter.Filter, after, limit int) ([]Chunk, error) {
 	args := filter.NewArgs(documentID, after, limit)
-	return tenant.Select[Chunk](ctx, q, `
+	return data.Select[Chunk](ctx, q, `
 		SELECT c.chunk_id, c.document_id::text, c.ordinal, c.text, c.metadata, c.start_byte, c.end_byte, c.token_count
 		FROM tenant.chunk AS c
 		WHERE c.document_id = $1 AND c.ordinal > $2 AND `+f.SQL(filter.ChunkMetadata, args)+`

@@ -5,7 +5,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // storedChunk is a chunk of the stored version of a document: the hash of the text that was
@@ -20,7 +20,7 @@ const hashSQL = `sha256(convert_to(` + index.EmbeddedTextSQL + `, 'UTF8'))`
 
 // storedEmbeddings returns the embeddings of texts that the present and the new versions
 // of the tasks' documents share, by the hash of the embedded text.
-func storedEmbeddings(ctx context.Context, h *tenant.Handle, tasks []*task) (map[textHash][]float32, error) {
+func storedEmbeddings(ctx context.Context, h *data.Handle, tasks []*task) (map[textHash][]float32, error) {
 	var documents []string
 	var hashes [][]byte
 	for _, t := range tasks {
@@ -36,7 +36,7 @@ func storedEmbeddings(ctx context.Context, h *tenant.Handle, tasks []*task) (map
 	if len(documents) == 0 {
 		return nil, nil
 	}
-	stored, err := tenant.Select[storedChunk](ctx, h, `
+	stored, err := data.Select[storedChunk](ctx, h, `
 		SELECT c.hash, (`+tasks[0].into.EmbeddingSQL("c.embedding")+`)::real[] AS embedding
 		FROM (
 			SELECT c.embedding, `+hashSQL+` AS hash FROM tenant.chunk AS c WHERE c.document_id = ANY($1::uuid[])
@@ -55,11 +55,11 @@ func byHash(stored []storedChunk) map[textHash][]float32 {
 
 // storedHashes returns the ordinals of the chunks of a document's present version by the
 // hash of their embedded text.
-func storedHashes(ctx context.Context, h *tenant.Handle, t *task) (map[textHash]int, error) {
+func storedHashes(ctx context.Context, h *data.Handle, t *task) (map[textHash]int, error) {
 	if t.Version == 1 {
 		return nil, nil
 	}
-	stored, err := tenant.Select[struct {
+	stored, err := data.Select[struct {
 		Hash    []byte
 		Ordinal int
 	}](ctx, h, `SELECT `+hashSQL+` AS hash, c.ordinal FROM tenant.chunk AS c WHERE c.document_id = $1`, t.DocumentID)
@@ -72,7 +72,7 @@ func storedHashes(ctx context.Context, h *tenant.Handle, t *task) (map[textHash]
 
 // storedEmbeddingsOf returns the stored embeddings of some of a document's chunks, given
 // the result of storedHashes.
-func storedEmbeddingsOf(ctx context.Context, h *tenant.Handle, t *task, chunks []chunk.Chunk, stored map[textHash]int) (map[textHash][]float32, error) {
+func storedEmbeddingsOf(ctx context.Context, h *data.Handle, t *task, chunks []chunk.Chunk, stored map[textHash]int) (map[textHash][]float32, error) {
 	var ordinals []int
 	if len(stored) > 0 {
 		for _, c := range chunks {
@@ -84,7 +84,7 @@ func storedEmbeddingsOf(ctx context.Context, h *tenant.Handle, t *task, chunks [
 	if len(ordinals) == 0 {
 		return nil, nil
 	}
-	found, err := tenant.Select[storedChunk](ctx, h, `
+	found, err := data.Select[storedChunk](ctx, h, `
 		SELECT `+hashSQL+` AS hash, (`+t.into.EmbeddingSQL("c.embedding")+`)::real[] AS embedding
 		FROM tenant.chunk AS c WHERE c.document_id = $1 AND c.ordinal = ANY($2)`, t.DocumentID, ordinals)
 	return byHash(found), err

@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -43,7 +44,7 @@ func (s *Service) storeAll(ctx context.Context, id tenant.ID, into index.Index, 
 		if err := h.Admit(ctx, totalBytes(changed)); err != nil {
 			return nil, err
 		}
-		err = h.TxOvertaking(ctx, func(tx *tenant.Tx) error {
+		err = h.TxOvertaking(ctx, func(tx *data.Tx) error {
 			stored, err = s.storeChanged(ctx, tx, id, into, changed, visible)
 			return err
 		})
@@ -88,7 +89,7 @@ func (s *Service) admit(ctx context.Context, id tenant.ID, docs []newDocument, u
 
 // storeChanged stores documents that admit considers new or changed. It returns their
 // outcomes by name.
-func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
+func (s *Service) storeChanged(ctx context.Context, tx *data.Tx, id tenant.ID, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
 	if err := index.LockForUpload(ctx, tx, into.ID); err != nil {
 		return nil, err
 	}
@@ -135,13 +136,13 @@ func (s *Service) storeChanged(ctx context.Context, tx *tenant.Tx, id tenant.ID,
 // have not failed, and are visible through the filter. The subquery with OFFSET makes
 // PostgreSQL look each name up by key, even with wrong statistics of the table; for
 // conditions on arrays it may read all documents of the index.
-func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
+func unchangedDocuments(ctx context.Context, q data.Queryer, into index.Index, docs []newDocument, visible filter.Filter) (map[name]storedUpload, error) {
 	namespaces, uris, hashes := make([]string, len(docs)), make([]string, len(docs)), make([]string, len(docs))
 	for i, d := range docs {
 		namespaces[i], uris[i], hashes[i] = d.Namespace, d.URI, d.ContentHash
 	}
 	args := filter.NewArgs(into.ID, namespaces, uris, hashes)
-	found, err := tenant.Select[Document](ctx, q, `
+	found, err := data.Select[Document](ctx, q, `
 		SELECT `+documentColumns+`
 		FROM unnest($2::text[], $3::text[], $4::text[]) AS given (namespace, uri, content_hash)
 		CROSS JOIN LATERAL (
@@ -173,7 +174,7 @@ func unchangedDocuments(ctx context.Context, q tenant.Queryer, into index.Index,
 // upsertDocuments inserts documents with their contents, each as the next version if its
 // name exists, and returns the rows that it wrote. It skips documents that are stored with
 // the same content and have not failed, and names whose stored document the filter hides.
-func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []newDocument, visible filter.Filter) ([]Document, error) {
+func upsertDocuments(ctx context.Context, tx *data.Tx, indexID int64, docs []newDocument, visible filter.Filter) ([]Document, error) {
 	var ids, namespaces, uris, titles, types, hashes, jobs []string
 	var sums [][]byte
 	var metadata []map[string]any
@@ -191,7 +192,7 @@ func upsertDocuments(ctx context.Context, tx *tenant.Tx, indexID int64, docs []n
 	if tx.Distributed() {
 		args.Constants()
 	}
-	rows, err := tenant.Select[writtenDocument](ctx, tx, `
+	rows, err := data.Select[writtenDocument](ctx, tx, `
 		INSERT INTO tenant.documents AS d
 			(document_id, index_id, uri, title, content_type, metadata, chunking, content_hash, version, status, byte_size, job_id, fingerprint, extract, namespace, content_sha256)
 		SELECT given.document_id, $1, given.uri, given.title, given.content_type, given.metadata, given.chunking,
@@ -236,7 +237,7 @@ func (w writtenDocument) document(given Document) Document {
 }
 
 // nameContents stores new fingerprints for documents whose content is unchanged.
-func nameContents(ctx context.Context, h *tenant.Handle, docs []newDocument, unchanged map[name]storedUpload) error {
+func nameContents(ctx context.Context, h *data.Handle, docs []newDocument, unchanged map[name]storedUpload) error {
 	var ids, hashes, fingerprints []string
 	for _, d := range docs {
 		if known, ok := unchanged[d.name()]; ok && known.document.Fingerprint != d.Fingerprint {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -147,14 +147,14 @@ func (a *arriving) drop() {
 }
 
 // complete adds the arriving document to the group, and stores the group when it is full.
-// Errors: those of tenant.Recheck.
+// Errors: those of access.Recheck.
 func (s *Stream) complete(ctx context.Context) error {
 	a := s.current
 	s.current = nil
 	if a == nil || a.failed {
 		return nil
 	}
-	if err := tenant.Recheck(ctx); err != nil {
+	if err := access.Recheck(ctx); err != nil {
 		a.drop()
 		return err
 	}
@@ -207,7 +207,7 @@ func (s *Stream) flush(ctx context.Context) error {
 			a.drop()
 		}
 	}()
-	err := tenant.Recheck(ctx)
+	err := access.Recheck(ctx)
 	if err != nil {
 		return err
 	}

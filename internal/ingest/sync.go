@@ -9,7 +9,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -47,7 +48,7 @@ func (s *Service) Sync(ctx context.Context, source Source) (Difference, error) {
 		return Difference{}, err
 	}
 	var d Difference
-	err := s.onIndex(ctx, tenant.Write, source.IndexName, func(t target) (err error) {
+	err := s.onIndex(ctx, access.Write, source.IndexName, func(t target) (err error) {
 		defer s.backlog.Recount(t.tenant)
 		d, err = t.sync(ctx, source)
 		return err
@@ -77,7 +78,7 @@ func (t target) sync(ctx context.Context, source Source) (Difference, error) {
 		return d, nil
 	}
 	for some := range slices.Chunk(gone, deleteBatch) {
-		err := t.handle.TxOvertaking(ctx, func(tx *tenant.Tx) error { return deleteGone(ctx, tx, t.index, some) })
+		err := t.handle.TxOvertaking(ctx, func(tx *data.Tx) error { return deleteGone(ctx, tx, t.index, some) })
 		if err != nil {
 			return Difference{}, err
 		}
@@ -130,9 +131,9 @@ type sourceRow struct {
 	Version    *int
 }
 
-func compare(ctx context.Context, q tenant.Queryer, indexID int64, source Source, visible filter.Filter) ([]sourceRow, error) {
+func compare(ctx context.Context, q data.Queryer, indexID int64, source Source, visible filter.Filter) ([]sourceRow, error) {
 	args := filter.NewArgs(indexID, source.Prefix, source.URIs, source.Fingerprints, source.Namespace)
-	return tenant.Select[sourceRow](ctx, q, `
+	return data.Select[sourceRow](ctx, q, `
 		WITH known AS (
 			SELECT d.uri, d.fingerprint, d.status, d.document_id::text, d.version FROM tenant.documents AS d
 			WHERE d.index_id = $1 AND d.namespace = $5 AND starts_with(d.uri, $2) AND `+visible.SQL("d.metadata", args)+`
@@ -149,12 +150,12 @@ func compare(ctx context.Context, q tenant.Queryer, indexID int64, source Source
 }
 
 // deleteGone deletes documents, except those that changed after the comparison.
-func deleteGone(ctx context.Context, tx *tenant.Tx, from index.Index, gone []sourceRow) error {
+func deleteGone(ctx context.Context, tx *data.Tx, from index.Index, gone []sourceRow) error {
 	ids, versions := make([]string, len(gone)), make([]int, len(gone))
 	for i, row := range gone {
 		ids[i], versions[i] = *row.DocumentID, *row.Version
 	}
-	found, err := tenant.Values[string](ctx, tx, `
+	found, err := data.Values[string](ctx, tx, `
 		SELECT d.document_id::text FROM unnest($2::uuid[], $3::int[]) AS gone (document_id, version)
 		JOIN tenant.documents AS d USING (document_id, version)
 		WHERE d.index_id = $1 ORDER BY d.document_id FOR UPDATE OF d`, from.ID, ids, versions)

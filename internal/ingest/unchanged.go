@@ -8,7 +8,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // MaxCompared is how many documents one call of Unchanged compares.
@@ -30,7 +31,7 @@ func (s *Service) Unchanged(ctx context.Context, given Fingerprints) (positions 
 	if err := given.complete(); err != nil {
 		return nil, err
 	}
-	err = s.onIndex(ctx, tenant.Write, given.IndexName, func(t target) error {
+	err = s.onIndex(ctx, access.Write, given.IndexName, func(t target) error {
 		positions, err = t.unchanged(ctx, given)
 		return err
 	})
@@ -60,7 +61,7 @@ func (f *Fingerprints) complete() (err error) {
 // unchanged looks each document up by key; see unchangedDocuments.
 func (t target) unchanged(ctx context.Context, given Fingerprints) ([]int, error) {
 	args := filter.NewArgs(t.index.ID, given.Namespace, given.URIs, given.Fingerprints, given.Chunking.Or(t.index.Chunking))
-	return tenant.Values[int](ctx, t.handle, `
+	return data.Values[int](ctx, t.handle, `
 		SELECT given.number::int - 1
 		FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS given (uri, fingerprint, number)
 		CROSS JOIN LATERAL (

@@ -19,8 +19,9 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/metadata"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
 // Upload is a document as a caller sends it.
@@ -66,12 +67,12 @@ func (s *Service) Upload(ctx context.Context, u Upload) (Document, job.Job, erro
 // intake checks and stores the documents of one request.
 type intake struct {
 	service *Service
-	request *tenant.Request
+	request *access.Request
 	indexes map[string]index.Index // by the requested name
 }
 
 func (s *Service) newIntake(ctx context.Context) (*intake, error) {
-	r, err := tenant.Require(ctx, tenant.Write)
+	r, err := access.Require(ctx, access.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ type newDocument struct {
 	chunking chunk.Settings
 	extract  *extract.Settings
 	content  []byte
-	quotas   tenant.Quotas // of the request's tenant
+	quotas   quota.Limits // of the request's tenant
 }
 
 func (u Upload) document(into index.Index) (newDocument, error) {

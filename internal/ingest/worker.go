@@ -22,14 +22,14 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/operate/telemetry"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
 
 // Worker reads, chunks, embeds and stores documents. Safe for concurrent use.
 type Worker struct {
-	db        *tenant.DB
+	db        *data.DB
 	models    *embed.Registry
 	parse     ParseFunc
 	processor *limit.Processor
@@ -41,7 +41,7 @@ type Worker struct {
 
 // WorkerConfig are the settings of a Worker. All but Processor are required.
 type WorkerConfig struct {
-	DB        *tenant.DB
+	DB        *data.DB
 	Models    *embed.Registry
 	Parse     ParseFunc        // reads files
 	Processor *limit.Processor // cuts texts; nil is no limit
@@ -72,7 +72,7 @@ type task struct {
 // batch is the documents of one index that a worker processes together.
 type batch struct {
 	worker *Worker
-	handle *tenant.Handle
+	handle *data.Handle
 	tasks  []*task
 	times  []any // of the steps, for the log: name, milliseconds, name ...
 }
@@ -404,7 +404,7 @@ func (b *batch) retryMoved(ctx context.Context) {
 		if !isGone(t.err) {
 			continue
 		}
-		generation, err := tenant.Value[int](ctx, b.handle, `SELECT i.generation FROM tenant.indexes AS i WHERE i.index_id = $1`, t.IndexID)
+		generation, err := data.Value[int](ctx, b.handle, `SELECT i.generation FROM tenant.indexes AS i WHERE i.index_id = $1`, t.IndexID)
 		if err == nil && generation != t.into.Generation {
 			t.err = fault.New(fault.Conflict, "the index got another embedding model meanwhile")
 		}

@@ -14,7 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Limits of a description of fields.
@@ -42,11 +43,11 @@ var ownFields = []string{
 // It returns nothing for a caller with a filter, who must not see values that it hides.
 // Errors: NotFound for an unknown index.
 func (s *Service) DescribeFields(ctx context.Context, indexName string) (text string, err error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil || !r.Principal.MandatoryFilter.IsZero() || !r.Overrides.Filter.IsZero() {
 		return "", err
 	}
-	err = s.indexes.Use(ctx, r.Tenant, indexName, func(i index.Index, tables *tenant.Handle) error {
+	err = s.indexes.Use(ctx, r.Tenant, indexName, func(i index.Index, tables *data.Handle) error {
 		now, err := contentsOf(ctx, tables, i)
 		if err != nil {
 			return err
@@ -61,7 +62,7 @@ func (s *Service) DescribeFields(ctx context.Context, indexName string) (text st
 	return text, err
 }
 
-func contentsOf(ctx context.Context, h *tenant.Handle, i index.Index) (now contents, err error) {
+func contentsOf(ctx context.Context, h *data.Handle, i index.Index) (now contents, err error) {
 	b := h.Batch()
 	b.Query(func(rows pgx.Rows) error {
 		now, err = pgx.CollectOneRow(rows, pgx.RowToStructByPos[contents])

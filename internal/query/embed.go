@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Limits of an Embed call.
@@ -27,7 +27,7 @@ type Embeddings struct {
 // if the name is empty. Errors: Invalid naming the field, Unavailable when the model
 // does not answer.
 func (s *Service) Embed(ctx context.Context, model string, dimension int, texts []string) (Embeddings, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Embeddings{}, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // estimate is a guess at the size of a scope, in chunks.
@@ -108,7 +109,7 @@ func newEstimator() *estimator {
 }
 
 // of returns the estimate of a scope.
-func (e *estimator) of(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, s scope) (estimate, error) {
+func (e *estimator) of(ctx context.Context, id tenant.ID, h *data.Handle, i index.Index, s scope) (estimate, error) {
 	key := keyOf(id, i, s)
 	if found, ok := e.known.Get(key); ok {
 		return found, nil
@@ -123,7 +124,7 @@ func (e *estimator) of(ctx context.Context, id tenant.ID, h *tenant.Handle, i in
 
 // make estimates a scope. The sample says how many chunks match, unless too few do for a
 // sample to see: then the planner's guess counts, within the bounds of the sample.
-func (e *estimator) make(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, s scope) (estimate, error) {
+func (e *estimator) make(ctx context.Context, id tenant.ID, h *data.Handle, i index.Index, s scope) (estimate, error) {
 	sampled, err := e.samples.of(ctx, id, h, i)
 	if err != nil {
 		return estimate{}, err
@@ -216,7 +217,7 @@ type planned struct {
 
 // askPlanner estimates a scope by EXPLAIN, without running it. It also returns the counts of
 // the index, which tell how much it has changed since a sample was taken.
-func askPlanner(ctx context.Context, h *tenant.Handle, i index.Index, s scope, sampled *sample) (p planned, c contents, err error) {
+func askPlanner(ctx context.Context, h *data.Handle, i index.Index, s scope, sampled *sample) (p planned, c contents, err error) {
 	args := filter.NewArgs()
 	b := h.Batch()
 	b.Set("statement_timeout", searchTimeout) // the planner runs regular expressions on samples

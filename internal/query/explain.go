@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ragdhq/ragd/internal/operate/telemetry"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Explain describes how an answer was found.
@@ -30,7 +30,7 @@ type Explain struct {
 	Exact  bool
 	Stages []Stage
 	// Context is the effective request context.
-	Context []tenant.ContextValue
+	Context []access.ContextValue
 }
 
 // Stage is one step of a query.

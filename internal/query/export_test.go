@@ -9,6 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // ExplainSearch returns PostgreSQL's plan of the statement that a query comes
@@ -19,7 +20,7 @@ func (s *Service) ExplainSearch(ctx context.Context, id tenant.ID, q Question) (
 		return "", err
 	}
 	var plan string
-	err = s.indexes.Use(ctx, id, q.IndexName, func(i index.Index, tables *tenant.Handle) error {
+	err = s.indexes.Use(ctx, id, q.IndexName, func(i index.Index, tables *data.Handle) error {
 		plan, err = s.explainPlan(ctx, id, i, tables, p)
 		return err
 	})
@@ -33,7 +34,7 @@ func (s *Service) Estimate(ctx context.Context, id tenant.ID, q Question) (match
 	if err != nil {
 		return 0, 0, err
 	}
-	err = s.indexes.Use(ctx, id, q.IndexName, func(i index.Index, tables *tenant.Handle) error {
+	err = s.indexes.Use(ctx, id, q.IndexName, func(i index.Index, tables *data.Handle) error {
 		e, err := s.estimates.of(ctx, id, tables, i, p.scope)
 		matching, total = e.matching, e.total
 		return err
@@ -44,7 +45,7 @@ func (s *Service) Estimate(ctx context.Context, id tenant.ID, q Question) (match
 // Lists returns the number of lists that were made.
 func (s *Service) Lists() int64 { return s.lists.made.Load() }
 
-func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, h *tenant.Handle, p prepared) (string, error) {
+func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, p prepared) (string, error) {
 	find := search{index: i, request: p, plan: exact}
 	if p.mode != Vector {
 		asked, err := lookUp(ctx, h, i, p.text, p.access)

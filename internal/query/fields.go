@@ -9,7 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/nearest"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -29,13 +29,13 @@ const (
 // namespace, else "". It shows
 // only fields of chunks that the credential may see, and never the fields of a mandatory
 // filter.
-func fieldWarning(ctx context.Context, h *tenant.Handle, p prepared) (string, error) {
+func fieldWarning(ctx context.Context, h *data.Handle, p prepared) (string, error) {
 	if len(p.absent) > 0 {
 		return fmt.Sprintf(`filter: {"$context": %q} has no value in this request, so its condition matches nothing`, p.absent[0]), nil
 	}
 	args := filter.NewArgs()
 	sample := firstChunks(p, args, sampledChunks)
-	keys, err := tenant.Value[[]string](ctx, h, `
+	keys, err := data.Value[[]string](ctx, h, `
 		SELECT coalesce(array_agg(DISTINCT k.key), '{}')
 		FROM (`+sample+`) AS c CROSS JOIN LATERAL jsonb_object_keys(c.metadata) AS k(key)
 		WHERE `+p.access.SQL(filter.ChunkMetadata, args), args.Values()...)
@@ -58,10 +58,10 @@ func fieldWarning(ctx context.Context, h *tenant.Handle, p prepared) (string, er
 
 // hasField reports whether one of the first searchedChunks that the credential may see has
 // this field.
-func hasField(ctx context.Context, h *tenant.Handle, p prepared, field string) (bool, error) {
+func hasField(ctx context.Context, h *data.Handle, p prepared, field string) (bool, error) {
 	args := filter.NewArgs()
 	chunks := firstChunks(p, args, searchedChunks)
-	return tenant.Value[bool](ctx, h, `SELECT EXISTS (SELECT FROM (`+chunks+`) AS c
+	return data.Value[bool](ctx, h, `SELECT EXISTS (SELECT FROM (`+chunks+`) AS c
 		WHERE c.metadata ? `+args.Add(field)+` AND `+p.access.SQL(filter.ChunkMetadata, args)+`)`, args.Values()...)
 }
 

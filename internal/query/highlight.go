@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/sentence"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query/lexical"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -35,7 +35,7 @@ type Highlight struct {
 
 // Highlight sets the Highlight of the sources, best first, for a question about index i,
 // whose tables are given. Sources after the first MiB of texts have none.
-func (*Service) Highlight(ctx context.Context, h *tenant.Handle, i index.Index, question string, sources []Source) error {
+func (*Service) Highlight(ctx context.Context, h *data.Handle, i index.Index, question string, sources []Source) error {
 	examined := 0
 	for n := range sources {
 		if examined += len(sources[n].Text); examined > maxHighlightedBytes {
@@ -112,7 +112,7 @@ func wordEnd(text string, at int) int {
 
 // matchingWords returns the term of each word, by its number, that is a term of the
 // question in the text search language of the index.
-func matchingWords(ctx context.Context, h *tenant.Handle, i index.Index, question string, numbers map[string]int) (map[int]string, error) {
+func matchingWords(ctx context.Context, h *data.Handle, i index.Index, question string, numbers map[string]int) (map[int]string, error) {
 	if unframed := lexical.Unframed(question); i.TextLanguage == "english" && strings.TrimSpace(unframed) != "" {
 		question = unframed
 	}
@@ -124,7 +124,7 @@ func matchingWords(ctx context.Context, h *tenant.Handle, i index.Index, questio
 		Number int
 		Term   string
 	}
-	found, err := tenant.Select[match](ctx, h, `
+	found, err := data.Select[match](ctx, h, `
 		SELECT w.number::int - 1 AS number, min(term) AS term
 		FROM unnest($3::text[]) WITH ORDINALITY AS w (word, number)
 		CROSS JOIN LATERAL unnest(tsvector_to_array(to_tsvector($1::text::regconfig, w.word))) AS term

@@ -12,7 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/query/lexical"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -110,7 +110,7 @@ type keywords struct {
 // each, in one round trip. Common terms have been counted in the background; rare
 // ones, and all terms of an index that is small or has changed a lot, are counted
 // here.
-func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string, access filter.Filter) (q queryTerms, err error) {
+func lookUp(ctx context.Context, h *data.Handle, i index.Index, text string, access filter.Filter) (q queryTerms, err error) {
 	phrases, rest := quoted(text)
 	compounds := compoundTerm.FindAllString(rest, maxPhrases)
 	unframed := text
@@ -124,7 +124,7 @@ func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string, a
 	}
 	b := i.Terms(h).Batch()
 	b.Set("statement_timeout", searchTimeout)
-	b.Query(tenant.Rows(&q.terms), `
+	b.Query(data.Rows(&q.terms), `
 		WITH size AS (
 			SELECT i.counted_chunks, (
 				SELECT coalesce(sum(c.chunks), 0)::bigint FROM tenant.index_counts AS c WHERE c.index_id = i.index_id
@@ -149,7 +149,7 @@ func lookUp(ctx context.Context, h *tenant.Handle, i index.Index, text string, a
 		least int // terms of a phrase
 	}{{phrases, &q.phrases, 1}, {compounds, &q.compounds, 2}} {
 		if len(list.texts) > 0 {
-			b.Query(tenant.Rows(list.into), `
+			b.Query(data.Rows(list.into), `
 				SELECT text, phrase::text AS query FROM unnest($2::text[]) AS text, phraseto_tsquery($1::text::regconfig, text) AS phrase
 				WHERE numnode(phrase) >= $3`, i.TextLanguage, list.texts, list.least)
 		}
@@ -250,7 +250,7 @@ func (q queryTerms) rarest(k *keywords) *keywords {
 // loosened asks less of phrases that no chunk of the scope has all together, and
 // returns a warning that says so. Phrases that no chunk has become plain terms; if
 // each is in some chunk, any of them is enough.
-func (q queryTerms) loosened(ctx context.Context, h *tenant.Handle, i index.Index, within scope) (queryTerms, string, error) {
+func (q queryTerms) loosened(ctx context.Context, h *data.Handle, i index.Index, within scope) (queryTerms, string, error) {
 	asked := q.phrases
 	found, err := foundPhrases(ctx, h, i, within, asked)
 	if err != nil {
@@ -277,11 +277,11 @@ const maxShownPhrase = 100
 
 // foundPhrases returns the numbers, from 1, of the phrases that some chunk of the
 // scope has.
-func foundPhrases(ctx context.Context, h *tenant.Handle, i index.Index, within scope, phrases []phrase) (found []int64, err error) {
+func foundPhrases(ctx context.Context, h *data.Handle, i index.Index, within scope, phrases []phrase) (found []int64, err error) {
 	args := filter.NewArgs(queries(phrases))
 	b := h.Batch()
 	b.Set("statement_timeout", searchTimeout)
-	b.Query(tenant.Column(&found), `
+	b.Query(data.Column(&found), `
 		SELECT p.n FROM unnest($1::text[]) WITH ORDINALITY AS p (query, n)
 		WHERE EXISTS (SELECT FROM tenant.chunk AS c WHERE c.terms @@ p.query::tsquery AND `+within.sql(i, args)+`)`, args.Values()...)
 	err = b.Run(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -80,7 +80,7 @@ func (e estimate) listPays(c costs, p plan, wanted, width int) bool {
 }
 
 // useList sets the list of the scope, if one helps, and the exact plan with it.
-func (s *search) useList(ctx context.Context, h *tenant.Handle, known *lists, key scopeKey) error {
+func (s *search) useList(ctx context.Context, h *data.Handle, known *lists, key scopeKey) error {
 	if s.request.mode != Vector {
 		return nil
 	}
@@ -112,13 +112,13 @@ func (s *search) useList(ctx context.Context, h *tenant.Handle, known *lists, ke
 }
 
 // makeList reads which chunks are in a scope, up to one more than maxListed.
-func makeList(ctx context.Context, h *tenant.Handle, i index.Index, s scope) (*list, error) {
+func makeList(ctx context.Context, h *data.Handle, i index.Index, s scope) (*list, error) {
 	l := &list{}
 	args := filter.NewArgs()
 	b := h.Batch()
 	b.Set("statement_timeout", searchTimeout)
 	b.Set("plan_cache_mode", "force_custom_plan")
 	b.Query(l.version.read, versionSQL, i.ID) // before: a chunk that is written in between makes it outdated
-	b.Query(tenant.Column(&l.tids), `SELECT c.ctid FROM tenant.chunk AS c WHERE `+s.sql(i, args)+" "+limitTo(maxListed+1), args.Values()...)
+	b.Query(data.Column(&l.tids), `SELECT c.ctid FROM tenant.chunk AS c WHERE `+s.sql(i, args)+" "+limitTo(maxListed+1), args.Values()...)
 	return l, b.Run(ctx)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // piece is a chunk that may be joined with its neighbours.
@@ -23,7 +23,7 @@ type piece struct {
 // withNeighbours adds to each source the chunks before and after it in its document
 // that are in the scope. Sources whose chunks then touch become one source, with the
 // rank of the best of them.
-func withNeighbours(ctx context.Context, h *tenant.Handle, i index.Index, p prepared, sources []Source) ([]Source, error) {
+func withNeighbours(ctx context.Context, h *data.Handle, i index.Index, p prepared, sources []Source) ([]Source, error) {
 	var documents []string
 	var from, to []int32
 	for _, s := range sources {
@@ -36,7 +36,7 @@ func withNeighbours(ctx context.Context, h *tenant.Handle, i index.Index, p prep
 		return sources, nil
 	}
 	args := filter.NewArgs(documents, from, to)
-	pieces, err := tenant.Select[piece](ctx, h, `
+	pieces, err := data.Select[piece](ctx, h, `
 		SELECT DISTINCT c.document_id::text, c.ordinal, c.text, c.start_byte, c.end_byte
 		FROM unnest($1::text[], $2::int[], $3::int[]) AS w (document, low, high)
 		JOIN tenant.chunk AS c ON c.document_id = w.document::uuid AND c.ordinal BETWEEN w.low AND w.high

@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Limits of a question.
@@ -45,7 +46,7 @@ type Question struct {
 	// MinScore and MinSimilarity exclude sources that do not score more in the search, or
 	// whose similarity is not greater. Nil: any.
 	MinScore, MinSimilarity *float64
-	Freshness               tenant.Freshness // of the data that is searched
+	Freshness               data.Freshness // of the data that is searched
 
 	stores []string      // the tenant's own names of its store, which Effective adds
 	access filter.Filter // the credential's mandatory filter, which Effective adds
@@ -53,18 +54,18 @@ type Question struct {
 	absent []string      // paths of references in asked that have no value
 
 	resolve func(filter.Filter) (filter.Filter, error) // replaces references of filters
-	context []tenant.ContextValue                      // effective, with Explain
+	context []access.ContextValue                      // effective, with Explain
 }
 
 // Context returns the effective request context of a question with Explain that Effective
 // returned.
-func (q Question) Context() []tenant.ContextValue { return q.context }
+func (q Question) Context() []access.ContextValue { return q.context }
 
 // Effective returns the question that a request asks: the overrides of the request
 // context replace what the body says, and its filter and the credential's mandatory
 // filter are and-ed with the body's. Services call it once per request; what they
 // call takes the result. Errors: Invalid.
-func (q Question) Effective(r *tenant.Request) (Question, error) {
+func (q Question) Effective(r *access.Request) (Question, error) {
 	o := r.Overrides
 	q.resolve = r.Resolve
 	q.Freshness.WriteToken = cmp.Or(q.Freshness.WriteToken, r.WriteToken)
@@ -94,7 +95,7 @@ func (q Question) Effective(r *tenant.Request) (Question, error) {
 }
 
 // absent returns the paths of references in a filter that have no value in the request.
-func absent(r *tenant.Request, f filter.Filter) []string {
+func absent(r *access.Request, f filter.Filter) []string {
 	return slices.DeleteFunc(slices.Clone(f.References()), func(path string) bool {
 		value, ok := r.Show(path)
 		return ok && value != nil

@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/rerank"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // MaxNeighbours bounds the chunks added before and after each source.
@@ -91,7 +91,7 @@ type prepared struct {
 }
 
 // effective returns the request with the overrides of the request context applied.
-func (r Request) effective(c *tenant.Request) (Request, error) {
+func (r Request) effective(c *access.Request) (Request, error) {
 	var err error
 	if r.Question, err = r.Effective(c); err != nil {
 		return r, err

@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Reranker configures how sources are scored a second time. Zero values mean the
@@ -108,7 +109,7 @@ const maxRerankTextBytes = 64 << 10
 // their new order, with warnings about sources that could not be scored. Errors:
 // Invalid, and those of rerank.Reranker.Rerank.
 func (s *Service) Rerank(ctx context.Context, question string, sources []Source, by Reranker) (Reranking, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Reranking{}, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Found is the result of Candidates.
@@ -17,7 +18,7 @@ type Found struct {
 
 // Candidates searches one index for an effective question, without its reranker.
 // tables is the handle of the index's tables. Errors: as for Query.
-func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, tables *tenant.Handle, q Question) (Found, error) {
+func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, tables *data.Handle, q Question) (Found, error) {
 	q.Reranker, q.Explain = nil, false
 	p, err := Request{Question: q}.prepare()
 	if err != nil {
@@ -34,7 +35,7 @@ func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, t
 }
 
 // retrieve searches an index, whose tables are given, and arranges what it found.
-func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *tenant.Handle, p prepared, watch *Stopwatch) (a answer, err error) {
+func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, p prepared, watch *Stopwatch) (a answer, err error) {
 	if err := p.settle(i); err != nil {
 		return a, err
 	}

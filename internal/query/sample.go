@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Limits of samples.
@@ -95,7 +96,7 @@ func newSamples() *samples {
 }
 
 // of returns the sample of an index, and draws it if there is none.
-func (s *samples) of(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index) (*sample, error) {
+func (s *samples) of(ctx context.Context, id tenant.ID, h *data.Handle, i index.Index) (*sample, error) {
 	key := sampleKey{id, i.ID, i.Generation}
 	if found, ok := s.known.Get(key); ok {
 		return found, nil
@@ -135,7 +136,7 @@ func (c contents) outdated(now contents) bool {
 }
 
 // draw draws a sample: chunks at random, of pages at random.
-func draw(ctx context.Context, h *tenant.Handle, i index.Index) (*sample, error) {
+func draw(ctx context.Context, h *data.Handle, i index.Index) (*sample, error) {
 	s := &sample{}
 	var pages int64
 	b := h.Batch()

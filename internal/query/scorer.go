@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Scorer scores chunks as a search did that has ended. The zero value scores nothing.
@@ -12,7 +12,7 @@ type Scorer struct{ search search }
 
 // Score sets the Similarity and the KeywordScore of chunks of the index that the search did
 // not return. tables is the handle of the index's tables.
-func (s Scorer) Score(ctx context.Context, tables *tenant.Handle, sources []Source) error {
+func (s Scorer) Score(ctx context.Context, tables *data.Handle, sources []Source) error {
 	of := s.search
 	if len(sources) == 0 || of.index.ID == 0 || of.request.lists() {
 		return nil
@@ -36,7 +36,7 @@ func (s Scorer) Score(ctx context.Context, tables *tenant.Handle, sources []Sour
 	var scores []score
 	b := tables.Batch()
 	b.Set("statement_timeout", searchTimeout)
-	b.Query(tenant.Rows(&scores), `SELECT c.chunk_id, `+distance+` AS distance, `+keyword+` AS keyword
+	b.Query(data.Rows(&scores), `SELECT c.chunk_id, `+distance+` AS distance, `+keyword+` AS keyword
 		FROM tenant.chunk AS c WHERE c.chunk_id = ANY ($1) AND c.namespace = $2`, q.args.Values()...)
 	if err := b.Run(ctx); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -82,7 +83,7 @@ type answer struct {
 }
 
 // search finds the sources of a settled request by terms, by embedding or by both.
-func (s *Service) search(ctx context.Context, id tenant.ID, h *tenant.Handle, i index.Index, p prepared, watch *Stopwatch) (a answer, err error) {
+func (s *Service) search(ctx context.Context, id tenant.ID, h *data.Handle, i index.Index, p prepared, watch *Stopwatch) (a answer, err error) {
 	find := search{index: i, request: p, plan: exact}
 	if p.lists() {
 		a.sources, err = find.run(ctx, h)
@@ -148,7 +149,7 @@ func (s search) effort() (wanted, width int) {
 
 // widening searches the most likely candidates, then more of them or all chunks of the scope
 // if that found too few, then all documents if the sources are of too few documents.
-func (s search) widening(ctx context.Context, h *tenant.Handle, asked queryTerms, watch *Stopwatch) (a answer, err error) {
+func (s search) widening(ctx context.Context, h *data.Handle, asked queryTerms, watch *Stopwatch) (a answer, err error) {
 	run := func(stage string) (err error) {
 		if a.sources, err = s.run(ctx, h); err == nil {
 			watch.Lap(stage, len(a.sources))
@@ -272,7 +273,7 @@ func (s search) least(sources []Source) float64 {
 
 // run searches, in one round trip unless a list is outdated, and returns the sources best
 // first.
-func (s search) run(ctx context.Context, h *tenant.Handle) ([]Source, error) {
+func (s search) run(ctx context.Context, h *data.Handle) ([]Source, error) {
 	if s.list != nil {
 		sources, current, err := s.execute(ctx, h)
 		if err != nil || current {
@@ -286,7 +287,7 @@ func (s search) run(ctx context.Context, h *tenant.Handle) ([]Source, error) {
 }
 
 // execute sends the statement of the search. current is false if it used an outdated list.
-func (s search) execute(ctx context.Context, h *tenant.Handle) (sources []Source, current bool, err error) {
+func (s search) execute(ctx context.Context, h *data.Handle) (sources []Source, current bool, err error) {
 	args := filter.NewArgs()
 	statement := s.sql(args)
 	b := h.Batch()

@@ -10,6 +10,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
 
@@ -70,7 +72,7 @@ func (s *Service) Nearest(ctx context.Context, req Request) (Response, error) {
 // admit returns the caller's tenant and the request with the request context
 // applied.
 func admit(ctx context.Context, req Request) (tenant.ID, Request, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return "", req, err
 	}
@@ -90,7 +92,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	p.plain = plain
 	watch := StartStopwatch(ctx, "query")
 	var found answer
-	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *tenant.Handle) error {
+	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *data.Handle) error {
 		ctx := usage.InIndex(ctx, i.Name)
 		s.meter.Add(ctx, string(id), usage.Query, usage.Counts{Calls: 1})
 		tables = tables.Reading(req.Freshness)

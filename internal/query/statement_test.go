@@ -11,7 +11,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 var update = flag.Bool("update", false, "rewrite the files in testdata")
@@ -94,7 +94,7 @@ func TestStatements(t *testing.T) {
 // script returns a search as psql runs it, in a transaction of its own.
 func script(s search) string {
 	args := filter.NewArgs()
-	statement := new(tenant.DB).Handle("acme").OfIndex(s.index.ID, s.index.Generation).SQL(s.sql(args))
+	statement := new(data.DB).Handle("acme").OfIndex(s.index.ID, s.index.Generation).SQL(s.sql(args))
 	var b strings.Builder
 	b.WriteString("BEGIN;\nSET LOCAL role = 'tenant_acme';\n")
 	for _, setting := range s.settings(len(args.Values())) {

@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // touched records which tenants' schemas statements name, and how many statements name none.
@@ -83,7 +84,7 @@ func TestBackgroundWorkTouchesOnlyActiveTenants(t *testing.T) {
 	const idle, active = 95, 5
 	s := servicetest.New(t, service.Config{NoWorkers: true})
 	stamp := time.Now().UnixNano() & 0xffffffff // roles belong to the whole server, which tests share
-	operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
+	operator := access.NewContext(t.Context(), &access.Request{Principal: access.Principal{Scopes: []access.Scope{access.Operator}}})
 	for n := range idle {
 		_, err := s.Tenants.Create(operator, fmt.Sprintf("idle-%x-%d", stamp, n), "", nil)
 		must(t, err)

@@ -12,14 +12,15 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/reseal"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/archive"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // newArchives returns the service that exports and imports tenants.
-func (s *Service) newArchives(work *tenant.DB, sealed *reseal.Service, documents *ingest.Service, connectors *connector.Service) *archive.Service {
+func (s *Service) newArchives(work *data.DB, sealed *reseal.Service, documents *ingest.Service, connectors *connector.Service) *archive.Service {
 	return archive.New(archive.Config{
 		Tenants: s.Tenants, Credentials: s.Credentials, DB: work, Version: s.config.Version, MaxIndexes: s.config.MaxIndexes, Logger: s.log, Wake: s.backlog.Wake,
-		Settle: func(ctx context.Context, tx *tenant.Tx, from tenant.ID) (lost []string, err error) {
+		Settle: func(ctx context.Context, tx *data.Tx, from tenant.ID) (lost []string, err error) {
 			for _, settle := range []func() error{
 				func() error { return job.Restored(ctx, tx) },
 				func() error { return index.Restored(ctx, tx, s.queue) }, // after it, as it starts jobs

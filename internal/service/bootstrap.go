@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 )
 
 // Credentials are the secrets that Bootstrap created. They cannot be read again later.
@@ -25,11 +26,11 @@ func (s *Service) Bootstrap(ctx context.Context, firstTenant, known string) (mad
 	if err != nil || has {
 		return made, err
 	}
-	operator := tenant.NewContext(ctx, &tenant.Request{
-		Principal: tenant.Principal{Subject: "ragd serve", Scopes: []tenant.Scope{tenant.Operator}},
+	operator := access.NewContext(ctx, &access.Request{
+		Principal: access.Principal{Subject: "ragd serve", Scopes: []access.Scope{access.Operator}},
 	})
-	_, made.OperatorKey, err = s.Credentials.CreateKey(operator, tenant.NewKey{
-		DisplayName: "client.conf", Scopes: []string{string(tenant.Operator)},
+	_, made.OperatorKey, err = s.Credentials.CreateKey(operator, credential.NewKey{
+		DisplayName: "client.conf", Scopes: []string{string(access.Operator)},
 	})
 	if err != nil {
 		return made, err
@@ -39,8 +40,8 @@ func (s *Service) Bootstrap(ctx context.Context, firstTenant, known string) (mad
 		return made, err
 	}
 	made.Tenant = firstTenant
-	_, made.TenantKey, err = s.Credentials.CreateKey(operator, tenant.NewKey{
-		TenantID: firstTenant, DisplayName: "client.conf", Scopes: []string{string(tenant.Admin)},
+	_, made.TenantKey, err = s.Credentials.CreateKey(operator, credential.NewKey{
+		TenantID: firstTenant, DisplayName: "client.conf", Scopes: []string{string(access.Admin)},
 	})
 	return made, err
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse/ocr"
 	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/secure/seal"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 	"github.com/ragdhq/ragd/internal/tool/server"
 )
@@ -156,7 +156,7 @@ type Config struct {
 	RegistryPackage *server.Package
 	// StatementsPerTenant is the number of processors of the database, divided by the number
 	// of instances. It bounds the statements of one tenant that requests run in the database
-	// at once (see tenant.NewDB); others wait. Default: the number of CPUs, at least 2.
+	// at once (see data.NewDB); others wait. Default: the number of CPUs, at least 2.
 	StatementsPerTenant int
 	// TenantConcurrentRequests and TenantRequestRate are the requests that a tenant may have
 	// running on this instance, and make in a second with bursts of twice as many, unless
@@ -164,7 +164,7 @@ type Config struct {
 	TenantConcurrentRequests, TenantRequestRate int
 	// Tokens verifies access tokens, which are then accepted besides API keys. Default:
 	// no tokens are accepted.
-	Tokens tenant.Tokens
+	Tokens credential.Tokens
 	// Traces configures the export of traces. Default: no traces.
 	Traces TraceConfig
 	// UsageRetention is how long rows of usage are kept, at least 32 days. Default:

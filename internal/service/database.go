@@ -17,10 +17,11 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/operate/postgres/embedded"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/placement"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // queueConns is the number of connections that the job queue needs besides those of the
@@ -149,12 +150,12 @@ func (d database) close(ctx context.Context) error {
 // openTenants returns the service of the tenants and that of their credentials, and repairs the tenants
 // that cannot be served.
 // onDelete is called for each tenant that is deleted.
-func openTenants(ctx context.Context, config Config, d database, placed *placement.Registry, guard *storage.Guard, onDelete ...tenant.DeleteFunc) (*tenant.Service, *tenant.Credentials, error) {
-	tenants, credentials, err := newTenants(ctx, config, d, placed, tenant.Config{Storage: guard, OnDelete: onDelete})
+func openTenants(ctx context.Context, config Config, d database, placed *placement.Registry, guard *storage.Guard, onDelete ...provision.DeleteFunc) (*provision.Service, *credential.Service, error) {
+	tenants, credentials, err := newTenants(ctx, config, d, placed, provision.Config{Storage: guard, OnDelete: onDelete})
 	if err != nil {
 		return nil, nil, err
 	}
-	failed, err := tenants.Repair(ctx, nil, func(r tenant.Repaired) {
+	failed, err := tenants.Repair(ctx, nil, func(r provision.Repaired) {
 		if r.Err != nil {
 			config.Logger.ErrorContext(ctx, "tenant cannot be served", "tenant", r.Tenant, "problem", r.Problem, "err", r.Err)
 		} else {
@@ -187,7 +188,7 @@ func (s *Service) migrateBehind(ctx context.Context) {
 		return
 	}
 	s.log.InfoContext(ctx, "migrating tenants", "behind", len(behind), "tenants", tenants)
-	failed, err := s.Tenants.Migrate(ctx, behind, backgroundParallel, func(m tenant.Migrated) {
+	failed, err := s.Tenants.Migrate(ctx, behind, backgroundParallel, func(m provision.Migrated) {
 		if m.Err != nil {
 			s.log.ErrorContext(ctx, "tenant not migrated", "tenant", m.Tenant, "err", m.Err)
 		}
@@ -207,7 +208,7 @@ func migrateControl(ctx context.Context, config Config, d database, tracer pgx.Q
 	if err := migrateSchemas(ctx, d.admin, setting); err != nil {
 		return nil, err
 	}
-	if err := tenant.GrantService(ctx, d.admin, d.requests); err != nil {
+	if err := provision.GrantService(ctx, d.admin, d.requests); err != nil {
 		return nil, err
 	}
 	if err := checkFirst(ctx, d.admin); err != nil {
@@ -242,10 +243,10 @@ func placementConfig(ctx context.Context, config Config, d database) (placement.
 // migrateSchemas brings the schemas of the service in a database up to date. setting names what has the
 // URL of the pool.
 func migrateSchemas(ctx context.Context, pool *pgxpool.Pool, setting string) error {
-	if err := tenant.CheckAdmin(ctx, pool, setting); err != nil {
+	if err := provision.CheckAdmin(ctx, pool, setting); err != nil {
 		return err
 	}
-	if err := tenant.MigrateControl(ctx, pool); err != nil {
+	if err := provision.MigrateControl(ctx, pool); err != nil {
 		return err
 	}
 	return job.Migrate(ctx, riverpgxv5.New(pool))
@@ -254,7 +255,7 @@ func migrateSchemas(ctx context.Context, pool *pgxpool.Pool, setting string) err
 // checkFirst returns an error if the database is registered with a service whose first database is
 // another one.
 func checkFirst(ctx context.Context, pool *pgxpool.Pool) error {
-	is, err := tenant.ReadIdentity(ctx, pool)
+	is, err := provision.ReadIdentity(ctx, pool)
 	if err == nil && is.DatabaseID != is.ServiceID {
 		return fault.New(fault.Precondition, "%s is registered with a ragd that has another first database: let database-url name that one, or an empty database", postgres.Describe(pool))
 	}
@@ -263,15 +264,15 @@ func checkFirst(ctx context.Context, pool *pgxpool.Pool) error {
 
 // newTenants returns the service of the tenants in all databases, and that of their credentials. of has
 // what differs between its callers.
-func newTenants(ctx context.Context, config Config, d database, placed *placement.Registry, of tenant.Config) (*tenant.Service, *tenant.Credentials, error) {
-	credentials, err := tenant.NewCredentials(ctx, d.requests, tenant.CredentialConfig{
+func newTenants(ctx context.Context, config Config, d database, placed *placement.Registry, of provision.Config) (*provision.Service, *credential.Service, error) {
+	credentials, err := credential.New(ctx, d.requests, credential.Config{
 		OperatorKey: config.OperatorKey, Tokens: config.Tokens, Databases: placed, Logger: config.Logger,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	of.Admin, of.Databases, of.Changed, of.Logger = d.admin, placed, credentials.Auth.Forget, config.Logger
-	tenants, err := tenant.New(ctx, d.requests, of)
+	tenants, err := provision.New(ctx, d.requests, of)
 	return tenants, credentials, err
 }
 
@@ -293,13 +294,13 @@ func withDatabase(ctx context.Context, config Config, do func(database) error) (
 type Outcome struct {
 	Failed int // tenants
 	// LeftOut are the registered databases that could not be reached, ordered by name.
-	LeftOut []tenant.LeftOut
+	LeftOut []provision.LeftOut
 	Unknown int // tenants that live in LeftOut
 }
 
 // maintain opens the databases, migrates the control schemas, runs do, which returns how many tenants
 // failed, and closes the databases.
-func maintain(ctx context.Context, config Config, do func(*tenant.Service) (failed int, err error)) (o Outcome, err error) {
+func maintain(ctx context.Context, config Config, do func(*provision.Service) (failed int, err error)) (o Outcome, err error) {
 	config = config.withDefaults()
 	err = withDatabase(ctx, config, func(d database) error {
 		placed, err := migrateControl(ctx, config, d, nil)
@@ -310,7 +311,7 @@ func maintain(ctx context.Context, config Config, do func(*tenant.Service) (fail
 		if err := placed.Settle(ctx); err != nil {
 			return err
 		}
-		tenants, _, err := newTenants(ctx, config, d, placed, tenant.Config{OnLeftOut: o.leaveOut})
+		tenants, _, err := newTenants(ctx, config, d, placed, provision.Config{OnLeftOut: o.leaveOut})
 		if err != nil {
 			return err
 		}
@@ -324,7 +325,7 @@ func maintain(ctx context.Context, config Config, do func(*tenant.Service) (fail
 }
 
 // leaveOut notes a database, once.
-func (o *Outcome) leaveOut(left tenant.LeftOut) {
+func (o *Outcome) leaveOut(left provision.LeftOut) {
 	if i, found := slices.BinarySearch(o.names(), left.Database); !found {
 		o.LeftOut = slices.Insert(o.LeftOut, i, left)
 	}
@@ -343,10 +344,10 @@ func (o *Outcome) names() []string {
 // at a time.
 type Migration struct {
 	Parallel int // tenants that are migrated at once
-	Repaired func(tenant.Repaired)
+	Repaired func(provision.Repaired)
 	// Begin is called with the number of tenants that are behind, and of all tenants.
 	Begin    func(behind, tenants int)
-	Migrated func(tenant.Migrated)
+	Migrated func(provision.Migrated)
 }
 
 // Migrate repairs the tenants that cannot be served, and migrates the control schema and
@@ -355,7 +356,7 @@ type Migration struct {
 // others: the Outcome has them, and another call tries them again. The error concerns the
 // whole service.
 func Migrate(ctx context.Context, config Config, m Migration) (Outcome, error) {
-	return maintain(ctx, config, func(tenants *tenant.Service) (failed int, err error) {
+	return maintain(ctx, config, func(tenants *provision.Service) (failed int, err error) {
 		if _, err := tenants.Repair(ctx, nil, m.Repaired); err != nil {
 			return 0, err
 		}
@@ -373,10 +374,10 @@ func Migrate(ctx context.Context, config Config, m Migration) (Outcome, error) {
 
 // Versions returns the versions of the control schema and of the tenants' schemas. It opens
 // and closes the database itself, and changes nothing in it.
-func Versions(ctx context.Context, config Config) (v tenant.Versions, err error) {
+func Versions(ctx context.Context, config Config) (v provision.Versions, err error) {
 	config = config.withDefaults()
 	err = withDatabase(ctx, config, func(d database) error {
-		v, err = tenant.ReadVersions(ctx, d.admin)
+		v, err = provision.ReadVersions(ctx, d.admin)
 		if err != nil || !v.Registers() {
 			return err
 		}
@@ -385,9 +386,9 @@ func Versions(ctx context.Context, config Config) (v tenant.Versions, err error)
 			return err
 		}
 		return placement.Each(ctx, placing, func(name string, pool *pgxpool.Pool, err error) {
-			var there tenant.Versions
+			var there provision.Versions
 			if err == nil {
-				there, err = tenant.ReadVersions(ctx, pool)
+				there, err = provision.ReadVersions(ctx, pool)
 			}
 			v = v.And(name, there, err)
 		})
@@ -396,10 +397,10 @@ func Versions(ctx context.Context, config Config) (v tenant.Versions, err error)
 }
 
 // Repair repairs the named tenants, or without names all that cannot be served (see
-// tenant.Service.Repair). It opens and closes the database itself. A tenant that fails and a
+// provision.Service.Repair). It opens and closes the database itself. A tenant that fails and a
 // registered database that cannot be reached do not stop the others: the Outcome has them.
-func Repair(ctx context.Context, config Config, names []string, report func(tenant.Repaired)) (Outcome, error) {
-	return maintain(ctx, config, func(tenants *tenant.Service) (failed int, err error) {
+func Repair(ctx context.Context, config Config, names []string, report func(provision.Repaired)) (Outcome, error) {
+	return maintain(ctx, config, func(tenants *provision.Service) (failed int, err error) {
 		return tenants.Repair(ctx, names, report)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/telemetry"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
 
@@ -54,7 +55,7 @@ func (s *Service) backlogOf(id tenant.ID) *backlog.Backlog {
 // runOn does for a registered database what the service does for its first one, until ctx ends: it
 // hears of changes, and works on documents, jobs and events. What it finds there of a tenant that lives
 // elsewhere is refused: the database may be a tenant's own.
-func (s *Service) runOn(ctx context.Context, d *tenant.Database) {
+func (s *Service) runOn(ctx context.Context, d *provision.Database) {
 	var group sync.WaitGroup
 	defer group.Wait()
 	log := slog.New(quiet{s.log.With("database", d.Name).Handler(), func() bool { return s.placed.Answers(d.Name) }})
@@ -96,7 +97,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // listenTo passes the events of a database on to the subscribers of the service.
-func (s *Service) listenTo(ctx context.Context, d *tenant.Database, log *slog.Logger) {
+func (s *Service) listenTo(ctx context.Context, d *provision.Database, log *slog.Logger) {
 	listener := event.NewListener(d.Requests.Config().ConnConfig, log)
 	listener.Subscribe(func(e event.Event) {
 		if e.Tenant == "" {
@@ -134,7 +135,7 @@ func (s *Service) missedOn(ctx context.Context, database string) {
 }
 
 // workOn works on the documents and jobs of a database until ctx ends.
-func (s *Service) workOn(ctx context.Context, d *tenant.Database, serves func(context.Context, tenant.ID) error, log *slog.Logger) error {
+func (s *Service) workOn(ctx context.Context, d *provision.Database, serves func(context.Context, tenant.ID) error, log *slog.Logger) error {
 	queue, err := job.NewQueue(job.QueueConfig{
 		Driver: riverpgxv5.New(d.Work), Instance: s.instance, Logger: log, Pause: s.storage.Disk, Serves: serves,
 	})
@@ -252,7 +253,7 @@ func (s *Service) readPlaced(set telemetry.Set) {
 
 // collectUsage moves what the tenants of a database used, which is counted there with their documents,
 // to the first database.
-func (s *Service) collectUsage(ctx context.Context, d *tenant.Database, serves func(context.Context, tenant.ID) error, log *slog.Logger) {
+func (s *Service) collectUsage(ctx context.Context, d *provision.Database, serves func(context.Context, tenant.ID) error, log *slog.Logger) {
 	for ctx.Err() == nil {
 		if err := s.usage.Collect(ctx, d.Work, log, serves); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "the usage of a database was not collected", "err", err)

@@ -17,7 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/secure/seal"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // masterKeys returns the keys that encrypt tenants' secrets, nil if there are none. Errors:
@@ -44,7 +44,7 @@ func masterKeys(ctx context.Context, config Config, d database) (*seal.Keys, err
 
 // endpoints returns the service of the tenants' own endpoints, which are beside those of
 // the operator.
-func (s *Service) endpoints(db *tenant.DB, operator *endpoint.Directory, guard *outbound.Guard, keys *seal.Keys) *own.Service {
+func (s *Service) endpoints(db *data.DB, operator *endpoint.Directory, guard *outbound.Guard, keys *seal.Keys) *own.Service {
 	return own.New(own.Config{
 		DB: db, Operator: operator, Guard: guard, Keys: keys, IndexOf: index.WithEndpoint,
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/connector"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/secure/identity"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 )
 
 // handler returns the HTTP handler of the service: RPC, MCP, the OpenAI-compatible interface, health checks and the console,
@@ -61,7 +61,7 @@ func (s *Service) withConsole(mux *http.ServeMux) http.Handler {
 		},
 	})
 	mux.Handle("/console/", s.guard.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		web.ServeHTTP(w, r.WithContext(tenant.WithClient(r.Context(), r.RemoteAddr)))
+		web.ServeHTTP(w, r.WithContext(credential.WithClient(r.Context(), r.RemoteAddr)))
 	}), rpc.Refuse()))
 	page := s.guard.Handler(http.HandlerFunc(web.Page), rpc.Refuse())
 	return web.Authorize(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

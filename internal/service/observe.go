@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/ragdhq/ragd/internal/automation/event/journal"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
 
@@ -14,13 +14,13 @@ type observer struct{ recorder *journal.Recorder }
 
 // Wants implements toolset.Observer.
 func (o observer) Wants(ctx context.Context) bool {
-	r, ok := tenant.FromContext(ctx)
+	r, ok := access.FromContext(ctx)
 	return ok && r.Tenant != "" && o.recorder.Wants(r.Tenant)
 }
 
 // Observe implements toolset.Observer.
 func (o observer) Observe(ctx context.Context, e toolset.Event) {
-	r, ok := tenant.FromContext(ctx)
+	r, ok := access.FromContext(ctx)
 	if !ok || e.Result.Question != nil { // the call is repeated with the answer
 		return
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 )
 
@@ -47,7 +47,7 @@ func tokenOf(t *testing.T, do func(ctx context.Context) error) string {
 	if err := do(ctx); err != nil {
 		t.Fatal(err)
 	}
-	token := info.ResponseHeader().Get(tenant.WriteTokenHeader)
+	token := info.ResponseHeader().Get(access.WriteTokenHeader)
 	if token == "" {
 		t.Fatal("the answer of a write has no write token")
 	}
@@ -183,7 +183,7 @@ func TestQueriesAtAReplicaAreAsFreshAsAsked(t *testing.T) {
 	if n := find(nil, token); n != 2 {
 		t.Errorf("a query with the token of the deletion finds %d documents, want 2", n)
 	}
-	header := s.Client(c.Secret, tenant.WriteTokenHeader, token)
+	header := s.Client(c.Secret, access.WriteTokenHeader, token)
 	if res, err := header.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "main", QueryText: "lighthouse", SearchMode: "keyword"}); err != nil || len(res.Sources) != 2 {
 		t.Errorf("with the token in a header: %v, %v", res, err)
 	}
@@ -238,7 +238,7 @@ func TestInvalidFreshnessIsRefused(t *testing.T) {
 		servicetest.WantCode(t, name, err, connect.CodeInvalidArgument)
 	}
 	ctx, info := connect.NewClientContext(t.Context())
-	if _, err := c.TruncateIndex(ctx, &ragdv1.TruncateIndexRequest{IndexName: "main"}); err != nil || info.ResponseHeader().Get(tenant.WriteTokenHeader) != "" {
-		t.Errorf("error %v; a service without replicas gives the write token %q", err, info.ResponseHeader().Get(tenant.WriteTokenHeader))
+	if _, err := c.TruncateIndex(ctx, &ragdv1.TruncateIndexRequest{IndexName: "main"}); err != nil || info.ResponseHeader().Get(access.WriteTokenHeader) != "" {
+		t.Errorf("error %v; a service without replicas gives the write token %q", err, info.ResponseHeader().Get(access.WriteTokenHeader))
 	}
 }

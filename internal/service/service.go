@@ -26,10 +26,12 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/logrepeat"
 	"github.com/ragdhq/ragd/internal/operate/telemetry"
 	"github.com/ragdhq/ragd/internal/secure/identity"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/placement"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
@@ -38,8 +40,8 @@ import (
 type Service struct {
 	// Tenants, Credentials, Handlers and Events can be called by code in the same process without
 	// the network.
-	Tenants     *tenant.Service
-	Credentials *tenant.Credentials
+	Tenants     *provision.Service
+	Credentials *credential.Service
 	Handlers    *rpc.Handlers
 	Events      *event.Listener
 	// Replicas are those of the first database; nil without any.
@@ -67,7 +69,7 @@ type Service struct {
 	guard    *httpserver.Guard
 	issuer   *identity.Issuer
 	remote   rpc.RemoteKinds
-	db       *tenant.DB // for requests
+	db       *data.DB // for requests
 	local    *localmodel.Service
 	gate     *admission.Gate
 	mcp      *mcphttp.Handler

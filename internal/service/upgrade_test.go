@@ -35,7 +35,8 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/tenant/oauth"
+	"github.com/ragdhq/ragd/internal/tenant/access/oauth"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/migrations"
 )
 
@@ -516,7 +517,7 @@ func restore(t *testing.T, pool *pgxpool.Pool, file string) {
 func TestTheDatabaseOfANewerReleaseIsRefused(t *testing.T) {
 	t.Parallel()
 	admin := pgtest.Pool(t)
-	must(t, tenant.MigrateControl(t.Context(), admin))
+	must(t, provision.MigrateControl(t.Context(), admin))
 	config := service.Config{AdminPool: admin, Pool: pgtest.ServicePool(t, admin), Listen: "127.0.0.1:0"}
 	newest := migrations.Newest(migrations.Control())
 	_, err := admin.Exec(t.Context(), `UPDATE ragd.compatibility SET control_version = $1`, newest+1)

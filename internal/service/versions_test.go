@@ -10,7 +10,8 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/migrations"
 )
 
@@ -53,9 +54,9 @@ func TestTenantsOneMigrationAwayAreServed(t *testing.T) {
 	}
 	for name, files := range sets {
 		t.Run(name, func(t *testing.T) {
-			other, err := tenant.New(t.Context(), s.ServicePool, tenant.Config{Admin: s.Pool, Migrations: files})
+			other, err := provision.New(t.Context(), s.ServicePool, provision.Config{Admin: s.Pool, Migrations: files})
 			must(t, err)
-			operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
+			operator := access.NewContext(t.Context(), &access.Request{Principal: access.Principal{Scopes: []access.Scope{access.Operator}}})
 			id := fmt.Sprintf("%s-%x", name, stamp)
 			_, err = other.Create(operator, id, "", nil)
 			must(t, err)

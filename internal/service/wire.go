@@ -42,6 +42,8 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/secure/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
@@ -71,7 +73,7 @@ func (s *Service) newStorage() *storage.Guard {
 func (s *Service) wire(ctx context.Context, instance string) error {
 	providers := s.config.Providers.limited(s.config.ProviderCalls, s.config.ProviderCallsPerTenant)
 	processor := limit.NewProcessor(0)
-	db := tenant.NewDB(s.database.requests, s.config.StatementsPerTenant).WithStorage(s.storage).WithPlacement(s.placed.Requests())
+	db := data.NewDB(s.database.requests, s.config.StatementsPerTenant).WithStorage(s.storage).WithPlacement(s.placed.Requests())
 	s.db = db
 	operators := append(providers.endpoints(), s.config.Endpoints...)
 	guard, err := outbound.New(s.config.AllowedPrivateNetworks)
@@ -111,7 +113,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		LLM: languageModels, Endpoints: endpoints, Local: local, Meter: s.usage, Processor: processor,
 	})
 	owned.WithTry(try(models, languageModels, reranker))
-	work := tenant.NewDB(s.database.work, 0).WithStorage(s.storage).WithPlacement(s.placed.Work())
+	work := data.NewDB(s.database.work, 0).WithStorage(s.storage).WithPlacement(s.placed.Work())
 	s.backlog = backlog.New(backlog.Config{
 		Control: s.database.work, Jobs: s.queue, Instance: instance, Workers: s.config.Workers, Logger: s.log,
 		MaxDocuments: s.config.MaxQueuedDocuments, MaxBytes: s.config.MaxQueuedBytes,
@@ -134,7 +136,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	graphs := graph.New(db, indexes, queries, s.queue, processor).WithMeter(s.usage)
 	enter := func(ctx context.Context) (func(), error) {
 		var id tenant.ID
-		if r, ok := tenant.FromContext(ctx); ok {
+		if r, ok := access.FromContext(ctx); ok {
 			id = r.Tenant
 		}
 		return processor.Enter(ctx, string(id))

@@ -1,18 +1,24 @@
-// Package tenant manages tenants and their API keys, authenticates callers, carries the
-// request context, and runs every statement on a tenant's data.
+// Package tenant has the names and records of tenants, which all rooms of its wing share.
 //
-// Three mechanisms isolate tenants from each other.
+// A tenant is a customer of the service. Its data is a schema tenant_<id>, which belongs to a
+// database role of the same name. What separates it from other tenants stands in package data.
 //
-//  1. Middleware resolves the credential to a Principal and puts a Request into the
-//     context. No handler takes the tenant from a request body.
-//  2. Every statement on tenant data runs through a Handle, which sets the tenant's
-//     database role in the same round trip and transaction. The role can use only its
-//     own schema: a statement with a wrong or missing schema name fails.
-//  3. SQL identifiers are built only from validated tenant ids and index numbers, and
-//     are quoted by pgx. Values are sent as parameters.
+// The rooms of the wing:
 //
-// Each tenant has a schema tenant_<id> and a role of the same name, which owns everything
-// in the schema.
+//	access             who calls, for which tenant, with which rights, in which request context
+//	access/credential  API keys, access tokens and issuers: authenticates callers
+//	access/oauth       verifies access tokens
+//	data               runs every statement on a tenant's data
+//	provision          creates, migrates, repairs and deletes tenants
+//	quota              how much a tenant may use; below it requests (admission) and what was used (usage)
+//	place              in which database a tenant lives (placement, move), and its replicas (replica)
+//	archive            exports and imports a tenant
+//	job                asynchronous work of a tenant
 //
-// The wing may import the leaf rooms of all wings, and nothing else of them.
+// A request comes in through the middleware of credential, which puts an access.Request into the
+// context. A service asks access.Require for it, and takes the handle of its tenant from data.DB.
+//
+// The wing may import the leaf rooms of all wings, and nothing else of them. Its rooms import each
+// other in this order: provision, access/credential, access and data, tenant. Neither access nor data
+// imports the other.
 package tenant

@@ -4,17 +4,18 @@ import (
 	"context"
 
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Service stores the tools of the calling tenant. Safe for concurrent use.
 type Service struct {
-	db      *tenant.DB
+	db      *data.DB
 	indexes *index.Service
 }
 
 // New returns a Service.
-func New(db *tenant.DB, indexes *index.Service) *Service { return &Service{db, indexes} }
+func New(db *data.DB, indexes *index.Service) *Service { return &Service{db, indexes} }
 
 // Create stores a new tool. Errors: Invalid; Exists; Exhausted when the tenant has too
 // many tools; NotFound for an index that does not exist.
@@ -31,8 +32,8 @@ func (s *Service) Create(ctx context.Context, wanted Tool) (Tool, error) {
 
 // whole returns a handle of the caller's tenant. Errors: Denied unless the caller may
 // change what the whole tenant sees.
-func (s *Service) whole(ctx context.Context) (*tenant.Handle, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+func (s *Service) whole(ctx context.Context) (*data.Handle, error) {
+	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (s *Service) complete(ctx context.Context, t *Tool) error {
 
 // Get returns a tool. Errors: NotFound.
 func (s *Service) Get(ctx context.Context, name string) (Tool, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Tool{}, err
 	}
@@ -63,7 +64,7 @@ func (s *Service) Get(ctx context.Context, name string) (Tool, error) {
 
 // List returns a page of the tools in the order of their names.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Tool, string, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
@@ -137,7 +138,7 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Tool, erro
 // member tool of the settings. It leaves what the tenant has set, and needs no right to write,
 // because the tenant chose the server. Errors: NotFound.
 func (s *Service) TakeOver(ctx context.Context, name string, said map[string]any) error {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return err
 	}

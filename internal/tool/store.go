@@ -4,8 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 type toolRow struct {
@@ -51,13 +52,13 @@ var tools = catalog.Table[toolRow]{
 
 // scope returns the parameters of visible for the caller.
 func scope(ctx context.Context) []any {
-	may := tenant.BoundsOf(ctx)
+	may := access.BoundsOf(ctx)
 	return []any{may.Tools, may.Indexes}
 }
 
 // insert stores a new tool.
-func insert(ctx context.Context, h *tenant.Handle, t Tool) (made Tool, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func insert(ctx context.Context, h *data.Handle, t Tool) (made Tool, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		row, err := tools.Insert(ctx, tx, t.Name, `
 			INSERT INTO ragd_shared.tools (tool_name, kind, title, description, settings, arguments, fixed, annotations, meta, output_schema)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING `+toolColumns,
@@ -77,7 +78,7 @@ func object(m map[string]any) any {
 }
 
 // update stores a changed tool if it was last updated at asOf.
-func update(ctx context.Context, h *tenant.Handle, t Tool, asOf time.Time) (Tool, error) {
+func update(ctx context.Context, h *data.Handle, t Tool, asOf time.Time) (Tool, error) {
 	row, err := tools.Update(ctx, h, t.Name, `
 		UPDATE ragd_shared.tools SET title = $2, description = $3, settings = $4, arguments = $5, fixed = $6,
 			annotations = $8, meta = $9, output_schema = $10,

@@ -19,7 +19,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 )
 
 func keyCommands(p *command.Program) *cobra.Command {
@@ -219,7 +219,7 @@ is sent. It does not ask, so that a leaked key is ended quickly.`,
 		Args:    command.Arguments("KEY"),
 		RunE: p.Call(client.ForKeys, func(ctx context.Context, c *client.Client, args []string) error {
 			id := args[0]
-			if of, ok := tenant.APIKeyIDOf(id); ok {
+			if of, ok := credential.APIKeyIDOf(id); ok {
 				id = of
 			}
 			res, err := c.Tenants.RevokeApiKey(ctx, &ragdv1.RevokeApiKeyRequest{ApiKeyId: id})

@@ -23,8 +23,8 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // doctorSettings are the settings of the service that doctor reads, besides the addresses of
@@ -132,7 +132,7 @@ func (p *program) checkVersions(ctx context.Context, conn *pgx.Conn, address, se
 }
 
 // unknown returns the first registered database whose versions are not known, nil if there is none.
-func unknown(v tenant.Versions) *tenant.DatabaseVersion {
+func unknown(v provision.Versions) *provision.DatabaseVersion {
 	for i := range v.Databases {
 		if v.Databases[i].Problem != "" {
 			return &v.Databases[i]

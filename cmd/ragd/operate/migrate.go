@@ -12,7 +12,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // migrateParallel is the default number of tenants that are migrated at once.
@@ -78,7 +78,7 @@ func (p *program) migrate(cmd *cobra.Command, cfg service.Config, parallel int) 
 			behind, tenants = n, all
 			output.Note(p.Out.Stderr, "%d of %d tenants to migrate", behind, tenants)
 		},
-		Migrated: func(m tenant.Migrated) {
+		Migrated: func(m provision.Migrated) {
 			done++
 			if m.Err != nil {
 				output.Note(p.Out.Stdout, "tenant %s: FAILED: %s", m.Tenant, output.OneLine(m.Err.Error()))
@@ -132,7 +132,7 @@ func (p *program) migrationStatus(cmd *cobra.Command, cfg service.Config) error 
 	if p.Out.JSON {
 		err = p.Out.Value(struct {
 			UpToDate bool `json:"upToDate"`
-			tenant.Versions
+			provision.Versions
 		}{v.UpToDate(), v})
 	} else {
 		p.showVersions(v)
@@ -143,7 +143,7 @@ func (p *program) migrationStatus(cmd *cobra.Command, cfg service.Config) error 
 	return err
 }
 
-func (p *program) showVersions(v tenant.Versions) {
+func (p *program) showVersions(v provision.Versions) {
 	for _, s := range v.Service {
 		output.Note(p.Out.Stdout, "schema %s: version %d of %d", s.Schema, s.Version, s.Newest)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 func (p *program) tenantCommands() *cobra.Command {
@@ -241,7 +241,7 @@ func (p *program) repairTenants(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	looked := 0
-	left, err := service.Repair(cmd.Context(), cfg, names, func(r tenant.Repaired) {
+	left, err := service.Repair(cmd.Context(), cfg, names, func(r provision.Repaired) {
 		looked++
 		p.showRepaired(r)
 	})
@@ -256,7 +256,7 @@ func (p *program) repairTenants(cmd *cobra.Command, names []string) error {
 }
 
 // showRepaired prints the result of repairing a tenant.
-func (p *program) showRepaired(r tenant.Repaired) {
+func (p *program) showRepaired(r provision.Repaired) {
 	switch {
 	case r.Err != nil:
 		output.Note(p.Out.Stdout, "tenant %s: FAILED: %v", r.Tenant, r.Err)

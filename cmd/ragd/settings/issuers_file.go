@@ -10,7 +10,9 @@ import (
 
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/tenant/oauth"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
+	"github.com/ragdhq/ragd/internal/tenant/access/oauth"
 )
 
 // issuerEntry is an entry of the file of the setting oauth-issuers-file: the settings oauth-* of
@@ -25,7 +27,7 @@ type issuerEntry struct {
 	TenantClaim      string         `json:"tenantClaim"`
 	ScopeClaim       string         `json:"scopeClaim"`
 	ScopePrefix      string         `json:"scopePrefix"`
-	Scopes           []tenant.Scope `json:"scopes"`
+	Scopes           []access.Scope `json:"scopes"`
 	FilterClaim      string         `json:"filterClaim"`
 	BoundsClaim      string         `json:"boundsClaim"`
 	Tenants          []string       `json:"tenants"`
@@ -86,7 +88,7 @@ func parseIssuer(raw json.RawMessage) (oauth.Config, error) {
 // Tokens returns the verifier of access tokens: those of the operator's issuers, and those that
 // tenants accept for themselves. It is nil without public-url, as the audience of a token must
 // not depend on the host name of a request.
-func (s Settings) Tokens() (tenant.Tokens, error) {
+func (s Settings) Tokens() (credential.Tokens, error) {
 	issuers, err := s.issuers()
 	if err != nil {
 		return nil, err

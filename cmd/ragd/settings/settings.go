@@ -25,8 +25,8 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse/ocr"
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/service"
-	"github.com/ragdhq/ragd/internal/tenant"
-	"github.com/ragdhq/ragd/internal/tenant/oauth"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/access/oauth"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
 )
@@ -256,7 +256,7 @@ func (s Settings) consoleLogin() *console.Login {
 	}
 	login := s.Login
 	login.Issuer = s.OAuth.Issuer
-	for _, scope := range []tenant.Scope{tenant.Read, tenant.Write, tenant.Admin} {
+	for _, scope := range []access.Scope{access.Read, access.Write, access.Admin} {
 		login.Scopes = append(login.Scopes, s.OAuth.ScopePrefix+string(scope))
 	}
 	return &login

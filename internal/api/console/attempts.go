@@ -8,7 +8,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 )
 
 // attempts limits how often something may be tried from an address: a number of times at once,
@@ -37,7 +37,7 @@ func newAttempts(most int, every time.Duration) *attempts {
 // take counts an attempt. It returns a function that does not count it after all. Errors:
 // Exhausted with the time until the next attempt is allowed.
 func (a *attempts) take(r *http.Request) (giveBack func(), err error) {
-	from := origin(tenant.ClientOf(r.Context()))
+	from := origin(credential.ClientOf(r.Context()))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.now(from)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 )
 
 // Limits of sessions and links.
@@ -132,7 +132,7 @@ func (h *Handler) Authorize(next http.Handler) http.Handler {
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store") // caches know of Authorization alone that an answer is for one caller
-		r = r.Clone(tenant.WithSession(r.Context(), func(ctx context.Context) error {
+		r = r.Clone(credential.WithSession(r.Context(), func(ctx context.Context) error {
 			_, err := h.find(ctx, secret)
 			if errors.Is(err, errUnknown) {
 				return errEnded

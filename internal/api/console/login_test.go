@@ -21,7 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
-	"github.com/ragdhq/ragd/internal/tenant/oauth"
+	"github.com/ragdhq/ragd/internal/tenant/access/oauth"
 )
 
 const publicURL = "https://rag.example.com"

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
 
@@ -54,7 +54,7 @@ func states(ctx context.Context, tool string) interface {
 	Encode(position any) string
 	Decode(token string, position any) error
 } {
-	return tenant.Pages(ctx, "mcp call", tool)
+	return access.Pages(ctx, "mcp call", tool)
 }
 
 // resumed adds what the client has sent to a call of a tool: its capabilities, and its answers to an

@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // fakeAPI is an API of functions; a test sets those it needs.
@@ -139,18 +140,18 @@ func authenticate(refuse func(http.ResponseWriter, *http.Request, error)) func(h
 				refuse(w, r, fault.New(fault.Unauthenticated, "a valid API key is needed"))
 				return
 			}
-			request := &tenant.Request{
+			request := &access.Request{
 				Tenant:    tenant.ID(owner),
-				Principal: tenant.Principal{Subject: subject, Tenant: tenant.ID(owner), Scopes: []tenant.Scope{tenant.Write}},
+				Principal: access.Principal{Subject: subject, Tenant: tenant.ID(owner), Scopes: []access.Scope{access.Write}},
 			}
 			if raw := r.Header.Get("Ragd-Context"); raw != "" {
 				var err error
-				if request.Overrides, err = tenant.ParseOverrides([]byte(raw)); err != nil {
+				if request.Overrides, err = access.ParseOverrides([]byte(raw)); err != nil {
 					refuse(w, r, err)
 					return
 				}
 			}
-			next.ServeHTTP(w, r.WithContext(tenant.NewContext(r.Context(), request)))
+			next.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), request)))
 		})
 	}
 }

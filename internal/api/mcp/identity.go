@@ -6,7 +6,7 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	own "github.com/ragdhq/ragd/internal/tool/server"
 )
 
@@ -77,7 +77,7 @@ func instructionsOf(ctx context.Context, of *own.Server) string {
 	switch {
 	case of != nil && of.Instructions != "":
 		return of.InstructionsFor(ctx)
-	case of != nil && (of.Tools != nil || len(of.Presented) > 0), tenant.BoundsOf(ctx).Tools != nil:
+	case of != nil && (of.Tools != nil || len(of.Presented) > 0), access.BoundsOf(ctx).Tools != nil:
 		return plainInstructions
 	}
 	return instructions
@@ -94,7 +94,7 @@ func capabilitiesOf(ctx context.Context, all mcpgo.ServerCapabilities) mcpgo.Ser
 // hidesResources reports whether the server of the request offers no resources, or the credential
 // is bound to tools, so that it reads with these alone.
 func hidesResources(ctx context.Context) bool {
-	if r, ok := tenant.FromContext(ctx); ok && r.Principal.Bounds.Tools != nil {
+	if r, ok := access.FromContext(ctx); ok && r.Principal.Bounds.Tools != nil {
 		return true
 	}
 	of := own.FromContext(ctx)

@@ -21,7 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/forward"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
-	"github.com/ragdhq/ragd/internal/tenant/oauth"
+	"github.com/ragdhq/ragd/internal/tenant/access/oauth"
 )
 
 // Third-party clients without a key log in at an authorization server, with the scopes that it

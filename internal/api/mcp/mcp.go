@@ -25,6 +25,7 @@ import (
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/automation/event"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
 
@@ -89,7 +90,7 @@ func newProtocol(cfg Config) (*protocol, error) {
 	return &protocol{tools: tools, api: cfg.API, callTimeout: cfg.CallTimeout, log: cfg.Logger, version: cfg.Version}, nil
 }
 
-// NewHandler returns the HTTP endpoint. It calls the API with the caller's tenant.Request
+// NewHandler returns the HTTP endpoint. It calls the API with the caller's access.Request
 // in the context.
 func NewHandler(cfg Config) (*mcphttp.Handler, error) {
 	cfg = cfg.withDefaults()
@@ -97,7 +98,7 @@ func NewHandler(cfg Config) (*mcphttp.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.HTTP.Needs, cfg.HTTP.Detached = func(ctx context.Context, tool string) tenant.Scope { return p.tools.Needs(ctx, viewOf(ctx), tool) }, true
+	cfg.HTTP.Needs, cfg.HTTP.Detached = func(ctx context.Context, tool string) access.Scope { return p.tools.Needs(ctx, viewOf(ctx), tool) }, true
 	cfg.HTTP.Logger = cmp.Or(cfg.HTTP.Logger, cfg.Logger)
 	if cfg.Events == nil {
 		cfg.HTTP.Server = func(tenant.ID, string) *server.MCPServer { return p.server(nil) }

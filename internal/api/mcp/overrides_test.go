@@ -11,6 +11,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // seen holds the parts of a caller's request that reach the API.
@@ -24,7 +25,7 @@ type seen struct {
 }
 
 func seenIn(ctx context.Context) seen {
-	r, _ := tenant.FromContext(ctx)
+	r, _ := access.FromContext(ctx)
 	s := seen{Tenant: r.Tenant, Subject: r.Principal.Subject, Filter: r.Overrides.Filter.String(), Reranker: string(r.Overrides.Reranker)}
 	if r.Overrides.IndexName != nil {
 		s.IndexName = *r.Overrides.IndexName

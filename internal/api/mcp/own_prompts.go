@@ -13,7 +13,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/api/httpserver"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // metaVersionName is the key in a prompt's _meta that holds the name of its version.
@@ -56,7 +56,7 @@ func promptToken(ctx context.Context, given mcpgo.Cursor) (token string, err err
 	if err != nil {
 		return "", fault.Field("cursor", "is not one that this list gave out")
 	}
-	err = tenant.Pages(ctx, "mcp prompts").Decode(string(encoded), &token)
+	err = access.Pages(ctx, "mcp prompts").Decode(string(encoded), &token)
 	return token, fault.Rename("pageToken", "cursor", err)
 }
 
@@ -75,7 +75,7 @@ func (s *protocol) listPrompts(ctx context.Context, _ any, req *mcpgo.ListPrompt
 		builtin := s.prompts()
 		slices.SortFunc(builtin, func(a, b prompt) int { return strings.Compare(a.definition.Name, b.definition.Name) })
 		for _, p := range builtin {
-			if tenant.BoundsOf(ctx).MayUsePrompt(p.definition.Name) {
+			if access.BoundsOf(ctx).MayUsePrompt(p.definition.Name) {
 				p.definition.Meta = mcpgo.NewMetaFromMap(map[string]any{metaVersion: p.version})
 				result.Prompts = append(result.Prompts, p.definition)
 			}
@@ -90,7 +90,7 @@ func (s *protocol) listPrompts(ctx context.Context, _ any, req *mcpgo.ListPrompt
 		result.Prompts = append(result.Prompts, listedPrompt(p))
 	}
 	if next := page.GetNextPageToken(); next != "" {
-		result.NextCursor = mcpgo.Cursor(base64.StdEncoding.EncodeToString([]byte(tenant.Pages(ctx, "mcp prompts").Encode(next))))
+		result.NextCursor = mcpgo.Cursor(base64.StdEncoding.EncodeToString([]byte(access.Pages(ctx, "mcp prompts").Encode(next))))
 	}
 }
 

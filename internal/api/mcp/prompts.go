@@ -18,7 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // metaVersion is the key in a prompt's _meta that holds its version. The version is
@@ -220,7 +220,7 @@ func (s *protocol) getPrompt(ctx context.Context, req *mcpgo.GetPromptRequest) (
 	if err != nil {
 		return nil, err
 	}
-	if !tenant.BoundsOf(ctx).MayUsePrompt(req.Params.Name) {
+	if !access.BoundsOf(ctx).MayUsePrompt(req.Params.Name) {
 		return nil, fault.New(fault.NotFound, "prompt %q not found", textlimit.Shorten(req.Params.Name, 100))
 	}
 	for _, p := range s.prompts() {

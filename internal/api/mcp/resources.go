@@ -23,7 +23,7 @@ import (
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // The resources:
@@ -360,7 +360,7 @@ type cursor struct {
 
 // encode returns the cursor as a page token, in the encoding that the library demands.
 func (c cursor) encode(ctx context.Context) mcpgo.Cursor {
-	return mcpgo.Cursor(base64.StdEncoding.EncodeToString([]byte(tenant.Pages(ctx, "resources").Encode(c))))
+	return mcpgo.Cursor(base64.StdEncoding.EncodeToString([]byte(access.Pages(ctx, "resources").Encode(c))))
 }
 
 // decode stores what encode returned for the same caller. Errors: Invalid.
@@ -369,7 +369,7 @@ func (c *cursor) decode(ctx context.Context, given mcpgo.Cursor) error {
 	if err != nil {
 		return fault.Field("cursor", "is not one that this list gave out")
 	}
-	return fault.Rename("pageToken", "cursor", tenant.Pages(ctx, "resources").Decode(string(token), c))
+	return fault.Rename("pageToken", "cursor", access.Pages(ctx, "resources").Decode(string(token), c))
 }
 
 // listResources adds the caller's indexes and documents to a page of the list.

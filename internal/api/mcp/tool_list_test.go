@@ -13,14 +13,14 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // namesByTenant is an API with two indexes per tenant, named after the tenant, that
 // rejects queries without an index name.
 func namesByTenant() *fakeAPI {
 	names := func(ctx context.Context) []string {
-		r, _ := tenant.FromContext(ctx)
+		r, _ := access.FromContext(ctx)
 		return []string{string(r.Tenant) + "-a", string(r.Tenant) + "-b"}
 	}
 	return &fakeAPI{

@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/event"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	own "github.com/ragdhq/ragd/internal/tool/server"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
@@ -63,7 +64,7 @@ type change struct {
 
 // listener is a client that is notified.
 type listener struct {
-	bounds     tenant.Bounds // of the credential
+	bounds     access.Bounds // of the credential
 	send       deliver
 	subscribed map[string]string // URIs, and the URI of the service that each stands for
 }
@@ -161,7 +162,7 @@ func (w *watcher) record(e event.Event) {
 }
 
 // visible reports whether bounds allow what has changed.
-func (c change) visible(b tenant.Bounds) bool {
+func (c change) visible(b access.Bounds) bool {
 	switch c.kind {
 	case event.Tool:
 		return b.MayUseTool(c.name) && (c.index == "" || b.MayUseIndex(c.index))
@@ -183,13 +184,13 @@ type news struct {
 }
 
 // everything is the news that anything may have changed for clients with these bounds.
-func everything(b tenant.Bounds) news {
+func everything(b access.Bounds) news {
 	return news{tools: true, prompts: true, resources: b.Tools == nil, all: true}
 }
 
 // newsFor returns what has changed for clients with these bounds. Keys of tools read no
 // resources.
-func (w *watcher) newsFor(b tenant.Bounds) news {
+func (w *watcher) newsFor(b access.Bounds) news {
 	if w.everything {
 		return everything(b)
 	}
@@ -306,7 +307,7 @@ func (w *watcher) add(ctx context.Context, client any, send deliver) {
 		c = &listener{subscribed: map[string]string{}}
 		w.clients[client] = c
 	}
-	c.bounds, c.send = tenant.BoundsOf(ctx), send
+	c.bounds, c.send = access.BoundsOf(ctx), send
 }
 
 // subscribe notifies a client of changes of the resource watched, under the URI that it has given.

@@ -7,7 +7,8 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -62,7 +63,7 @@ func (h *Handler) createBatch(ctx context.Context, r *http.Request, in *batchReq
 	return h.batchObject(ctx, db, made)
 }
 
-func (h *Handler) filesOfBatch(ctx context.Context, db *tenant.Handle, in *batchRequest) ([]addition, error) {
+func (h *Handler) filesOfBatch(ctx context.Context, db *data.Handle, in *batchRequest) ([]addition, error) {
 	n := len(in.FileIDs) + len(in.Files)
 	switch {
 	case len(in.FileIDs) > 0 && len(in.Files) > 0:
@@ -83,7 +84,7 @@ func (h *Handler) filesOfBatch(ctx context.Context, db *tenant.Handle, in *batch
 }
 
 // urisOf returns the uris of the documents of a batch, and what is kept of its files, by id.
-func urisOf(ctx context.Context, q tenant.Queryer, b fileBatch) ([]string, map[string]attached, error) {
+func urisOf(ctx context.Context, q data.Queryer, b fileBatch) ([]string, map[string]attached, error) {
 	known, err := attachedFiles(ctx, q, b.IndexName, b.FileIDs)
 	uris := []string{}
 	for id, a := range known {
@@ -94,7 +95,7 @@ func urisOf(ctx context.Context, q tenant.Queryer, b fileBatch) ([]string, map[s
 
 // batchObject counts the files of a batch. One that was removed from the store since counts as
 // cancelled.
-func (h *Handler) batchObject(ctx context.Context, db *tenant.Handle, b fileBatch) (*batch, error) {
+func (h *Handler) batchObject(ctx context.Context, db *data.Handle, b fileBatch) (*batch, error) {
 	uris, known, err := urisOf(ctx, db, b)
 	if err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func (h *Handler) batchObject(ctx context.Context, db *tenant.Handle, b fileBatc
 }
 
 // batchFor returns the batch that a request is about.
-func (h *Handler) batchFor(ctx context.Context, r *http.Request, need tenant.Scope) (*tenant.Handle, fileBatch, error) {
+func (h *Handler) batchFor(ctx context.Context, r *http.Request, need access.Scope) (*data.Handle, fileBatch, error) {
 	db, indexName, err := h.storeOf(ctx, r, need)
 	if err != nil {
 		return nil, fileBatch{}, err
@@ -141,7 +142,7 @@ func (h *Handler) batchFor(ctx context.Context, r *http.Request, need tenant.Sco
 
 // getBatch implements GET /v1/vector_stores/{store}/file_batches/{batch}.
 func (h *Handler) getBatch(ctx context.Context, r *http.Request) (*batch, error) {
-	db, b, err := h.batchFor(ctx, r, tenant.Read)
+	db, b, err := h.batchFor(ctx, r, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +152,7 @@ func (h *Handler) getBatch(ctx context.Context, r *http.Request) (*batch, error)
 // cancelBatch implements POST /v1/vector_stores/{store}/file_batches/{batch}/cancel: files that are
 // not processed yet leave the store.
 func (h *Handler) cancelBatch(ctx context.Context, r *http.Request) (*batch, error) {
-	db, b, err := h.batchFor(ctx, r, tenant.Write)
+	db, b, err := h.batchFor(ctx, r, access.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func (h *Handler) cancelBatch(ctx context.Context, r *http.Request) (*batch, err
 
 // listBatchFiles implements GET /v1/vector_stores/{store}/file_batches/{batch}/files.
 func (h *Handler) listBatchFiles(ctx context.Context, r *http.Request) (*list[*storeFile], error) {
-	db, b, err := h.batchFor(ctx, r, tenant.Read)
+	db, b, err := h.batchFor(ctx, r, access.Read)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 )
 
@@ -59,8 +60,8 @@ func (f file) object() *fileObject {
 
 // whole returns a handle of the caller's tenant. Files belong to the tenant as a whole. Errors: Denied
 // for a credential that sees a part of it only.
-func (h *Handler) whole(ctx context.Context, need tenant.Scope) (*tenant.Handle, error) {
-	caller, err := tenant.RequireUnfiltered(ctx, need)
+func (h *Handler) whole(ctx context.Context, need access.Scope) (*data.Handle, error) {
+	caller, err := access.RequireUnfiltered(ctx, need)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (h *Handler) whole(ctx context.Context, need tenant.Scope) (*tenant.Handle,
 
 // createFile implements POST /v1/files. The content is on disk until all of it has arrived.
 func (h *Handler) createFile(w http.ResponseWriter, r *http.Request) {
-	caller, err := tenant.RequireUnfiltered(r.Context(), tenant.Write)
+	caller, err := access.RequireUnfiltered(r.Context(), access.Write)
 	if err != nil {
 		refuse(w, r, err)
 		return
@@ -227,8 +228,8 @@ func (f *fileForm) check() error {
 }
 
 // store stores the file.
-func (f *fileForm) store(ctx context.Context, db *tenant.Handle) (file, error) {
-	if err := tenant.Recheck(ctx); err != nil {
+func (f *fileForm) store(ctx context.Context, db *data.Handle) (file, error) {
+	if err := access.Recheck(ctx); err != nil {
 		return file{}, err
 	}
 	if err := db.Admit(ctx, f.ByteSize); err != nil {
@@ -242,7 +243,7 @@ func (f *fileForm) close() { f.content.Close() }
 
 // listFiles implements GET /v1/files.
 func (h *Handler) listFiles(ctx context.Context, r *http.Request) (*list[*fileObject], error) {
-	db, err := h.whole(ctx, tenant.Read)
+	db, err := h.whole(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +270,7 @@ func (h *Handler) listFiles(ctx context.Context, r *http.Request) (*list[*fileOb
 
 // getFile implements GET /v1/files/{file}.
 func (h *Handler) getFile(ctx context.Context, r *http.Request) (*fileObject, error) {
-	db, err := h.whole(ctx, tenant.Read)
+	db, err := h.whole(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +280,7 @@ func (h *Handler) getFile(ctx context.Context, r *http.Request) (*fileObject, er
 
 // deleteFile implements DELETE /v1/files/{file}: the file leaves the vector stores, too.
 func (h *Handler) deleteFile(ctx context.Context, r *http.Request) (*deleted, error) {
-	db, err := h.whole(ctx, tenant.Write)
+	db, err := h.whole(ctx, access.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +302,7 @@ func (h *Handler) deleteFile(ctx context.Context, r *http.Request) (*deleted, er
 
 // downloadFile implements GET /v1/files/{file}/content.
 func (h *Handler) downloadFile(w http.ResponseWriter, r *http.Request) {
-	db, err := h.whole(r.Context(), tenant.Read)
+	db, err := h.whole(r.Context(), access.Read)
 	var f file
 	if err == nil {
 		f, err = getFile(r.Context(), db, "", r.PathValue("file"))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Model is a model that a tenant may use.
@@ -57,7 +57,7 @@ func (h *Handler) getModel(ctx context.Context, r *http.Request) (*model, error)
 }
 
 func (h *Handler) models(ctx context.Context) ([]model, error) {
-	caller, err := tenant.Require(ctx, tenant.Read)
+	caller, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}

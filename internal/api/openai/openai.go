@@ -21,6 +21,8 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 )
 
@@ -45,7 +47,7 @@ type API interface {
 type Config struct {
 	API       API
 	Documents *ingest.Service
-	DB        *tenant.DB
+	DB        *data.DB
 	// Models returns the names of the models that a tenant may use, as far as they are known.
 	Models       func(ctx context.Context, id tenant.ID) ([]Model, error)
 	Gate         *admission.Gate
@@ -134,7 +136,7 @@ func (h *Handler) routes() map[string]http.Handler {
 // limits of its tenant allow.
 func (h *Handler) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller, err := tenant.Caller(r.Context())
+		caller, err := access.Caller(r.Context())
 		if err == nil {
 			httpserver.Add(r.Context(), "tenant", caller.Tenant, "subject", caller.Principal.Subject)
 			err = mayCall(caller, r)
@@ -165,7 +167,7 @@ func (h *Handler) counted(next http.Handler) http.Handler {
 
 // mayCall returns an error for callers that may not use this interface: those bound to tools, and
 // operators that name no tenant.
-func mayCall(caller *tenant.Request, r *http.Request) error {
+func mayCall(caller *access.Request, r *http.Request) error {
 	switch {
 	case caller.Principal.Bounds.OnlyTools():
 		return fault.New(fault.Denied, "this credential is bound to tools or MCP servers: it may only list and call tools, over MCP or with ToolService")
@@ -192,7 +194,7 @@ func ask[Out any](_ *Handler, do func(context.Context, *http.Request) (Out, erro
 // call is ask for requests whose body is a JSON object, which it decodes into an In.
 func call[In, Out any](h *Handler, do func(context.Context, *http.Request, *In) (Out, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller, err := tenant.Caller(r.Context())
+		caller, err := access.Caller(r.Context())
 		if err != nil {
 			refuse(w, r, err)
 			return

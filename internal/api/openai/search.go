@@ -15,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Limits of a search.
@@ -120,7 +120,7 @@ func (h *Handler) search(ctx context.Context, r *http.Request, in *searchRequest
 }
 
 // searchResults returns what was found, with the names and attributes of the files.
-func (h *Handler) searchResults(ctx context.Context, db *tenant.Handle, indexName string, sources []*ragdv1.Source) ([]searchResult, error) {
+func (h *Handler) searchResults(ctx context.Context, db *data.Handle, indexName string, sources []*ragdv1.Source) ([]searchResult, error) {
 	ids, uris := make([]string, len(sources)), make([]string, len(sources))
 	for i, source := range sources {
 		ids[i], uris[i] = fileOf(source.GetUri()), source.GetUri()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // segmentBytes is the size of the segments in which contents are stored.
@@ -30,22 +30,22 @@ const fileColumns = `file_id, file_name, purpose, byte_size, created_at, expires
 
 // insertFile stores a file with its content of f.ByteSize bytes, and deletes files that have expired.
 // A lock makes the limit hold for concurrent calls. Errors: Exhausted.
-func insertFile(ctx context.Context, h *tenant.Handle, f file, content io.Reader) (stored file, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func insertFile(ctx context.Context, h *data.Handle, f file, content io.Reader) (stored file, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		if err := tx.Lock(ctx, "files"); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM ragd_shared.files WHERE expires_at <= now()`); err != nil {
 			return err
 		}
-		count, err := tenant.Value[int](ctx, tx, `SELECT count(*)::int FROM ragd_shared.files`)
+		count, err := data.Value[int](ctx, tx, `SELECT count(*)::int FROM ragd_shared.files`)
 		switch {
 		case err != nil:
 			return err
 		case count >= maxFiles:
 			return fault.New(fault.Exhausted, "a tenant may have %d files: delete those that are in vector stores already, or no longer needed", maxFiles)
 		}
-		stored, err = tenant.Get[file](ctx, tx, `
+		stored, err = data.Get[file](ctx, tx, `
 			INSERT INTO ragd_shared.files (file_id, file_name, purpose, byte_size, expires_at)
 			VALUES ($1, $2, $3, $4, $5) RETURNING `+fileColumns, f.FileID, f.FileName, f.Purpose, f.ByteSize, f.ExpiresAt)
 		if err != nil {
@@ -69,8 +69,8 @@ func insertFile(ctx context.Context, h *tenant.Handle, f file, content io.Reader
 }
 
 // getFile returns a file. Errors: NotFound.
-func getFile(ctx context.Context, q tenant.Queryer, field, id string) (file, error) {
-	f, err := tenant.Get[file](ctx, q, `
+func getFile(ctx context.Context, q data.Queryer, field, id string) (file, error) {
+	f, err := data.Get[file](ctx, q, `
 		SELECT `+fileColumns+` FROM ragd_shared.files WHERE file_id = $1 AND (expires_at IS NULL OR expires_at > now())`, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return file{}, notFound(field, "file", id)
@@ -89,12 +89,12 @@ func notFound(field, what, id string) error {
 
 // listFiles returns at most most files of a purpose, of any if it is empty, after a file in the order
 // of creation.
-func listFiles(ctx context.Context, q tenant.Queryer, purpose string, after file, descending bool, most int) ([]file, error) {
+func listFiles(ctx context.Context, q data.Queryer, purpose string, after file, descending bool, most int) ([]file, error) {
 	beyond, direction := ">", ""
 	if descending {
 		beyond, direction = "<", " DESC"
 	}
-	return tenant.Select[file](ctx, q, `
+	return data.Select[file](ctx, q, `
 		SELECT `+fileColumns+` FROM ragd_shared.files
 		WHERE ($1 = '' OR purpose = $1) AND ($2 = '' OR (created_at, file_id) `+beyond+` ($3, $2))
 			AND (expires_at IS NULL OR expires_at > now())
@@ -102,8 +102,8 @@ func listFiles(ctx context.Context, q tenant.Queryer, purpose string, after file
 }
 
 // readFile returns a segment of a file's content, nil after the last one.
-func readFile(ctx context.Context, q tenant.Queryer, id string, segment int) ([]byte, error) {
-	content, err := tenant.Value[[]byte](ctx, q, `SELECT content FROM ragd_shared.file_contents WHERE file_id = $1 AND segment = $2`, id, segment)
+func readFile(ctx context.Context, q data.Queryer, id string, segment int) ([]byte, error) {
+	content, err := data.Value[[]byte](ctx, q, `SELECT content FROM ragd_shared.file_contents WHERE file_id = $1 AND segment = $2`, id, segment)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -111,8 +111,8 @@ func readFile(ctx context.Context, q tenant.Queryer, id string, segment int) ([]
 }
 
 // deleteFile deletes a file, and what is kept of it in vector stores.
-func deleteFile(ctx context.Context, h *tenant.Handle, id string) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+func deleteFile(ctx context.Context, h *data.Handle, id string) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM ragd_shared.vector_store_files WHERE file_id = $1`, id); err != nil {
 			return err
 		}
@@ -129,8 +129,8 @@ type description struct {
 }
 
 // describeStores returns the descriptions of the indexes that have one.
-func describeStores(ctx context.Context, q tenant.Queryer, indexNames []string) (map[string]description, error) {
-	rows, err := tenant.Select[description](ctx, q, `
+func describeStores(ctx context.Context, q data.Queryer, indexNames []string) (map[string]description, error) {
+	rows, err := data.Select[description](ctx, q, `
 		SELECT index_name, store_name, metadata FROM ragd_shared.vector_stores WHERE index_name = ANY($1)`, indexNames)
 	byName := make(map[string]description, len(rows))
 	for _, d := range rows {
@@ -139,7 +139,7 @@ func describeStores(ctx context.Context, q tenant.Queryer, indexNames []string) 
 	return byName, err
 }
 
-func putDescription(ctx context.Context, h *tenant.Handle, d description) error {
+func putDescription(ctx context.Context, h *data.Handle, d description) error {
 	_, err := h.Exec(ctx, `
 		INSERT INTO ragd_shared.vector_stores (index_name, store_name, metadata) VALUES ($1, $2, $3)
 		ON CONFLICT (tenant_id, index_name) DO UPDATE SET store_name = excluded.store_name, metadata = excluded.metadata`, d.IndexName, d.StoreName, d.Metadata)
@@ -164,7 +164,7 @@ type refusal struct {
 
 const attachedColumns = `index_name, file_id, file_name, chunking, refused, created_at`
 
-func putAttached(ctx context.Context, h *tenant.Handle, a attached) error {
+func putAttached(ctx context.Context, h *data.Handle, a attached) error {
 	_, err := h.Exec(ctx, `
 		INSERT INTO ragd_shared.vector_store_files (index_name, file_id, file_name, chunking, refused) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (tenant_id, file_id, index_name) DO UPDATE
@@ -174,8 +174,8 @@ func putAttached(ctx context.Context, h *tenant.Handle, a attached) error {
 }
 
 // attachedFiles returns those of the files that were put into an index, by id.
-func attachedFiles(ctx context.Context, q tenant.Queryer, indexName string, ids []string) (map[string]attached, error) {
-	rows, err := tenant.Select[attached](ctx, q, `
+func attachedFiles(ctx context.Context, q data.Queryer, indexName string, ids []string) (map[string]attached, error) {
+	rows, err := data.Select[attached](ctx, q, `
 		SELECT `+attachedColumns+` FROM ragd_shared.vector_store_files WHERE index_name = $1 AND file_id = ANY($2)`, indexName, ids)
 	byID := make(map[string]attached, len(rows))
 	for _, a := range rows {
@@ -186,13 +186,13 @@ func attachedFiles(ctx context.Context, q tenant.Queryer, indexName string, ids 
 
 // refusedFiles returns at most most files that an index did not accept and whose attributes a filter
 // selects, after a file in the order of their addition. With ids, only those.
-func refusedFiles(ctx context.Context, q tenant.Queryer, indexName string, ids []string, visible filter.Filter, after attached, descending bool, most int) ([]attached, error) {
+func refusedFiles(ctx context.Context, q data.Queryer, indexName string, ids []string, visible filter.Filter, after attached, descending bool, most int) ([]attached, error) {
 	beyond, direction := ">", ""
 	if descending {
 		beyond, direction = "<", " DESC"
 	}
 	args := filter.NewArgs(indexName, ids, after.FileID, after.CreatedAt, most)
-	return tenant.Select[attached](ctx, q, `
+	return data.Select[attached](ctx, q, `
 		SELECT `+attachedColumns+` FROM ragd_shared.vector_store_files
 		WHERE index_name = $1 AND refused IS NOT NULL AND ($2::text[] IS NULL OR file_id = ANY($2))
 			AND ($3 = '' OR (created_at, file_id) `+beyond+` ($4, $3)) AND `+visible.SQL("(refused->'attributes')", args)+`
@@ -200,13 +200,13 @@ func refusedFiles(ctx context.Context, q tenant.Queryer, indexName string, ids [
 }
 
 // countRefused returns how many files each of the indexes did not accept whose attributes a filter selects.
-func countRefused(ctx context.Context, q tenant.Queryer, indexNames []string, visible filter.Filter) (map[string]int, error) {
+func countRefused(ctx context.Context, q data.Queryer, indexNames []string, visible filter.Filter) (map[string]int, error) {
 	type count struct {
 		IndexName string
 		Files     int
 	}
 	args := filter.NewArgs(indexNames)
-	rows, err := tenant.Select[count](ctx, q, `
+	rows, err := data.Select[count](ctx, q, `
 		SELECT index_name, count(*)::int AS files FROM ragd_shared.vector_store_files
 		WHERE index_name = ANY($1) AND refused IS NOT NULL AND `+visible.SQL("(refused->'attributes')", args)+`
 		GROUP BY index_name`, args.Values()...)
@@ -218,11 +218,11 @@ func countRefused(ctx context.Context, q tenant.Queryer, indexNames []string, vi
 }
 
 // indexesOf returns the names of the indexes that a file was put into.
-func indexesOf(ctx context.Context, q tenant.Queryer, id string) ([]string, error) {
-	return tenant.Values[string](ctx, q, `SELECT index_name FROM ragd_shared.vector_store_files WHERE file_id = $1`, id)
+func indexesOf(ctx context.Context, q data.Queryer, id string) ([]string, error) {
+	return data.Values[string](ctx, q, `SELECT index_name FROM ragd_shared.vector_store_files WHERE file_id = $1`, id)
 }
 
-func deleteAttached(ctx context.Context, h *tenant.Handle, indexName, id string) error {
+func deleteAttached(ctx context.Context, h *data.Handle, indexName, id string) error {
 	_, err := h.Exec(ctx, `DELETE FROM ragd_shared.vector_store_files WHERE file_id = $1 AND index_name = $2`, id, indexName)
 	return err
 }
@@ -240,9 +240,9 @@ type fileBatch struct {
 const batchColumns = `batch_id, index_name, file_ids, errors, cancelled, created_at`
 
 // insertBatch stores a batch, and deletes the oldest ones beyond the limit.
-func insertBatch(ctx context.Context, h *tenant.Handle, b fileBatch) (made fileBatch, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		made, err = tenant.Get[fileBatch](ctx, tx, `
+func insertBatch(ctx context.Context, h *data.Handle, b fileBatch) (made fileBatch, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
+		made, err = data.Get[fileBatch](ctx, tx, `
 			INSERT INTO ragd_shared.file_batches (batch_id, index_name, file_ids, errors) VALUES ($1, $2, $3, $4)
 			RETURNING `+batchColumns, b.BatchID, b.IndexName, b.FileIDs, b.Errors)
 		if err != nil {
@@ -258,15 +258,15 @@ func insertBatch(ctx context.Context, h *tenant.Handle, b fileBatch) (made fileB
 }
 
 // getBatch returns a batch of an index. Errors: NotFound.
-func getBatch(ctx context.Context, q tenant.Queryer, indexName, id string) (fileBatch, error) {
-	b, err := tenant.Get[fileBatch](ctx, q, `SELECT `+batchColumns+` FROM ragd_shared.file_batches WHERE batch_id = $1 AND index_name = $2`, id, indexName)
+func getBatch(ctx context.Context, q data.Queryer, indexName, id string) (fileBatch, error) {
+	b, err := data.Get[fileBatch](ctx, q, `SELECT `+batchColumns+` FROM ragd_shared.file_batches WHERE batch_id = $1 AND index_name = $2`, id, indexName)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fileBatch{}, notFound("", "file batch of this vector store", id)
 	}
 	return b, err
 }
 
-func cancelBatch(ctx context.Context, h *tenant.Handle, id string) error {
+func cancelBatch(ctx context.Context, h *data.Handle, id string) error {
 	_, err := h.Exec(ctx, `UPDATE ragd_shared.file_batches SET cancelled = true WHERE batch_id = $1`, id)
 	return err
 }

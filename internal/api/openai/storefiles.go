@@ -12,7 +12,8 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 )
 
@@ -120,7 +121,7 @@ func isFileID(id string) bool {
 }
 
 // refOf returns the document of a file of a vector store. Errors: NotFound.
-func refOf(ctx context.Context, q tenant.Queryer, field, indexName, id string) (*ingest.Ref, error) {
+func refOf(ctx context.Context, q data.Queryer, field, indexName, id string) (*ingest.Ref, error) {
 	if documentID, ok := strings.CutPrefix(id, filePrefix); ok && documentID != "" && !isFileID(id) {
 		return &ingest.Ref{DocumentID: documentID}, nil
 	}
@@ -219,7 +220,7 @@ func refusedFile(a attached) *storeFile {
 }
 
 // storeFile returns a file of a vector store. Errors: NotFound.
-func (h *Handler) storeFile(ctx context.Context, db *tenant.Handle, indexName, id string) (*storeFile, error) {
+func (h *Handler) storeFile(ctx context.Context, db *data.Handle, indexName, id string) (*storeFile, error) {
 	ref, err := refOf(ctx, db, "", indexName, id)
 	if err != nil {
 		return nil, err
@@ -248,7 +249,7 @@ func (h *Handler) storeFile(ctx context.Context, db *tenant.Handle, indexName, i
 
 // visibleTo returns the filter of what the caller sees: its credential's and that of the request context.
 func visibleTo(ctx context.Context) (filter.Filter, error) {
-	caller, err := tenant.Caller(ctx)
+	caller, err := access.Caller(ctx)
 	if err != nil {
 		return filter.Filter{}, err
 	}
@@ -304,7 +305,7 @@ func (h *Handler) updateStoreFile(ctx context.Context, r *http.Request, in *upda
 
 // removeFile implements DELETE /v1/vector_stores/{store}/files/{file}. The file itself stays.
 func (h *Handler) removeFile(ctx context.Context, r *http.Request) (*deleted, error) {
-	db, indexName, err := h.storeOf(ctx, r, tenant.Write)
+	db, indexName, err := h.storeOf(ctx, r, access.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +314,7 @@ func (h *Handler) removeFile(ctx context.Context, r *http.Request) (*deleted, er
 }
 
 // detach removes a file from a vector store. Errors: NotFound.
-func (h *Handler) detach(ctx context.Context, db *tenant.Handle, indexName, id string) error {
+func (h *Handler) detach(ctx context.Context, db *data.Handle, indexName, id string) error {
 	ref, err := refOf(ctx, db, "", indexName, id)
 	if err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // addition is a file to put into a vector store.
@@ -22,7 +23,7 @@ type addition struct {
 	settings   chunk.Settings
 }
 
-func (h *Handler) additionOf(ctx context.Context, db *tenant.Handle, field, id string, attributes map[string]any, chunking *chunkingStrategy) (addition, error) {
+func (h *Handler) additionOf(ctx context.Context, db *data.Handle, field, id string, attributes map[string]any, chunking *chunkingStrategy) (addition, error) {
 	var a addition
 	var err error
 	if a.attributes, err = checkAttributes(attributes); err != nil {
@@ -40,7 +41,7 @@ func (h *Handler) additionOf(ctx context.Context, db *tenant.Handle, field, id s
 }
 
 // filesToAdd returns the files with the ids. Errors: NotFound; Invalid for too many.
-func (h *Handler) filesToAdd(ctx context.Context, db *tenant.Handle, ids []string, attributes map[string]any, chunking *chunkingStrategy) ([]addition, error) {
+func (h *Handler) filesToAdd(ctx context.Context, db *data.Handle, ids []string, attributes map[string]any, chunking *chunkingStrategy) ([]addition, error) {
 	if len(ids) > maxBatchFiles {
 		return nil, fault.Field("file_ids", "has %d files, but may have %d", len(ids), maxBatchFiles)
 	}
@@ -57,7 +58,7 @@ func (h *Handler) filesToAdd(ctx context.Context, db *tenant.Handle, ids []strin
 // attachAll puts files into a vector store, which processes them afterwards, and returns the errors of
 // those that it does not accept, by id. These become files that have failed, as callers expect who wait
 // for them, unless the store has a document of them already, which it keeps.
-func (h *Handler) attachAll(ctx context.Context, db *tenant.Handle, indexName string, files []addition) (map[string]error, error) {
+func (h *Handler) attachAll(ctx context.Context, db *data.Handle, indexName string, files []addition) (map[string]error, error) {
 	stream, err := h.config.Documents.Stream(ctx)
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (h *Handler) attachAll(ctx context.Context, db *tenant.Handle, indexName st
 
 // keepAttached stores again what is kept of files in an index and was deleted with earlier documents
 // of them since.
-func keepAttached(ctx context.Context, db *tenant.Handle, indexName string, files []addition) error {
+func keepAttached(ctx context.Context, db *data.Handle, indexName string, files []addition) error {
 	ids := make([]string, len(files))
 	for i, f := range files {
 		ids[i] = f.FileID
@@ -133,7 +134,7 @@ func (f addition) in(indexName string) attached {
 }
 
 // sendFile sends the content of a file to a stream of uploads. Errors: NotFound if it is deleted meanwhile.
-func sendFile(ctx context.Context, db *tenant.Handle, stream *ingest.Stream, indexName string, f addition) error {
+func sendFile(ctx context.Context, db *data.Handle, stream *ingest.Stream, indexName string, f addition) error {
 	for segment, sent := 0, int64(0); sent < f.ByteSize; segment++ {
 		content, err := readFile(ctx, db, f.FileID, segment)
 		switch {
@@ -180,8 +181,8 @@ func (h *Handler) addFile(ctx context.Context, r *http.Request, in *addFileReque
 
 // toChange returns a handle of the caller's tenant and the index of the vector store that the request
 // adds to. Errors: NotFound if there is none.
-func (h *Handler) toChange(ctx context.Context, r *http.Request) (*tenant.Handle, string, error) {
-	db, indexName, err := h.storeOf(ctx, r, tenant.Write)
+func (h *Handler) toChange(ctx context.Context, r *http.Request) (*data.Handle, string, error) {
+	db, indexName, err := h.storeOf(ctx, r, access.Write)
 	if err != nil {
 		return nil, "", err
 	}
@@ -191,7 +192,7 @@ func (h *Handler) toChange(ctx context.Context, r *http.Request) (*tenant.Handle
 
 // attach puts a file into a vector store. Errors: those of the store, if it does not accept the file now,
 // but might later, or if it keeps the document that it has.
-func (h *Handler) attach(ctx context.Context, db *tenant.Handle, indexName string, f addition) (*storeFile, error) {
+func (h *Handler) attach(ctx context.Context, db *data.Handle, indexName string, f addition) (*storeFile, error) {
 	refused, err := h.attachAll(ctx, db, indexName, []addition{f})
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // listStoreFiles implements GET /v1/vector_stores/{store}/files.
@@ -33,7 +33,7 @@ var documentStates = map[string][]string{
 
 // storeFiles returns a page of the files of a vector store, or of those of them that have one of the
 // uris and ids, if these are not nil. Files that the store did not accept follow the others.
-func (h *Handler) storeFiles(ctx context.Context, r *http.Request, db *tenant.Handle, indexName string, uris, ids []string) (*list[*storeFile], error) {
+func (h *Handler) storeFiles(ctx context.Context, r *http.Request, db *data.Handle, indexName string, uris, ids []string) (*list[*storeFile], error) {
 	p, err := pageOf(r, 20, 100, "filter")
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (h *Handler) storeFiles(ctx context.Context, r *http.Request, db *tenant.Ha
 }
 
 // documentsAsFiles returns the documents of a page of files in a state, and one more if there are more.
-func (h *Handler) documentsAsFiles(ctx context.Context, db *tenant.Handle, indexName string, uris []string, state string, p page) ([]*storeFile, error) {
+func (h *Handler) documentsAsFiles(ctx context.Context, db *data.Handle, indexName string, uris []string, state string, p page) ([]*storeFile, error) {
 	listing := ingest.Listing{IndexName: indexName, Namespace: index.DefaultNamespace, URIs: uris, PageSize: int32(p.limit + 1), OrderBy: "createTime"}
 	if p.descending {
 		listing.OrderBy = "createTime desc"
@@ -111,7 +111,7 @@ func (h *Handler) documentsAsFiles(ctx context.Context, db *tenant.Handle, index
 
 // refusedPage returns at most most files that a vector store did not accept, after a file if that is one
 // of them.
-func (h *Handler) refusedPage(ctx context.Context, db *tenant.Handle, indexName string, ids []string, after *storeFile, descending bool, most int) ([]*storeFile, error) {
+func (h *Handler) refusedPage(ctx context.Context, db *data.Handle, indexName string, ids []string, after *storeFile, descending bool, most int) ([]*storeFile, error) {
 	visible, err := visibleTo(ctx)
 	if err != nil {
 		return nil, err

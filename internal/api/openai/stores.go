@@ -11,7 +11,8 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -138,7 +139,7 @@ func checkEntry(field, key, value string) error {
 
 // createStore implements POST /v1/vector_stores.
 func (h *Handler) createStore(ctx context.Context, _ *http.Request, in *storeRequest) (*vectorStore, error) {
-	db, err := h.whole(ctx, tenant.Write)
+	db, err := h.whole(ctx, access.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func indexOf(r *http.Request) (string, error) {
 
 // storeOf returns a handle of the caller's tenant and the index of the vector store that a request is
 // about. Errors: those of whole and indexOf.
-func (h *Handler) storeOf(ctx context.Context, r *http.Request, need tenant.Scope) (*tenant.Handle, string, error) {
+func (h *Handler) storeOf(ctx context.Context, r *http.Request, need access.Scope) (*data.Handle, string, error) {
 	db, err := h.whole(ctx, need)
 	if err != nil {
 		return nil, "", err
@@ -210,7 +211,7 @@ func (h *Handler) storeOf(ctx context.Context, r *http.Request, need tenant.Scop
 }
 
 // describe returns a vector store. Errors: NotFound.
-func (h *Handler) describe(ctx context.Context, db *tenant.Handle, indexName string) (*vectorStore, error) {
+func (h *Handler) describe(ctx context.Context, db *data.Handle, indexName string) (*vectorStore, error) {
 	i, err := h.config.API.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: indexName})
 	if err != nil {
 		return nil, unknownStore(indexName, err)
@@ -221,7 +222,7 @@ func (h *Handler) describe(ctx context.Context, db *tenant.Handle, indexName str
 
 // keptOf returns the descriptions of those indexes that have one, and how many files, of those that the
 // caller sees, each did not accept.
-func keptOf(ctx context.Context, q tenant.Queryer, indexNames []string) (map[string]description, map[string]int, error) {
+func keptOf(ctx context.Context, q data.Queryer, indexNames []string) (map[string]description, map[string]int, error) {
 	described, err := describeStores(ctx, q, indexNames)
 	if err != nil {
 		return nil, nil, err
@@ -253,8 +254,8 @@ func (h *Handler) getStore(ctx context.Context, r *http.Request) (*vectorStore, 
 
 // storeToRead returns the index of the vector store that a request is about, and a handle of the
 // caller's tenant. The index may not exist. Errors: Denied without the scope read.
-func (h *Handler) storeToRead(ctx context.Context, r *http.Request) (string, *tenant.Handle, error) {
-	caller, err := tenant.Require(ctx, tenant.Read)
+func (h *Handler) storeToRead(ctx context.Context, r *http.Request) (string, *data.Handle, error) {
+	caller, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return "", nil, err
 	}
@@ -265,7 +266,7 @@ func (h *Handler) storeToRead(ctx context.Context, r *http.Request) (string, *te
 // listStores implements GET /v1/vector_stores. It reads the names of all indexes of the tenant, and
 // the counts of those on the page.
 func (h *Handler) listStores(ctx context.Context, r *http.Request) (*list[*vectorStore], error) {
-	caller, err := tenant.Require(ctx, tenant.Read)
+	caller, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -331,7 +332,7 @@ func (h *Handler) allIndexes(ctx context.Context, p page) (all []*ragdv1.Index, 
 
 // updateStore implements POST /v1/vector_stores/{store}.
 func (h *Handler) updateStore(ctx context.Context, r *http.Request, in *storeRequest) (*vectorStore, error) {
-	db, indexName, err := h.storeOf(ctx, r, tenant.Write)
+	db, indexName, err := h.storeOf(ctx, r, access.Write)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // forgedConnector inserts a connector into the tenant acme, as a forged archive could have it.
@@ -68,9 +68,9 @@ func TestForgedRightsAreNotImported(t *testing.T) {
 	for rows.Next() {
 		var text string
 		noError(t, rows.Scan(&text))
-		var d tenant.Delegation
+		var d access.Delegation
 		noError(t, json.Unmarshal([]byte(text), &d))
-		if slices.Contains(d.Scopes, tenant.Operator) || d.Tenant != "evil" || d.Home != "" && d.Home != "evil" || d.Depth < 0 || strings.Contains(text, "else") {
+		if slices.Contains(d.Scopes, access.Operator) || d.Tenant != "evil" || d.Home != "" && d.Home != "evil" || d.Depth < 0 || strings.Contains(text, "else") {
 			t.Errorf("imported %s", text)
 		}
 		found++

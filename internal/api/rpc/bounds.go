@@ -6,7 +6,7 @@ import (
 
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // ServerHeader names the MCP server of the tenant that a call goes through, as if it came over
@@ -34,7 +34,7 @@ var (
 func (h *Handlers) bounded(next http.Handler) http.Handler {
 	refuse := Refuse()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller, ok := tenant.FromContext(r.Context())
+		caller, ok := access.FromContext(r.Context())
 		if !ok {
 			next.ServeHTTP(w, r)
 			return
@@ -58,7 +58,7 @@ func (h *Handlers) bounded(next http.Handler) http.Handler {
 
 // mayCall returns an error unless a credential with these bounds may call a method through a
 // server, "" for none. Errors: Denied.
-func mayCall(may tenant.Bounds, path, server string) error {
+func mayCall(may access.Bounds, path, server string) error {
 	switch {
 	case !may.OnlyTools() || path == ragdv1connect.TenantServiceWhoAmIProcedure:
 		return nil

@@ -9,7 +9,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/contextkey"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
@@ -17,9 +17,9 @@ import (
 // DeclareContextKey implements ContextService.
 func (h *Handlers) DeclareContextKey(ctx context.Context, req *ragdv1.DeclareContextKeyRequest) (*ragdv1.DeclareContextKeyResponse, error) {
 	wanted := req.GetKey()
-	k := contextkey.Key{ContextKey: tenant.ContextKey{
+	k := contextkey.Key{ContextKey: access.ContextKey{
 		Name: wanted.GetName(), Description: wanted.GetDescription(), Secret: wanted.GetSecret(),
-		Source: tenant.ContextSource(wanted.GetSource()), From: wanted.GetFrom(),
+		Source: access.ContextSource(wanted.GetSource()), From: wanted.GetFrom(),
 	}}
 	var err error
 	if wanted.GetSchema() != nil {
@@ -110,7 +110,7 @@ func valueMessage(v any) (*structpb.Value, error) {
 }
 
 // contextMessages returns an effective request context, with secrets masked.
-func contextMessages(values []tenant.ContextValue) []*ragdv1.ContextValue {
+func contextMessages(values []access.ContextValue) []*ragdv1.ContextValue {
 	messages := make([]*ragdv1.ContextValue, len(values))
 	for i, v := range values {
 		messages[i] = &ragdv1.ContextValue{Name: v.Name, Secret: v.Secret, Origin: v.Origin}

@@ -17,7 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/operate/metadata"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // chunkingSettings converts chunking options to settings; nil gives empty settings.
@@ -148,7 +148,7 @@ func convertLarge[T, M any](ctx context.Context, p *limit.Processor, list []T, c
 
 // tenantOf returns the tenant of a call, "" for the operator.
 func tenantOf(ctx context.Context) string {
-	r, ok := tenant.FromContext(ctx)
+	r, ok := access.FromContext(ctx)
 	if !ok {
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/api/httpserver"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // codes maps each kind of fault to its Connect code.
@@ -52,7 +52,7 @@ func wireError(err error, requestID string) *connect.Error {
 	if kind != fault.Internal && errors.As(err, &f) {
 		addDetails(wired, f)
 	}
-	var lacking *tenant.ScopeError
+	var lacking *access.ScopeError
 	if errors.As(err, &lacking) {
 		wired.Meta().Set("WWW-Authenticate", challenge+", "+lacking.Challenge())
 		addDetail(wired, &errdetails.ErrorInfo{

@@ -8,7 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/ragdhq/ragd/gen/ragd/v1/ragdv1connect"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // fresh is a request that says how fresh its answer has to be.
@@ -17,8 +18,8 @@ type fresh interface {
 	GetWriteToken() string
 }
 
-func freshnessOf(req fresh) tenant.Freshness {
-	f := tenant.Freshness{WriteToken: req.GetWriteToken()}
+func freshnessOf(req fresh) data.Freshness {
+	f := data.Freshness{WriteToken: req.GetWriteToken()}
 	if most := req.GetMaxStaleness(); most != nil {
 		f.MaxStaleness = new(most.AsDuration())
 	}
@@ -33,7 +34,7 @@ var tellsOfWrites = []string{
 
 // writeToken returns the write token for the answer of a call that has succeeded, empty for none.
 func (i interceptor) writeToken(ctx context.Context, of connect.Spec) string {
-	r, ok := tenant.FromContext(ctx)
+	r, ok := access.FromContext(ctx)
 	reads := of.IdempotencyLevel == connect.IdempotencyNoSideEffects && !slices.Contains(tellsOfWrites, of.Procedure)
 	if i.token == nil || !ok || r.Tenant == "" || reads {
 		return ""

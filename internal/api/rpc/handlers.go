@@ -33,10 +33,12 @@ import (
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/secure/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 	"github.com/ragdhq/ragd/internal/tenant/archive"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
 	"github.com/ragdhq/ragd/internal/tenant/place/placement"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 	"github.com/ragdhq/ragd/internal/tool"
@@ -57,9 +59,9 @@ const compressMinBytes = 16 << 10
 // Handlers implements the API by calling the services in its fields, all of which must be
 // set.
 type Handlers struct {
-	Tenants *tenant.Service
+	Tenants *provision.Service
 	// Credentials has the API keys, and the issuers of tenants.
-	Credentials *tenant.Credentials
+	Credentials *credential.Service
 	Indexes     *index.Service
 	Ingest      *ingest.Service
 	Jobs        *job.Service

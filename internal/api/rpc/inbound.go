@@ -19,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 )
 
@@ -42,7 +43,7 @@ var maxima = map[protoreflect.FullName]int{
 func counted(gate *admission.Gate, calls map[string]procedure, next http.Handler) http.Handler {
 	refuse := Refuse()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller, ok := tenant.FromContext(r.Context())
+		caller, ok := access.FromContext(r.Context())
 		if !ok || caller.Tenant == "" {
 			next.ServeHTTP(w, r)
 			return
@@ -74,7 +75,7 @@ func admitted(gate *admission.Gate, processor *limit.Processor, shapes map[strin
 			return
 		}
 		var of tenant.ID
-		if caller, ok := tenant.FromContext(r.Context()); ok {
+		if caller, ok := access.FromContext(r.Context()); ok {
 			of = caller.Tenant
 		}
 		slot := &codecSlot{processor: processor, tenant: string(of)}

@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/audit"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 const (
@@ -64,7 +65,7 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 				return err
 			}
 			if token := i.writeToken(ctx, req.Spec()); token != "" {
-				res.Header().Set(tenant.WriteTokenHeader, token)
+				res.Header().Set(access.WriteTokenHeader, token)
 			}
 			return slot.encodes(ctx, res.Any())
 		})
@@ -102,7 +103,7 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 			defer end(nil)
 			defer context.AfterFunc(i.draining, func() { end(httpserver.ErrDraining) })()
 		}
-		valid, stop := tenant.WhileValid(open, recheckEvery, tenant.Recheck)
+		valid, stop := access.WhileValid(open, recheckEvery, access.Recheck)
 		defer stop()
 		return observe(ctx, func() error {
 			err := next(valid, checkedConn{slotConn{conn, codecSlotOf(ctx)}})
@@ -113,7 +114,7 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 				return err
 			}
 			if token := i.writeToken(ctx, conn.Spec()); token != "" {
-				conn.ResponseTrailer().Set(tenant.WriteTokenHeader, token)
+				conn.ResponseTrailer().Set(access.WriteTokenHeader, token)
 			}
 			return nil
 		})
@@ -123,7 +124,7 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 // observe runs call, adds the caller and the error to the request's log line, and returns
 // the error in its wire form.
 func observe(ctx context.Context, call func() error) error {
-	if r, ok := tenant.FromContext(ctx); ok {
+	if r, ok := access.FromContext(ctx); ok {
 		httpserver.Add(ctx, "tenant", r.Tenant, "subject", r.Principal.Subject)
 	}
 	err := call()

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 )
 
 // CreateIssuer implements IssuerService.
 func (h *Handlers) CreateIssuer(ctx context.Context, req *ragdv1.CreateIssuerRequest) (*ragdv1.Issuer, error) {
-	made, err := h.Credentials.CreateIssuer(ctx, tenant.OwnIssuer{
+	made, err := h.Credentials.CreateIssuer(ctx, credential.OwnIssuer{
 		Name: req.GetIssuerName(), URL: req.GetUrl(), Audiences: req.GetAudiences(), JWKSURL: req.GetJwksUrl(), ScopeClaim: req.GetScopeClaim(),
 		ScopePrefix: req.GetScopePrefix(), Scopes: scopesOf(req.GetScopes()), FilterClaim: req.GetFilterClaim(), BoundsClaim: req.GetBoundsClaim(),
 	})
@@ -40,7 +41,7 @@ func (h *Handlers) ListIssuers(ctx context.Context, req *ragdv1.ListIssuersReque
 
 // UpdateIssuer implements IssuerService.
 func (h *Handlers) UpdateIssuer(ctx context.Context, req *ragdv1.UpdateIssuerRequest) (*ragdv1.Issuer, error) {
-	change := tenant.IssuerChange{
+	change := credential.IssuerChange{
 		JWKSURL: req.JwksUrl, ScopeClaim: req.ScopeClaim, ScopePrefix: req.ScopePrefix, Scopes: scopesOf(req.GetScopes()),
 		FilterClaim: req.FilterClaim, BoundsClaim: req.BoundsClaim,
 	}
@@ -60,15 +61,15 @@ func (h *Handlers) DeleteIssuer(ctx context.Context, req *ragdv1.DeleteIssuerReq
 }
 
 // scopesOf returns the scopes with these names, nil for none.
-func scopesOf(names []string) []tenant.Scope {
-	var scopes []tenant.Scope
+func scopesOf(names []string) []access.Scope {
+	var scopes []access.Scope
 	for _, name := range names {
-		scopes = append(scopes, tenant.Scope(name))
+		scopes = append(scopes, access.Scope(name))
 	}
 	return scopes
 }
 
-func issuerMessage(i tenant.OwnIssuer) (*ragdv1.Issuer, error) {
+func issuerMessage(i credential.OwnIssuer) (*ragdv1.Issuer, error) {
 	return &ragdv1.Issuer{
 		IssuerName: i.Name, Url: i.URL, Audiences: i.Audiences, JwksUrl: i.JWKSURL, ScopeClaim: i.ScopeClaim, ScopePrefix: i.ScopePrefix,
 		Scopes: scopeNames(i.Scopes), FilterClaim: i.FilterClaim, BoundsClaim: i.BoundsClaim,

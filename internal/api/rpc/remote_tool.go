@@ -3,7 +3,7 @@ package rpc
 import (
 	"context"
 
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/tool/httptool"
 	"github.com/ragdhq/ragd/internal/tool/mcptool"
@@ -22,7 +22,7 @@ func (h *Handlers) checkRemote(ctx context.Context, t *tool.Tool) error {
 	if !t.Kind.Remote() {
 		return nil
 	}
-	if _, err := tenant.RequireUnfiltered(ctx, tenant.Write); err != nil {
+	if _, err := access.RequireUnfiltered(ctx, access.Write); err != nil {
 		return err // before anything is sent
 	}
 	if t.Kind == tool.HTTP {

@@ -10,6 +10,7 @@ import (
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/api/httpserver"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/server"
 )
 
@@ -34,7 +35,7 @@ func (h *Handlers) GetServer(ctx context.Context, req *ragdv1.GetServerRequest) 
 		return nil, err
 	}
 	var id tenant.ID
-	if r, ok := tenant.FromContext(ctx); ok {
+	if r, ok := access.FromContext(ctx); ok {
 		id = r.Tenant
 	}
 	message.RegistryDocument, err = structOf(found.Document(id, h.baseURL(ctx), h.RegistryPackage))

@@ -6,7 +6,9 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // CreateTenant implements TenantService.
@@ -84,9 +86,9 @@ func (h *Handlers) CreateApiKey(ctx context.Context, req *ragdv1.CreateApiKeyReq
 	if req.MandatoryFilter != nil && mandatory.IsZero() {
 		return nil, fault.Field("mandatoryFilter", "restricts nothing: leave it out, or give a condition")
 	}
-	wanted := tenant.NewKey{
+	wanted := credential.NewKey{
 		TenantID: req.GetTenantId(), DisplayName: req.GetDisplayName(), Scopes: req.GetScopes(), MandatoryFilter: mandatory,
-		Bounds: tenant.Bounds{
+		Bounds: access.Bounds{
 			Servers: allowedNames(req.GetServers()), Indexes: allowedNames(req.GetIndexes()),
 			Tools: allowedNames(req.GetTools()), Prompts: allowedNames(req.GetPrompts()),
 		},
@@ -140,7 +142,7 @@ func (h *Handlers) GetVectorStoreNames(ctx context.Context, _ *ragdv1.GetVectorS
 
 // WhoAmI implements TenantService.
 func (h *Handlers) WhoAmI(ctx context.Context, _ *ragdv1.WhoAmIRequest) (*ragdv1.WhoAmIResponse, error) {
-	r, err := tenant.Caller(ctx)
+	r, err := access.Caller(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +154,7 @@ func (h *Handlers) WhoAmI(ctx context.Context, _ *ragdv1.WhoAmIRequest) (*ragdv1
 	}, nil
 }
 
-func scopeNames(scopes []tenant.Scope) []string {
+func scopeNames(scopes []access.Scope) []string {
 	names := make([]string, len(scopes))
 	for i, scope := range scopes {
 		names[i] = string(scope)
@@ -160,7 +162,7 @@ func scopeNames(scopes []tenant.Scope) []string {
 	return names
 }
 
-func tenantMessage(t tenant.Tenant) (*ragdv1.Tenant, error) {
+func tenantMessage(t provision.Tenant) (*ragdv1.Tenant, error) {
 	settings, err := structOf(t.Settings)
 	return &ragdv1.Tenant{
 		TenantId: string(t.TenantID), DisplayName: t.DisplayName, Settings: settings,
@@ -168,7 +170,7 @@ func tenantMessage(t tenant.Tenant) (*ragdv1.Tenant, error) {
 	}, err
 }
 
-func apiKeyMessage(k tenant.APIKey) (*ragdv1.ApiKey, error) {
+func apiKeyMessage(k credential.APIKey) (*ragdv1.ApiKey, error) {
 	attributes, err := structOf(k.Attributes)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/api/jsonmessage"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/tool/server"
 	"github.com/ragdhq/ragd/internal/tool/template"
@@ -48,7 +48,7 @@ func (h *Handlers) CreateTool(ctx context.Context, req *ragdv1.CreateToolRequest
 
 // GetTool implements ToolService.
 func (h *Handlers) GetTool(ctx context.Context, req *ragdv1.GetToolRequest) (*ragdv1.Tool, error) {
-	if _, err := tenant.Require(ctx, tenant.Read); err != nil {
+	if _, err := access.Require(ctx, access.Read); err != nil {
 		return nil, err
 	}
 	defined, err := h.Toolset.Find(ctx, viewOf(ctx), req.GetToolName())
@@ -102,12 +102,12 @@ func rawStruct(raw json.RawMessage) (*structpb.Struct, error) {
 
 // callableTools returns a page of the tools that the caller may call.
 func (h *Handlers) callableTools(ctx context.Context, req *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}
 	all := h.Toolset.List(ctx, viewOf(ctx))
-	found, next, err := pagination.List(tenant.Pages(ctx, "callable tools", r.Server), req.GetPageSize(), req.GetPageToken(), "",
+	found, next, err := pagination.List(access.Pages(ctx, "callable tools", r.Server), req.GetPageSize(), req.GetPageToken(), "",
 		func(d toolset.Definition) string { return d.Name },
 		func(after string, most int) ([]toolset.Definition, error) {
 			first, _ := slices.BinarySearchFunc(all, after, func(d toolset.Definition, name string) int {
@@ -153,7 +153,7 @@ func (h *Handlers) callTool(ctx context.Context, req *ragdv1.CallToolRequest, pr
 	if req.GetToolName() == "" {
 		return nil, fault.Field("toolName", "is missing: ListTools with includeBuiltin lists the tools")
 	}
-	_, err := tenant.Require(ctx, tenant.Read)
+	_, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func (h *Handlers) DeleteTool(ctx context.Context, req *ragdv1.DeleteToolRequest
 // forgetTools has the next call see a change of the tenant's tools at once, also before this
 // instance is notified of it.
 func (h *Handlers) forgetTools(ctx context.Context) {
-	if r, ok := tenant.FromContext(ctx); ok {
+	if r, ok := access.FromContext(ctx); ok {
 		h.Toolset.ForgetTools(r.Tenant)
 	}
 }
@@ -322,7 +322,7 @@ func (h *Handlers) checkTool(ctx context.Context, kind tool.Kind, settings *stru
 // checkReranker rejects a reranker that no call could use. A provider that is not configured may be
 // later.
 func (h *Handlers) checkReranker(ctx context.Context, by *ragdv1.Reranker) error {
-	r, err := tenant.Require(ctx, tenant.Write)
+	r, err := access.Require(ctx, access.Write)
 	if err != nil {
 		return err
 	}
@@ -335,7 +335,7 @@ func (h *Handlers) checkReranker(ctx context.Context, by *ragdv1.Reranker) error
 // settingDefaults returns the JSON of settings in which references to the request are replaced by
 // their defaults, or left out. Errors: Invalid for references that cannot have a value.
 func settingDefaults(ctx context.Context, settings *structpb.Struct) ([]byte, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}

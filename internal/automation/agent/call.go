@@ -14,7 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
@@ -161,7 +161,7 @@ const workflowKind = "workflow"
 // callContext returns the context of a call. The steps of a workflow are bound by the tools of the
 // caller, not by those of the agent.
 func (r *run) callContext(ctx context.Context, d toolset.Definition) context.Context {
-	caller, ok := tenant.FromContext(ctx)
+	caller, ok := access.FromContext(ctx)
 	if !ok || d.Kind != workflowKind {
 		return ctx
 	}
@@ -170,7 +170,7 @@ func (r *run) callContext(ctx context.Context, d toolset.Definition) context.Con
 	if r.bound != nil {
 		changed.Bounds.Tools = append(slices.Clone(r.bound), d.Name)
 	}
-	return tenant.NewContext(ctx, &changed)
+	return access.NewContext(ctx, &changed)
 }
 
 func (r *run) toolNames() []string {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/expression"
 	"github.com/ragdhq/ragd/internal/tool/template"
 )
@@ -74,7 +74,7 @@ func first[T any](ctx context.Context, env *expression.Environment, field string
 func valuesOf(ctx context.Context) map[string]any {
 	given := map[string]any{}
 	values := map[string]any{"context": given, "tenant": "", "subject": "", "server": "", "claims": map[string]any{}, "key": map[string]any{}}
-	r, ok := tenant.FromContext(ctx)
+	r, ok := access.FromContext(ctx)
 	if !ok {
 		return values
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 	"github.com/ragdhq/ragd/internal/tool/schema"
@@ -180,7 +180,7 @@ func (s *Service) Ask(ctx context.Context, q Question) (Answer, error) {
 
 // answer prepares the run and takes its steps.
 func (r *run) answer(ctx context.Context) (Answer, error) {
-	caller, err := tenant.Require(ctx, tenant.Read)
+	caller, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -210,25 +210,25 @@ func (r *run) answer(ctx context.Context) (Answer, error) {
 
 // within returns the context of the calls of tools: the agent's tools take the place of those of
 // the caller's bounds, and its indexes bound those of the caller.
-func (r *run) within(ctx context.Context, caller *tenant.Request) context.Context {
+func (r *run) within(ctx context.Context, caller *access.Request) context.Context {
 	changed := *caller
 	r.bound = caller.Bounds.Tools
-	changed.Bounds = changed.Bounds.Intersect(tenant.Bounds{Indexes: r.agent.Indexes})
+	changed.Bounds = changed.Bounds.Intersect(access.Bounds{Indexes: r.agent.Indexes})
 	changed.Bounds.Tools = r.names()
 	// Calls of a model differ each time, so that they must not share the key of a workflow's step.
-	return withSpending(remote.WithIdempotencyKey(tenant.NewContext(ctx, &changed), ""), r.spent)
+	return withSpending(remote.WithIdempotencyKey(access.NewContext(ctx, &changed), ""), r.spent)
 }
 
 // unbound returns the context in which tools are looked up: what a tool calls in turn, which tells
 // whether it may change something, need not be among the agent's tools.
 func (r *run) unbound(inside context.Context) context.Context {
-	caller, ok := tenant.FromContext(inside)
+	caller, ok := access.FromContext(inside)
 	if !ok {
 		return inside
 	}
 	changed := *caller
 	changed.Bounds.Tools = nil
-	return tenant.NewContext(inside, &changed)
+	return access.NewContext(inside, &changed)
 }
 
 // defaultTools are offered by an agent that names none.
@@ -255,7 +255,7 @@ func (r *run) offer(ctx context.Context) {
 }
 
 // begin builds the messages up to the question.
-func (r *run) begin(ctx context.Context, caller *tenant.Request) error {
+func (r *run) begin(ctx context.Context, caller *access.Request) error {
 	if err := r.say(ctx, llm.Message{Role: llm.System, Text: r.chosen.instructions + "\n\n" + dataRule}); err != nil {
 		return err
 	}
@@ -298,7 +298,7 @@ func (r *run) tell(e Event) error {
 }
 
 // steps takes turns with the model until it answers without calling tools.
-func (r *run) steps(ctx context.Context, caller *tenant.Request) (Answer, error) {
+func (r *run) steps(ctx context.Context, caller *access.Request) (Answer, error) {
 	bad := 0
 	for {
 		if err := r.checkLimits(); err != nil {
@@ -372,7 +372,7 @@ func (r *run) checkLimits() error {
 }
 
 // turn asks the model once. The last step offers no tools, so that it must answer.
-func (r *run) turn(ctx context.Context, caller *tenant.Request, c *citer) (llm.Reply, error) {
+func (r *run) turn(ctx context.Context, caller *access.Request, c *citer) (llm.Reply, error) {
 	s := r.agent.Sampling
 	chat := llm.Chat{
 		Tenant: string(caller.Tenant), Model: r.chosen.model, Messages: r.messages, Tools: r.offered, MaxTokens: s.MaxTokens,

@@ -10,8 +10,9 @@ import (
 
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tool/expression"
 	"github.com/ragdhq/ragd/internal/tool/template"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
@@ -26,7 +27,7 @@ type Service struct {
 
 // Config are the parts that a Service uses. All are required.
 type Config struct {
-	DB     *tenant.DB
+	DB     *data.DB
 	Models *llm.Client
 	Logger *slog.Logger
 	// Enter waits for a slot of the processor for a long evaluation of an expression. nil is no
@@ -46,7 +47,7 @@ func New(config Config) (*Service, error) {
 // has too many; Denied for a credential with a mandatory filter or bounds, or without the scope
 // write.
 func (s *Service) Create(ctx context.Context, name string, definition []byte) (Agent, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return Agent{}, err
 	}
@@ -59,7 +60,7 @@ func (s *Service) Create(ctx context.Context, name string, definition []byte) (A
 }
 
 // complete returns an agent with a definition that has been checked.
-func (s *Service) complete(ctx context.Context, r *tenant.Request, a Agent, definition []byte) (Agent, error) {
+func (s *Service) complete(ctx context.Context, r *access.Request, a Agent, definition []byte) (Agent, error) {
 	var err error
 	if a.Definition, err = Parse(definition); err != nil {
 		return a, err
@@ -67,7 +68,7 @@ func (s *Service) complete(ctx context.Context, r *tenant.Request, a Agent, defi
 	if err := a.check(s.env.For(ctx)); err != nil {
 		return a, err
 	}
-	for _, check := range []func(context.Context, *tenant.Request, Agent) error{s.checkModels, s.checkContext, s.checkTools} {
+	for _, check := range []func(context.Context, *access.Request, Agent) error{s.checkModels, s.checkContext, s.checkTools} {
 		if err := check(ctx, r, a); err != nil {
 			return a, fault.Under("definition", err)
 		}
@@ -76,7 +77,7 @@ func (s *Service) complete(ctx context.Context, r *tenant.Request, a Agent, defi
 }
 
 // checkModels checks that the models can be called.
-func (s *Service) checkModels(ctx context.Context, r *tenant.Request, a Agent) error {
+func (s *Service) checkModels(ctx context.Context, r *access.Request, a Agent) error {
 	if err := s.Models.Check(ctx, string(r.Tenant), a.Model); err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (s *Service) checkModels(ctx context.Context, r *tenant.Request, a Agent) e
 
 // checkContext checks that the keys of the request context that instructions and conditions name
 // are known or declared.
-func (s *Service) checkContext(ctx context.Context, r *tenant.Request, a Agent) error {
+func (s *Service) checkContext(ctx context.Context, r *access.Request, a Agent) error {
 	if err := checkPaths(r, "instructions", a.Instructions); err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (s *Service) checkContext(ctx context.Context, r *tenant.Request, a Agent) 
 }
 
 // checkPaths checks the paths of a template.
-func checkPaths(r *tenant.Request, field, text string) error {
+func checkPaths(r *access.Request, field, text string) error {
 	parsed, err := template.Parse(field, text)
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func checkPaths(r *tenant.Request, field, text string) error {
 }
 
 // checkKeys checks the keys of the request context that conditions name.
-func checkKeys[T any](env *expression.Environment, r *tenant.Request, field string, rules []Rule[T]) error {
+func checkKeys[T any](env *expression.Environment, r *access.Request, field string, rules []Rule[T]) error {
 	for i, rule := range rules {
 		at := fmt.Sprintf("%s[%d].when", field, i)
 		when, err := env.CompileCondition(at, rule.When)
@@ -142,7 +143,7 @@ func checkKeys[T any](env *expression.Environment, r *tenant.Request, field stri
 }
 
 // checkTools checks that the tools exist, and that each would be offered to the model.
-func (s *Service) checkTools(ctx context.Context, _ *tenant.Request, a Agent) error {
+func (s *Service) checkTools(ctx context.Context, _ *access.Request, a Agent) error {
 	lists := map[string][]string{"tools": a.Tools}
 	for i, rule := range a.Rules.Tools {
 		lists[fmt.Sprintf("rules.tools[%d].value", i)] = *rule.Value
@@ -168,7 +169,7 @@ func (s *Service) checkTools(ctx context.Context, _ *tenant.Request, a Agent) er
 
 // Get returns an agent. Errors: NotFound, also for one that the caller may not use.
 func (s *Service) Get(ctx context.Context, name string) (Agent, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Agent{}, err
 	}
@@ -188,7 +189,7 @@ func (s *Service) Get(ctx context.Context, name string) (Agent, error) {
 }
 
 // all returns the agents after a name that the caller may use, in the order of their names.
-func (s *Service) all(ctx context.Context, r *tenant.Request, after string) ([]Agent, error) {
+func (s *Service) all(ctx context.Context, r *access.Request, after string) ([]Agent, error) {
 	rows, err := agents.List(ctx, s.DB.Handle(r.Tenant), after, maxAgents)
 	all, err := catalog.Decoded(rows, err, row.agent)
 	return slices.DeleteFunc(all, func(a Agent) bool { return !r.Bounds.MayUseTool(ToolPrefix + a.Name) }), err
@@ -196,7 +197,7 @@ func (s *Service) all(ctx context.Context, r *tenant.Request, after string) ([]A
 
 // List returns a page of the agents that the caller may use, in the order of their names.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Agent, string, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
@@ -209,7 +210,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 // Update replaces the definition of an agent. Errors: as of Create; NotFound; Conflict when another
 // call changed it at the same time.
 func (s *Service) Update(ctx context.Context, name string, definition []byte) (Agent, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return Agent{}, err
 	}
@@ -227,7 +228,7 @@ func (s *Service) Update(ctx context.Context, name string, definition []byte) (A
 
 // Delete deletes an agent with its threads. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
 
@@ -47,7 +47,7 @@ func (s *Service) Source() toolset.Source { return askTools{s} }
 
 // Tools implements toolset.Source.
 func (t askTools) Tools(ctx context.Context) ([]toolset.Definition, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}

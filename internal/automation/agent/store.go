@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 type row struct {
@@ -34,7 +34,7 @@ var agents = catalog.Table[row]{
 }
 
 // find returns an agent. ok is false if there is none.
-func find(ctx context.Context, q tenant.Queryer, name string) (a Agent, ok bool, err error) {
+func find(ctx context.Context, q data.Queryer, name string) (a Agent, ok bool, err error) {
 	r, ok, err := agents.Find(ctx, q, name)
 	if ok && err == nil {
 		a, err = r.agent()
@@ -43,8 +43,8 @@ func find(ctx context.Context, q tenant.Queryer, name string) (a Agent, ok bool,
 }
 
 // insert stores a new agent.
-func insert(ctx context.Context, h *tenant.Handle, a Agent) (made Agent, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func insert(ctx context.Context, h *data.Handle, a Agent) (made Agent, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		if err := agents.CheckFree(ctx, tx, a.Name); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func insert(ctx context.Context, h *tenant.Handle, a Agent) (made Agent, err err
 }
 
 // update stores the definition of an agent that was last changed at a.UpdatedAt.
-func update(ctx context.Context, h *tenant.Handle, a Agent) (Agent, error) {
+func update(ctx context.Context, h *data.Handle, a Agent) (Agent, error) {
 	stored, err := agents.Update(ctx, h, a.Name, `
 		UPDATE ragd_shared.agents SET definition = $3, updated_at = clock_timestamp() WHERE agent_name = $1 AND updated_at = $2 RETURNING `+columns, a.Name, a.UpdatedAt, a.Definition)
 	if err != nil {

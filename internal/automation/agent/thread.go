@@ -12,7 +12,8 @@ import (
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Thread is a conversation of one caller with an agent. Other callers do not see it.
@@ -47,7 +48,7 @@ func checkThread(id string) error {
 }
 
 // subjectOf returns whose threads a request sees.
-func subjectOf(r *tenant.Request) string { return r.Principal.Issuer + " " + r.Principal.Subject }
+func subjectOf(r *access.Request) string { return r.Principal.Issuer + " " + r.Principal.Subject }
 
 type threadRow struct {
 	ThreadID  string
@@ -57,8 +58,8 @@ type threadRow struct {
 }
 
 // history returns the messages of a thread, nil if there is none.
-func history(ctx context.Context, q tenant.Queryer, agent, subject, id string) ([]ThreadMessage, error) {
-	t, err := tenant.Get[threadRow](ctx, q, `
+func history(ctx context.Context, q data.Queryer, agent, subject, id string) ([]ThreadMessage, error) {
+	t, err := data.Get[threadRow](ctx, q, `
 		SELECT thread_id, messages, created_at, updated_at FROM ragd_shared.agent_threads
 		WHERE agent_name = $1 AND subject = $2 AND thread_id = $3`, agent, subject, id)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -69,8 +70,8 @@ func history(ctx context.Context, q tenant.Queryer, agent, subject, id string) (
 
 // remember appends messages to a thread, which need not exist, and forgets the oldest beyond the
 // limits.
-func remember(ctx context.Context, h *tenant.Handle, agent, subject, id string, said ...ThreadMessage) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+func remember(ctx context.Context, h *data.Handle, agent, subject, id string, said ...ThreadMessage) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		if err := tx.Lock(ctx, "agent threads"); err != nil {
 			return err
 		}
@@ -122,7 +123,7 @@ func (s *Service) GetThread(ctx context.Context, agent, id string) (Thread, erro
 	if err != nil {
 		return Thread{}, err
 	}
-	found, err := tenant.Get[threadRow](ctx, h, `
+	found, err := data.Get[threadRow](ctx, h, `
 		SELECT thread_id, messages, created_at, updated_at FROM ragd_shared.agent_threads
 		WHERE agent_name = $1 AND subject = $2 AND thread_id = $3`, agent, subjectOf(r), id)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -137,8 +138,8 @@ func (s *Service) ListThreads(ctx context.Context, agent string, pageSize int32,
 	if err != nil {
 		return nil, "", err
 	}
-	return pagination.List(tenant.Pages(ctx, "threads", agent), pageSize, pageToken, "", func(t Thread) string { return t.ThreadID }, func(after string, most int) ([]Thread, error) {
-		rows, err := tenant.Select[threadRow](ctx, h, `
+	return pagination.List(access.Pages(ctx, "threads", agent), pageSize, pageToken, "", func(t Thread) string { return t.ThreadID }, func(after string, most int) ([]Thread, error) {
+		rows, err := data.Select[threadRow](ctx, h, `
 			SELECT thread_id, NULL::json AS messages, created_at, updated_at FROM ragd_shared.agent_threads
 			WHERE agent_name = $1 AND subject = $2 AND thread_id > $3 ORDER BY thread_id LIMIT $4`, agent, subjectOf(r), after, most)
 		threads := make([]Thread, len(rows))
@@ -161,11 +162,11 @@ func (s *Service) DeleteThread(ctx context.Context, agent, id string) error {
 }
 
 // usable returns the request and a handle of a caller that may use an agent.
-func (s *Service) usable(ctx context.Context, agent string) (*tenant.Request, *tenant.Handle, error) {
+func (s *Service) usable(ctx context.Context, agent string) (*access.Request, *data.Handle, error) {
 	if _, err := s.Get(ctx, agent); err != nil {
 		return nil, nil, err
 	}
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, nil, err
 	}

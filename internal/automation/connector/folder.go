@@ -16,7 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // FoldersSetting is the name of the setting with the folders that connectors may read.
@@ -50,7 +50,7 @@ func (f *Folder) complete(*outbound.Guard) error {
 // allowedFolder returns the allowed folder that a folder is in, and the path from there. Errors: Denied unless the
 // caller is an operator; Precondition for a folder that the operator does not allow.
 func (s *Service) allowedFolder(ctx context.Context, f *Folder) (allowed, below string, err error) {
-	if r, ok := tenant.FromContext(ctx); !ok || !r.Principal.Has(tenant.Operator) {
+	if r, ok := access.FromContext(ctx); !ok || !r.Principal.Has(access.Operator) {
 		return "", "", fault.New(fault.Denied, "only a credential with the scope operator can use connectors of folders")
 	}
 	if len(s.Folders) == 0 {

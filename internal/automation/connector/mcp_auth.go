@@ -20,6 +20,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/secure/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Limits of authorizations.
@@ -169,8 +170,8 @@ func (s *Service) bearer(ctx context.Context, id tenant.ID, name string, m *MCP,
 }
 
 // stored returns the token that is stored for the settings, nil for none.
-func (s *Service) stored(ctx context.Context, h *tenant.Handle, name string, m *MCP) (*grant, []byte, error) {
-	found, err := tenant.Values[[]byte](ctx, h, `SELECT token FROM ragd_shared.connector_tokens WHERE connector_name = $1 AND token IS NOT NULL`, name)
+func (s *Service) stored(ctx context.Context, h *data.Handle, name string, m *MCP) (*grant, []byte, error) {
+	found, err := data.Values[[]byte](ctx, h, `SELECT token FROM ragd_shared.connector_tokens WHERE connector_name = $1 AND token IS NOT NULL`, name)
 	if err != nil || len(found) == 0 {
 		return nil, nil, err
 	}
@@ -189,16 +190,16 @@ func (s *Service) stored(ctx context.Context, h *tenant.Handle, name string, m *
 }
 
 // renew gets another token and stores it. The claim of the caller ends.
-func (s *Service) renew(ctx context.Context, h *tenant.Handle, name string, m *MCP, old *grant, sealed []byte) (access string, err error) {
+func (s *Service) renew(ctx context.Context, h *data.Handle, name string, m *MCP, old *grant, sealed []byte) (access string, err error) {
 	defer func() {
 		if err != nil {
 			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 			defer cancel()
 			if refused := errors.Is(err, oauthclient.ErrRefused) && old != nil; refused && m.grant() == grantCode {
-				_, _ = tenant.Values[string](ending, h, `UPDATE ragd_shared.connector_tokens SET token = NULL WHERE connector_name = $1 AND token = $2 RETURNING connector_name`, name, sealed)
+				_, _ = data.Values[string](ending, h, `UPDATE ragd_shared.connector_tokens SET token = NULL WHERE connector_name = $1 AND token = $2 RETURNING connector_name`, name, sealed)
 				err = errSignIn
 			}
-			_, _ = tenant.Values[string](ending, h, `UPDATE ragd_shared.connector_tokens SET renewing_until = NULL WHERE connector_name = $1 RETURNING connector_name`, name)
+			_, _ = data.Values[string](ending, h, `UPDATE ragd_shared.connector_tokens SET renewing_until = NULL WHERE connector_name = $1 RETURNING connector_name`, name)
 		}
 	}()
 	var next grant
@@ -271,12 +272,12 @@ func (s *Service) clientSecret(ctx context.Context, id tenant.ID, m *MCP, server
 }
 
 // keep stores a token.
-func (s *Service) keep(ctx context.Context, h *tenant.Handle, name string, g grant) error {
+func (s *Service) keep(ctx context.Context, h *data.Handle, name string, g grant) error {
 	raw, err := json.Marshal(g)
 	if err != nil {
 		return err
 	}
-	_, err = tenant.Values[string](ctx, h, `
+	_, err = data.Values[string](ctx, h, `
 		INSERT INTO ragd_shared.connector_tokens (connector_name, token) VALUES ($1, $2)
 		ON CONFLICT (tenant_id, connector_name) DO UPDATE SET token = excluded.token, renewing_until = NULL RETURNING connector_name`,
 		name, s.Keys.Seal(raw, tokenOf(h.Tenant(), name)...))
@@ -285,8 +286,8 @@ func (s *Service) keep(ctx context.Context, h *tenant.Handle, name string, g gra
 
 // claimToken reports whether the caller is to get another token in place of the stored one: one caller at a
 // time does, as a refresh token may be good for one use.
-func claimToken(ctx context.Context, h *tenant.Handle, name string, sealed []byte) (bool, error) {
-	claimed, err := tenant.Values[string](ctx, h, `
+func claimToken(ctx context.Context, h *data.Handle, name string, sealed []byte) (bool, error) {
+	claimed, err := data.Values[string](ctx, h, `
 		INSERT INTO ragd_shared.connector_tokens AS t (connector_name, renewing_until) VALUES ($1, now() + $3)
 		ON CONFLICT (tenant_id, connector_name) DO UPDATE SET renewing_until = now() + $3
 			WHERE (t.renewing_until IS NULL OR t.renewing_until < now()) AND t.token IS NOT DISTINCT FROM $2
@@ -388,7 +389,7 @@ type signIn struct {
 const stateOfSignIn = "connector sign-in"
 
 // keepPending stores a sign-in that begins, in place of an earlier one, and returns its state.
-func (s *Service) keepPending(ctx context.Context, h *tenant.Handle, name string, p pending) (string, error) {
+func (s *Service) keepPending(ctx context.Context, h *data.Handle, name string, p pending) (string, error) {
 	said, err := json.Marshal(signIn{h.Tenant(), name})
 	if err != nil {
 		return "", err
@@ -399,7 +400,7 @@ func (s *Service) keepPending(ctx context.Context, h *tenant.Handle, name string
 	}
 	state := base64.RawURLEncoding.EncodeToString(s.Keys.Seal(said, stateOfSignIn)) // different each time
 	sum := sha256.Sum256([]byte(state))
-	_, err = tenant.Values[string](ctx, h, `
+	_, err = data.Values[string](ctx, h, `
 		INSERT INTO ragd_shared.connector_tokens (connector_name, pending, pending_until, state_hash) VALUES ($1, $2, now() + $3, $4)
 		ON CONFLICT (tenant_id, connector_name) DO UPDATE SET pending = excluded.pending, pending_until = excluded.pending_until, state_hash = excluded.state_hash
 		RETURNING connector_name`, name, s.Keys.Seal(raw, pendingOf(h.Tenant(), name)...), authorizeTime, sum[:])
@@ -432,8 +433,8 @@ func (s *Service) finish(ctx context.Context, state, code, issuer string) error 
 	h := s.DB.Handle(said.Tenant)
 	sum := sha256.Sum256([]byte(state))
 	var sealed []byte
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		sealed, err = tenant.Value[[]byte](ctx, tx, `
+	err = h.Tx(ctx, func(tx *data.Tx) error {
+		sealed, err = data.Value[[]byte](ctx, tx, `
 			SELECT pending FROM ragd_shared.connector_tokens WHERE connector_name = $1 AND state_hash = $2 AND pending_until > now() FOR UPDATE`, said.Connector, sum[:])
 		if err != nil {
 			return err
@@ -441,7 +442,7 @@ func (s *Service) finish(ctx context.Context, state, code, issuer string) error 
 		_, err = tx.Exec(ctx, `UPDATE ragd_shared.connector_tokens SET pending = NULL, pending_until = NULL, state_hash = NULL WHERE connector_name = $1`, said.Connector)
 		return err
 	})
-	var gone *tenant.GoneError
+	var gone *data.GoneError
 	if errors.Is(err, pgx.ErrNoRows) || errors.As(err, &gone) || fault.KindOf(err) == fault.NotFound {
 		return errExpired
 	}
@@ -460,7 +461,7 @@ func (s *Service) finish(ctx context.Context, state, code, issuer string) error 
 }
 
 // exchange gets the token for the code of a sign-in. It asks the server at which the sign-in began.
-func (s *Service) exchange(ctx context.Context, h *tenant.Handle, name string, p pending, code, issuer string) error {
+func (s *Service) exchange(ctx context.Context, h *data.Handle, name string, p pending, code, issuer string) error {
 	if issuer != "" && issuer != p.Server.Issuer || issuer == "" && p.Server.NamesItself { // RFC 9207
 		return fault.New(fault.Precondition, "the answer is not that of the authorization server at which the sign-in began")
 	}
@@ -483,7 +484,7 @@ func (s *Service) exchange(ctx context.Context, h *tenant.Handle, name string, p
 	if err := s.keep(ctx, h, name, grant{For: p.For, Server: p.Server, Client: p.Client, Token: token}); err != nil {
 		return err
 	}
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		now, ok, err := dueAfter(ctx, tx, name, 0)
 		if err != nil || !ok { // it is paused
 			return err

@@ -14,6 +14,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tool/mcpclient"
 )
 
@@ -83,7 +85,7 @@ func (r row) follows() bool {
 
 // follow makes this instance hold the subscription of a connector, unless another one does, or this one
 // holds too many.
-func (s *Service) follow(ctx context.Context, h *tenant.Handle, r row) {
+func (s *Service) follow(ctx context.Context, h *data.Handle, r row) {
 	f := s.followers
 	key := followKey{h.Tenant(), r.ConnectorName}
 	f.mu.Lock()
@@ -123,7 +125,7 @@ func (s *Service) follow(ctx context.Context, h *tenant.Handle, r row) {
 // follower holds the subscription of a connector.
 type follower struct {
 	service *Service
-	handle  *tenant.Handle
+	handle  *data.Handle
 	// settings is when the connector that is followed was last updated.
 	settings time.Time
 	row      row // as the last renewal read it; for run alone
@@ -205,7 +207,7 @@ func (f *follower) hold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x, err := f.service.subscribe(tenant.NewContext(ctx, request), c, f)
+	x, err := f.service.subscribe(access.NewContext(ctx, request), c, f)
 	if err != nil {
 		return err
 	}
@@ -271,7 +273,7 @@ func (f *follower) renew(ctx context.Context, x *subscription) error {
 
 // makeDue makes a run of the connector due, a while after the last one began.
 func (f *follower) makeDue(ctx context.Context) error {
-	return f.handle.Tx(ctx, func(tx *tenant.Tx) error {
+	return f.handle.Tx(ctx, func(tx *data.Tx) error {
 		r, ok, err := dueAfter(ctx, tx, f.row.ConnectorName, minChangeInterval)
 		if err != nil || !ok {
 			return err
@@ -291,7 +293,7 @@ type subscription struct {
 
 // subscribe opens a session that is told of changes.
 func (s *Service) subscribe(ctx context.Context, c Connector, f *follower) (*subscription, error) {
-	caller, err := tenant.Require(ctx, tenant.Read)
+	caller, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -404,8 +406,8 @@ func (x *subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 
 // claimFollow makes an instance follow a connector for a while. ok is false if another one does, or if
 // the connector is gone or paused.
-func claimFollow(ctx context.Context, q tenant.Queryer, name, instance string) (r row, ok bool, err error) {
-	r, err = tenant.Get[row](ctx, q, `
+func claimFollow(ctx context.Context, q data.Queryer, name, instance string) (r row, ok bool, err error) {
+	r, err = data.Get[row](ctx, q, `
 		UPDATE ragd_shared.connectors SET follower = $2, followed_until = now() + $3
 		WHERE connector_name = $1 AND NOT paused AND (follower = $2 OR followed_until IS NULL OR followed_until < now()) RETURNING `+columns, name, instance, followLease)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -415,8 +417,8 @@ func claimFollow(ctx context.Context, q tenant.Queryer, name, instance string) (
 }
 
 // extendFollow extends the claim of an instance. ok is false if it has none.
-func extendFollow(ctx context.Context, q tenant.Queryer, name, instance string) (r row, ok bool, err error) {
-	r, err = tenant.Get[row](ctx, q, `
+func extendFollow(ctx context.Context, q data.Queryer, name, instance string) (r row, ok bool, err error) {
+	r, err = data.Get[row](ctx, q, `
 		UPDATE ragd_shared.connectors SET followed_until = now() + $3 WHERE connector_name = $1 AND NOT paused AND follower = $2 RETURNING `+columns, name, instance, followLease)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return row{}, false, nil
@@ -425,21 +427,21 @@ func extendFollow(ctx context.Context, q tenant.Queryer, name, instance string) 
 }
 
 // releaseFollow ends the claim of an instance.
-func releaseFollow(ctx context.Context, q tenant.Queryer, name, instance string) error {
-	_, err := tenant.Values[string](ctx, q, `
+func releaseFollow(ctx context.Context, q data.Queryer, name, instance string) error {
+	_, err := data.Values[string](ctx, q, `
 		UPDATE ragd_shared.connectors SET follower = '', followed_until = NULL WHERE connector_name = $1 AND follower = $2 RETURNING connector_name`, name, instance)
 	return err
 }
 
 // followed returns the ids of up to limit items that have documents.
-func followed(ctx context.Context, q tenant.Queryer, name string, limit int) ([]string, error) {
-	return tenant.Values[string](ctx, q, `SELECT item_id FROM ragd_shared.connector_items WHERE connector_name = $1 AND has_document ORDER BY item_id LIMIT $2`, name, limit)
+func followed(ctx context.Context, q data.Queryer, name string, limit int) ([]string, error) {
+	return data.Values[string](ctx, q, `SELECT item_id FROM ragd_shared.connector_items WHERE connector_name = $1 AND has_document ORDER BY item_id LIMIT $2`, name, limit)
 }
 
 // dueAfter makes a run of a connector due so long after the last one began, or before. ok is false if the
 // connector is gone or paused.
-func dueAfter(ctx context.Context, q tenant.Queryer, name string, after time.Duration) (r row, ok bool, err error) {
-	r, err = tenant.Get[row](ctx, q, `
+func dueAfter(ctx context.Context, q data.Queryer, name string, after time.Duration) (r row, ok bool, err error) {
+	r, err = data.Get[row](ctx, q, `
 		UPDATE ragd_shared.connectors SET next_run_at = least(coalesce(next_run_at, 'infinity'), greatest(now(), coalesce(started_at, now()) + $2))
 		WHERE connector_name = $1 AND NOT paused RETURNING `+columns, name, after)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // A check whether a connector is followed does not read what the follower changes meanwhile.
 func TestAFollowerIsCheckedWhileItFollows(t *testing.T) {
 	t.Parallel()
 	s := &Service{followers: newFollowers()}
-	h := (&tenant.DB{}).Handle("acme")
+	h := (&data.DB{}).Handle("acme")
 	first := row{ConnectorName: "site", UpdatedAt: time.Unix(1, 0)}
 	ended := false
 	one := &follower{settings: first.UpdatedAt, row: first, end: func() { ended = true }}

@@ -12,8 +12,9 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tool"
 	"github.com/ragdhq/ragd/internal/tool/mcptool"
 	"github.com/ragdhq/ragd/internal/tool/prompt"
@@ -190,7 +191,7 @@ func offeredPromptOf(p mcp.Prompt) offeredPrompt {
 }
 
 // storeOffers stores what a server has, if it has changed.
-func storeOffers(ctx context.Context, q tenant.Queryer, r row, has offers) error {
+func storeOffers(ctx context.Context, q data.Queryer, r row, has offers) error {
 	raw, err := json.Marshal(has)
 	if err != nil {
 		return err
@@ -198,7 +199,7 @@ func storeOffers(ctx context.Context, q tenant.Queryer, r row, has offers) error
 	if len(raw) > maxOffersBytes { // they are read with each list of tools
 		return fault.New(fault.Precondition, "the tools and prompts of the server have more than %d bytes together: name those that are to be lent", maxOffersBytes)
 	}
-	_, err = tenant.Values[string](ctx, q, `
+	_, err = data.Values[string](ctx, q, `
 		UPDATE ragd_shared.connectors SET offers = $2 WHERE connector_name = $1 AND updated_at = $3 AND offers::text IS DISTINCT FROM $2::json::text RETURNING connector_name`,
 		r.ConnectorName, json.RawMessage(raw), r.UpdatedAt)
 	return err
@@ -218,12 +219,12 @@ type offering struct {
 }
 
 // offered returns the caller's connectors whose servers have something, in the order of their names.
-func (s *Service) offered(ctx context.Context) (*tenant.Request, []offering, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+func (s *Service) offered(ctx context.Context) (*access.Request, []offering, error) {
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := tenant.Select[offeringRow](ctx, s.DB.Handle(r.Tenant), `SELECT connector_name, definition, offers FROM ragd_shared.connectors WHERE offers::text <> '{}' ORDER BY connector_name`)
+	all, err := data.Select[offeringRow](ctx, s.DB.Handle(r.Tenant), `SELECT connector_name, definition, offers FROM ragd_shared.connectors WHERE offers::text <> '{}' ORDER BY connector_name`)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -300,7 +301,7 @@ func (l lentTools) Run(ctx context.Context, d toolset.Definition, c toolset.Call
 }
 
 // call calls a tool of a server.
-func (s *Service) call(ctx context.Context, r *tenant.Request, o offering, t offeredTool, c toolset.Call) (toolset.Result, error) {
+func (s *Service) call(ctx context.Context, r *access.Request, o offering, t offeredTool, c toolset.Call) (toolset.Result, error) {
 	connection, err := o.source.connection(s.Guard)
 	if err != nil {
 		return toolset.Result{}, err

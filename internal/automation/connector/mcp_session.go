@@ -12,7 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/mcpclient"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 	"github.com/ragdhq/ragd/internal/tool/template"
@@ -27,7 +27,7 @@ type mcpSession struct {
 	renewed    bool      // the server has refused a token once
 	connection *mcpclient.Connection
 	server     mcpclient.Server
-	caller     *tenant.Request
+	caller     *access.Request
 	mask       remote.Mask
 	session    *mcpclient.Session
 	meter      mcpMeter
@@ -54,7 +54,7 @@ var errSignIn = fault.New(fault.Precondition, "the server wants a credential: gi
 // dial opens a session with the server of a connector, as the tenant's request in ctx. Its counts go to
 // fetch. Errors: errSignIn; those of the server; NotFound and Denied for a secret.
 func (s *Service) dial(ctx context.Context, name string, m *MCP, fetch *fetcher) (*mcpSession, error) {
-	caller, err := tenant.Require(ctx, tenant.Read)
+	caller, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *mcpSession) prepare(ctx context.Context, renew bool) error {
 const tokenCheck = 20 * time.Second
 
 // mcpServer returns the server of a connector with the headers of requests, and what hides their secrets.
-func (s *Service) mcpServer(ctx context.Context, caller *tenant.Request, name string, m *MCP, renew bool) (mcpclient.Server, *mcpclient.Connection, remote.Mask, error) {
+func (s *Service) mcpServer(ctx context.Context, caller *access.Request, name string, m *MCP, renew bool) (mcpclient.Server, *mcpclient.Connection, remote.Mask, error) {
 	var none mcpclient.Server
 	c, err := m.connection(s.Guard)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Reasons for which a restored connector is paused.
@@ -28,8 +30,8 @@ const (
 // Restored lets the connectors of a restored tenant run again, for this tenant alone. It pauses all of them if the
 // tenant had another name, and otherwise those that read folders or whose definition Create would refuse. Errors:
 // Invalid for a definition that cannot be decoded.
-func (s *Service) Restored(ctx context.Context, tx *tenant.Tx, from tenant.ID) error {
-	err := tenant.MoveDelegations(ctx, tx, tenant.DelegationColumn{Table: "ragd_shared.connectors", Key: "connector_name", KeyType: "text", Column: "access"})
+func (s *Service) Restored(ctx context.Context, tx *data.Tx, from tenant.ID) error {
+	err := credential.MoveDelegations(ctx, tx, credential.DelegationColumn{Table: "ragd_shared.connectors", Key: "connector_name", KeyType: "text", Column: "access"})
 	if err != nil {
 		return err
 	}
@@ -51,7 +53,7 @@ func (s *Service) Restored(ctx context.Context, tx *tenant.Tx, from tenant.ID) e
 		Paused        bool
 		NextRunAt     *time.Time
 	}
-	found, err := tenant.Select[sleeping](ctx, tx, `SELECT connector_name, paused, next_run_at FROM ragd_shared.connectors ORDER BY connector_name`)
+	found, err := data.Select[sleeping](ctx, tx, `SELECT connector_name, paused, next_run_at FROM ragd_shared.connectors ORDER BY connector_name`)
 	if err != nil {
 		return err
 	}
@@ -64,14 +66,14 @@ func (s *Service) Restored(ctx context.Context, tx *tenant.Tx, from tenant.ID) e
 }
 
 // restoreDefinitions stores the definitions of a restored tenant as Go decodes them, with their defaults.
-func (s *Service) restoreDefinitions(ctx context.Context, tx *tenant.Tx) error {
+func (s *Service) restoreDefinitions(ctx context.Context, tx *data.Tx) error {
 	type stored struct {
 		ConnectorName string
 		Definition    json.RawMessage // nil if it is too large
 		Counts        json.RawMessage
 	}
 	for after := (*string)(nil); ; {
-		found, err := tenant.Select[stored](ctx, tx, `
+		found, err := data.Select[stored](ctx, tx, `
 			SELECT connector_name, CASE WHEN octet_length(definition::text) <= $2 THEN definition END AS definition,
 				CASE WHEN octet_length(counts::text) <= $2 THEN counts END AS counts
 			FROM ragd_shared.connectors WHERE $1::text IS NULL OR connector_name > $1 ORDER BY connector_name LIMIT $3`, after, maxRestoredBytes, restoredBatch)

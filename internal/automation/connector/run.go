@@ -17,7 +17,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -50,7 +51,7 @@ func (s *Service) Runners() job.Registry {
 }
 
 // wake makes the task of a connector due.
-func (s *Service) wake(ctx context.Context, tx *tenant.Tx, r row) error {
+func (s *Service) wake(ctx context.Context, tx *data.Tx, r row) error {
 	if r.Paused || r.NextRunAt == nil {
 		return nil
 	}
@@ -72,7 +73,7 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 	if err == nil {
 		r, ok, err = connectors.Find(ctx, h, a.Name)
 	}
-	var gone *tenant.GoneError
+	var gone *data.GoneError
 	switch {
 	case errors.As(err, &gone), fault.KindOf(err) == fault.NotFound: // the tenant was deleted
 		return job.Stop(err)
@@ -98,7 +99,7 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 }
 
 // run makes one run. An error means that it has not ended and begins anew.
-func (s *Service) run(ctx context.Context, h *tenant.Handle, r row) error {
+func (s *Service) run(ctx context.Context, h *data.Handle, r row) error {
 	c, err := r.connector()
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (s *Service) run(ctx context.Context, h *tenant.Handle, r row) error {
 	request, err := s.request(ctx, h, r)
 	var indexID int64
 	if err == nil {
-		into, resolveErr := s.Indexes.Resolve(tenant.NewContext(ctx, request), h.Tenant(), r.IndexName)
+		into, resolveErr := s.Indexes.Resolve(access.NewContext(ctx, request), h.Tenant(), r.IndexName)
 		indexID, err = into.ID, resolveErr
 	}
 	if err != nil && ours(err) {
@@ -122,9 +123,9 @@ func (s *Service) run(ctx context.Context, h *tenant.Handle, r row) error {
 	}
 	x := &run{service: s, handle: h, row: begun, connector: c, fetch: &fetcher{client: s.client}}
 	if err == nil {
-		limited, cancel := context.WithTimeoutCause(tenant.NewContext(ctx, request), maxRunTime, fault.New(fault.Deadline, "the run took longer than %v", maxRunTime))
+		limited, cancel := context.WithTimeoutCause(access.NewContext(ctx, request), maxRunTime, fault.New(fault.Deadline, "the run took longer than %v", maxRunTime))
 		defer cancel()
-		watched, stop := tenant.WhileValid(limited, recheckEvery, tenant.Recheck)
+		watched, stop := access.WhileValid(limited, recheckEvery, access.Recheck)
 		err = x.sync(watched)
 		if err != nil && watched.Err() != nil && ctx.Err() == nil {
 			err = context.Cause(watched)
@@ -148,7 +149,7 @@ func ours(err error) bool {
 	if errors.As(err, &one) {
 		return false
 	}
-	var gone *tenant.GoneError
+	var gone *data.GoneError
 	kind := fault.KindOf(err)
 	return errors.As(err, &gone) || kind == fault.Internal || kind == fault.Unavailable || kind == fault.Conflict
 }
@@ -160,8 +161,8 @@ func (e *sourceError) Error() string { return e.cause.Error() }
 func (e *sourceError) Unwrap() error { return e.cause }
 
 // request returns the request as which a run runs.
-func (s *Service) request(ctx context.Context, h *tenant.Handle, r row) (*tenant.Request, error) {
-	var delegation tenant.Delegation
+func (s *Service) request(ctx context.Context, h *data.Handle, r row) (*access.Request, error) {
+	var delegation access.Delegation
 	if err := json.Unmarshal(r.Access, &delegation); err != nil {
 		return nil, err
 	}
@@ -172,14 +173,14 @@ func (s *Service) request(ctx context.Context, h *tenant.Handle, r row) (*tenant
 	if err != nil {
 		return nil, err
 	}
-	request.Overrides, request.Fixed = tenant.Overrides{}, tenant.Overrides{} // it has its own index
+	request.Overrides, request.Fixed = access.Overrides{}, access.Overrides{} // it has its own index
 	return request, nil
 }
 
 // run is a run that has begun.
 type run struct {
 	service   *Service
-	handle    *tenant.Handle
+	handle    *data.Handle
 	row       row
 	connector Connector
 	fetch     *fetcher
@@ -193,7 +194,7 @@ type run struct {
 var errChanged = errors.New("the connector was changed")
 
 // walking returns what a walk of the source of a connector uses.
-func (s *Service) walking(h *tenant.Handle, c Connector, fetch *fetcher, known func(context.Context, string) (State, error)) walking {
+func (s *Service) walking(h *data.Handle, c Connector, fetch *fetcher, known func(context.Context, string) (State, error)) walking {
 	return walking{
 		fetch: fetch, maxItems: c.MaxItems, guard: s.Guard, connector: c.Name, known: known, open: s.openFolder, address: s.Secrets.Address,
 		secret: func(ctx context.Context, name string, to *url.URL) (string, error) {
@@ -440,7 +441,7 @@ func (x *run) deleteGone(ctx context.Context) error {
 
 // deleteDocuments deletes the connector's own documents of items that the run of the row did not see or
 // that shall have none, and returns their number.
-func (s *Service) deleteDocuments(ctx context.Context, h *tenant.Handle, r row) (deleted int, err error) {
+func (s *Service) deleteDocuments(ctx context.Context, h *data.Handle, r row) (deleted int, err error) {
 	own, err := filter.Parse(map[string]any{ownMetadata: r.ConnectorName})
 	if err != nil {
 		return 0, err

@@ -20,7 +20,10 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/secure/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tool/expression"
 	"github.com/ragdhq/ragd/internal/tool/mcptool"
@@ -29,10 +32,10 @@ import (
 
 // Config are the parts that a Service uses. All are required but Enter and Folders.
 type Config struct {
-	DB     *tenant.DB
-	Work   *tenant.DB // for runs
+	DB     *data.DB
+	Work   *data.DB // for runs
 	Queue  *job.Queue
-	Auth   *tenant.Authenticator
+	Auth   *credential.Authenticator
 	Guard  *outbound.Guard
 	Remote *remote.Client // for MCP servers
 	Tools  *mcptool.Runner
@@ -71,8 +74,8 @@ func New(config Config) (*Service, error) {
 
 // manage returns the caller and a handle of its tenant. Errors: Denied unless the caller may write
 // to the whole tenant.
-func (s *Service) manage(ctx context.Context) (*tenant.Request, *tenant.Handle, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Admin)
+func (s *Service) manage(ctx context.Context) (*access.Request, *data.Handle, error) {
+	r, err := access.RequireUnfiltered(ctx, access.Admin)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +109,7 @@ func (s *Service) Create(ctx context.Context, wanted Connector) (Connector, erro
 		return Connector{}, err
 	}
 	var made row
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		if made, err = insert(ctx, tx, r); err != nil {
 			return err
 		}
@@ -120,7 +123,7 @@ func (s *Service) Create(ctx context.Context, wanted Connector) (Connector, erro
 
 // encode completes and checks a definition and returns it as it is stored, with the rights of the
 // caller.
-func (s *Service) encode(ctx context.Context, caller *tenant.Request, d *Definition) (definition, access json.RawMessage, err error) {
+func (s *Service) encode(ctx context.Context, caller *access.Request, d *Definition) (definition, access json.RawMessage, err error) {
 	if err := d.complete(s.Guard); err != nil {
 		return nil, nil, err
 	}
@@ -232,7 +235,7 @@ func (s *Service) Update(ctx context.Context, name string, change Change) (Conne
 		return Connector{}, err
 	}
 	var changed row
-	err = h.Tx(ctx, func(tx *tenant.Tx) (err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) (err error) {
 		if changed, err = update(ctx, tx, r); err != nil {
 			return err
 		}
@@ -289,8 +292,8 @@ func (s *Service) Delete(ctx context.Context, name string, documents bool) (dele
 	return deleted, err
 }
 
-func (s *Service) pause(ctx context.Context, h *tenant.Handle, name string) (r row, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func (s *Service) pause(ctx context.Context, h *data.Handle, name string) (r row, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		r, err = setPaused(ctx, tx, name, true, false)
 		return err
 	})
@@ -313,22 +316,22 @@ func (s *Service) Pause(ctx context.Context, name string) (Connector, error) {
 // Resume ends a pause and makes a run due. With accept the next run deletes the documents of all
 // items that are gone. Errors: NotFound.
 func (s *Service) Resume(ctx context.Context, name string, accept bool) (Connector, error) {
-	return s.waking(ctx, func(tx *tenant.Tx) (row, error) { return setPaused(ctx, tx, name, false, accept) })
+	return s.waking(ctx, func(tx *data.Tx) (row, error) { return setPaused(ctx, tx, name, false, accept) })
 }
 
 // Sync makes a run due. Errors: NotFound; Precondition while the connector is paused.
 func (s *Service) Sync(ctx context.Context, name string) (Connector, error) {
-	return s.waking(ctx, func(tx *tenant.Tx) (row, error) { return makeDue(ctx, tx, name) })
+	return s.waking(ctx, func(tx *data.Tx) (row, error) { return makeDue(ctx, tx, name) })
 }
 
 // waking changes a connector and starts its task.
-func (s *Service) waking(ctx context.Context, do func(tx *tenant.Tx) (row, error)) (Connector, error) {
+func (s *Service) waking(ctx context.Context, do func(tx *data.Tx) (row, error)) (Connector, error) {
 	_, h, err := s.manage(ctx)
 	if err != nil {
 		return Connector{}, err
 	}
 	var r row
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		if r, err = do(tx); err != nil {
 			return err
 		}
@@ -368,7 +371,7 @@ func (s *Service) Items(ctx context.Context, name, status string, pageSize int32
 	if _, err := connectors.Get(ctx, h, name); err != nil {
 		return nil, "", err
 	}
-	rows, next, err := pagination.List(tenant.Pages(ctx, "connector items", name, status), pageSize, pageToken, "", func(r itemRow) string { return r.ItemID }, func(after string, most int) ([]itemRow, error) {
+	rows, next, err := pagination.List(access.Pages(ctx, "connector items", name, status), pageSize, pageToken, "", func(r itemRow) string { return r.ItemID }, func(after string, most int) ([]itemRow, error) {
 		return items(ctx, h, name, status, after, most)
 	})
 	all := make([]ItemStatus, len(rows))

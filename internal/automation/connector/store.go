@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 type row struct {
@@ -75,7 +75,7 @@ var connectors = catalog.Table[row]{
 }
 
 // insert stores a new connector.
-func insert(ctx context.Context, tx *tenant.Tx, r row) (row, error) {
+func insert(ctx context.Context, tx *data.Tx, r row) (row, error) {
 	return connectors.Insert(ctx, tx, r.ConnectorName, `
 		INSERT INTO ragd_shared.connectors (connector_name, index_name, namespace, definition, access, paused, next_run_at)
 		VALUES ($1, $2, $3, $4, $5, $6, now()) ON CONFLICT DO NOTHING RETURNING `+columns,
@@ -83,7 +83,7 @@ func insert(ctx context.Context, tx *tenant.Tx, r row) (row, error) {
 }
 
 // update stores a changed connector if it was last updated at asOf. Its items are read anew.
-func update(ctx context.Context, tx *tenant.Tx, r row) (row, error) {
+func update(ctx context.Context, tx *data.Tx, r row) (row, error) {
 	changed, err := connectors.Update(ctx, tx, r.ConnectorName, `
 		UPDATE ragd_shared.connectors SET definition = $2, access = $3, source_state = '{}', next_run_at = now(),
 			offers = CASE WHEN definition #>> '{mcp,url}' IS NOT DISTINCT FROM $2::json #>> '{mcp,url}' THEN offers ELSE '{}' END,
@@ -96,8 +96,8 @@ func update(ctx context.Context, tx *tenant.Tx, r row) (row, error) {
 }
 
 // setPaused pauses or resumes a connector, which then has a run that is due.
-func setPaused(ctx context.Context, tx *tenant.Tx, name string, paused, accept bool) (row, error) {
-	r, err := tenant.Get[row](ctx, tx, `
+func setPaused(ctx context.Context, tx *data.Tx, name string, paused, accept bool) (row, error) {
+	r, err := data.Get[row](ctx, tx, `
 		UPDATE ragd_shared.connectors SET paused = $2, paused_reason = '', accept_deletions = $3, next_run_at = CASE WHEN $2 THEN next_run_at ELSE now() END
 		WHERE connector_name = $1 RETURNING `+columns, name, paused, accept)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -107,8 +107,8 @@ func setPaused(ctx context.Context, tx *tenant.Tx, name string, paused, accept b
 }
 
 // makeDue makes a run of a connector due that is not paused.
-func makeDue(ctx context.Context, tx *tenant.Tx, name string) (row, error) {
-	r, err := tenant.Get[row](ctx, tx, `
+func makeDue(ctx context.Context, tx *data.Tx, name string) (row, error) {
+	r, err := data.Get[row](ctx, tx, `
 		UPDATE ragd_shared.connectors SET next_run_at = now() WHERE connector_name = $1 AND NOT paused RETURNING `+columns, name)
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return r, err
@@ -121,13 +121,13 @@ func makeDue(ctx context.Context, tx *tenant.Tx, name string) (row, error) {
 
 // begin stores that a run begins, and when the next one is. Items of an index that is no longer
 // there are forgotten. ok is false if the connector is gone or paused.
-func begin(ctx context.Context, h *tenant.Handle, name string, indexID int64, next *time.Time) (r row, ok bool, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func begin(ctx context.Context, h *data.Handle, name string, indexID int64, next *time.Time) (r row, ok bool, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		old, found, err := connectors.Find(ctx, tx, name)
 		if err != nil || !found {
 			return err
 		}
-		r, err = tenant.Get[row](ctx, tx, `
+		r, err = data.Get[row](ctx, tx, `
 			UPDATE ragd_shared.connectors SET run = run + 1, status = 'running', error = '', counts = '{}', index_id = $2, started_at = now(), ended_at = NULL,
 				next_run_at = $3, source_state = CASE WHEN index_id = $2 THEN source_state ELSE '{}' END
 			WHERE connector_name = $1 AND NOT paused RETURNING `+columns, name, indexID, next)
@@ -154,12 +154,12 @@ type ending struct {
 
 // end stores how a run ended, unless the connector was made anew meanwhile. It keeps the state of the
 // source if the definition was changed.
-func end(ctx context.Context, q tenant.Queryer, r row, e ending) error {
+func end(ctx context.Context, q data.Queryer, r row, e ending) error {
 	raw, err := json.Marshal(e.counts)
 	if err != nil {
 		return err
 	}
-	_, err = tenant.Values[string](ctx, q, `
+	_, err = data.Values[string](ctx, q, `
 		UPDATE ragd_shared.connectors SET status = $3, error = $4, counts = $5, ended_at = now(), paused = paused OR $6 <> '',
 			paused_reason = CASE WHEN $6 <> '' THEN $6 ELSE paused_reason END, accept_deletions = accept_deletions AND $3 <> 'succeeded',
 			source_state = CASE WHEN $8::json IS NOT NULL AND updated_at = $9 THEN $8 ELSE source_state END, needs_authorization = $10
@@ -182,8 +182,8 @@ type itemRow struct {
 const itemColumns = `item_id, status, reason, has_document, state, seen_run, updated_at`
 
 // findItem returns an item, a zero one if it is new.
-func findItem(ctx context.Context, q tenant.Queryer, connector, id string) (itemRow, error) {
-	r, err := tenant.Get[itemRow](ctx, q, `SELECT `+itemColumns+` FROM ragd_shared.connector_items WHERE connector_name = $1 AND item_id = $2`, connector, id)
+func findItem(ctx context.Context, q data.Queryer, connector, id string) (itemRow, error) {
+	r, err := data.Get[itemRow](ctx, q, `SELECT `+itemColumns+` FROM ragd_shared.connector_items WHERE connector_name = $1 AND item_id = $2`, connector, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return itemRow{}, nil
 	}
@@ -192,13 +192,13 @@ func findItem(ctx context.Context, q tenant.Queryer, connector, id string) (item
 
 // record stores an item and the counts of its run. ok is false if the run is to end: the connector
 // is gone, paused or changed.
-func record(ctx context.Context, h *tenant.Handle, r row, item itemRow, counts Counts) (ok bool, err error) {
+func record(ctx context.Context, h *data.Handle, r row, item itemRow, counts Counts) (ok bool, err error) {
 	raw, err := json.Marshal(counts)
 	if err != nil {
 		return false, err
 	}
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
-		running, err := tenant.Values[int64](ctx, tx, `
+	err = h.Tx(ctx, func(tx *data.Tx) error {
+		running, err := data.Values[int64](ctx, tx, `
 			UPDATE ragd_shared.connectors SET counts = $3
 			WHERE connector_name = $1 AND run = $2 AND updated_at = $4 AND NOT paused RETURNING run`, r.ConnectorName, r.Run, raw, r.UpdatedAt)
 		if ok = len(running) == 1; !ok || err != nil {
@@ -220,35 +220,35 @@ const withoutItem = `connector_name = $1 AND has_document AND (seen_run < $2 OR 
 
 // goneCount returns how many items with documents there are, and how many of these the run did not
 // see.
-func goneCount(ctx context.Context, q tenant.Queryer, r row) (all, gone int, err error) {
-	found, err := tenant.Get[struct{ All, Gone int }](ctx, q, `
+func goneCount(ctx context.Context, q data.Queryer, r row) (all, gone int, err error) {
+	found, err := data.Get[struct{ All, Gone int }](ctx, q, `
 		SELECT count(*) AS "all", count(*) FILTER (WHERE seen_run < $2) AS gone FROM ragd_shared.connector_items WHERE connector_name = $1 AND has_document`,
 		r.ConnectorName, r.Run)
 	return found.All, found.Gone, err
 }
 
 // unwanted returns ids of items whose documents are to be deleted.
-func unwanted(ctx context.Context, q tenant.Queryer, r row, limit int) ([]string, error) {
-	return tenant.Values[string](ctx, q, `SELECT item_id FROM ragd_shared.connector_items WHERE `+withoutItem+` ORDER BY item_id LIMIT $3`, r.ConnectorName, r.Run, limit)
+func unwanted(ctx context.Context, q data.Queryer, r row, limit int) ([]string, error) {
+	return data.Values[string](ctx, q, `SELECT item_id FROM ragd_shared.connector_items WHERE `+withoutItem+` ORDER BY item_id LIMIT $3`, r.ConnectorName, r.Run, limit)
 }
 
 // forget stores that items have no documents.
-func forget(ctx context.Context, q tenant.Queryer, r row, ids []string) error {
-	_, err := tenant.Values[string](ctx, q, `
+func forget(ctx context.Context, q data.Queryer, r row, ids []string) error {
+	_, err := data.Values[string](ctx, q, `
 		UPDATE ragd_shared.connector_items SET has_document = false WHERE connector_name = $1 AND item_id = ANY($2) RETURNING item_id`, r.ConnectorName, ids)
 	return err
 }
 
 // sweep deletes the items that a complete run did not see.
-func sweep(ctx context.Context, q tenant.Queryer, r row) error {
-	_, err := tenant.Values[string](ctx, q, `
+func sweep(ctx context.Context, q data.Queryer, r row) error {
+	_, err := data.Values[string](ctx, q, `
 		DELETE FROM ragd_shared.connector_items WHERE connector_name = $1 AND seen_run < $2 AND NOT has_document RETURNING item_id`, r.ConnectorName, r.Run)
 	return err
 }
 
 // items returns up to limit items whose ids follow after. An empty status means any.
-func items(ctx context.Context, q tenant.Queryer, connector, status, after string, limit int) ([]itemRow, error) {
-	return tenant.Select[itemRow](ctx, q, `
+func items(ctx context.Context, q data.Queryer, connector, status, after string, limit int) ([]itemRow, error) {
+	return data.Select[itemRow](ctx, q, `
 		SELECT `+itemColumns+` FROM ragd_shared.connector_items WHERE connector_name = $1 AND ($2 = '' OR status = $2) AND item_id > $3
 		ORDER BY item_id LIMIT $4`, connector, status, after, limit)
 }

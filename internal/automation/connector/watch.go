@@ -10,6 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -66,7 +67,7 @@ func (s *Service) Close() {
 
 // watch returns a function that watches folders of a connector below a path. The first change makes a run due, which
 // watches anew. Without notifications of the operating system, the schedule alone starts runs.
-func (s *Service) watch(h *tenant.Handle, connector, base string) func(folder string) {
+func (s *Service) watch(h *data.Handle, connector, base string) func(folder string) {
 	one, err := fsnotify.NewWatcher()
 	if err != nil {
 		s.Logger.Warn("folders cannot be watched", "err", err)
@@ -87,7 +88,7 @@ func (s *Service) watch(h *tenant.Handle, connector, base string) func(folder st
 			}
 		}
 		time.Sleep(settleTime)
-		err := h.Tx(context.Background(), func(tx *tenant.Tx) error {
+		err := h.Tx(context.Background(), func(tx *data.Tx) error {
 			r, err := makeDue(context.Background(), tx, connector)
 			if err != nil {
 				return err

@@ -17,6 +17,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
@@ -131,7 +133,7 @@ func (s *Service) delegate(ctx context.Context, c caller, e *Evaluation) error {
 	if err != nil {
 		return err
 	}
-	d.Scopes = []tenant.Scope{tenant.Read}
+	d.Scopes = []access.Scope{access.Read}
 	e.delegation = &d
 	return nil
 }
@@ -147,7 +149,7 @@ func (s *Service) runAnswers(ctx context.Context, a job.Attempt) error {
 
 // answerBatch asks an agent the next questions at once and stores the results. It returns false if
 // there was none.
-func (s *Service) answerBatch(ctx context.Context, h *tenant.Handle, e Evaluation, at *progress) (more bool, err error) {
+func (s *Service) answerBatch(ctx context.Context, h *data.Handle, e Evaluation, at *progress) (more bool, err error) {
 	questions, err := listQuestions(ctx, h, e.SetName, nil, at.LastID, answersAtOnce)
 	if err != nil || len(questions) == 0 {
 		return false, err
@@ -168,7 +170,7 @@ func (s *Service) answerBatch(ctx context.Context, h *tenant.Handle, e Evaluatio
 		used.add(*r.Answer)
 	}
 	at.Done, at.Batches, at.LastID = at.Done+len(results), at.Batches+1, questions[len(questions)-1].ID
-	return true, h.Tx(ctx, func(tx *tenant.Tx) error {
+	return true, h.Tx(ctx, func(tx *data.Tx) error {
 		if err := insertResults(ctx, tx, e.ID, at.Batches, results); err != nil {
 			return err
 		}
@@ -197,7 +199,7 @@ func outage(results []Result, first bool) error {
 type asker struct {
 	service    *Service
 	evaluation Evaluation
-	request    *tenant.Request // as which the agent is asked
+	request    *access.Request // as which the agent is asked
 	declines   *regexp.Regexp  // nil without a pattern
 }
 
@@ -220,15 +222,15 @@ func (s *Service) asker(ctx context.Context, id tenant.ID, e Evaluation) (*asker
 			return nil, fmt.Errorf("read a stored pattern: %w", err)
 		}
 	}
-	_, err = s.Agents.Get(tenant.NewContext(ctx, request), e.Settings.Agent.Name)
+	_, err = s.Agents.Get(access.NewContext(ctx, request), e.Settings.Agent.Name)
 	return a, err
 }
 
 // answerAll asks all questions at once. Meanwhile it stores the progress, where done questions have
 // results already. Errors: job.ErrEnded after a cancellation; that of ctx.
-func (s *Service) answerAll(ctx context.Context, h *tenant.Handle, a *asker, questions []Question, done int) ([]Result, error) {
+func (s *Service) answerAll(ctx context.Context, h *data.Handle, a *asker, questions []Question, done int) ([]Result, error) {
 	var answered atomic.Int64
-	ctx, stop := watch(tenant.NewContext(ctx, a.request), func(ctx context.Context) error {
+	ctx, stop := watch(access.NewContext(ctx, a.request), func(ctx context.Context) error {
 		return s.report(ctx, h, a.evaluation, done+int(answered.Load()))
 	})
 	defer stop()

@@ -10,7 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/evaluate/measure"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Comparison compares two evaluations over the questions that both have.
@@ -40,7 +40,7 @@ const (
 // Invalid; Precondition for an evaluation that has not succeeded or whose results are no longer
 // kept, and for two that have nothing in common.
 func (s *Service) Compare(ctx context.Context, baselineID, candidateID, by string, limit int) (Comparison, error) {
-	c, err := s.caller(ctx, tenant.Read)
+	c, err := s.caller(ctx, access.Read)
 	if err != nil {
 		return Comparison{}, err
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -52,7 +54,7 @@ type Draft struct {
 // DraftQuestions starts a job that adds questions made from chunks of the set's index to the
 // set. Errors: NotFound; Invalid; Precondition while another draft of the set is under way.
 func (s *Service) DraftQuestions(ctx context.Context, setName string, wanted Draft) (Set, job.Job, error) {
-	c, err := s.caller(ctx, tenant.Write)
+	c, err := s.caller(ctx, access.Write)
 	if err != nil {
 		return Set{}, job.Job{}, err
 	}
@@ -72,7 +74,7 @@ func (s *Service) DraftQuestions(ctx context.Context, setName string, wanted Dra
 		return Set{}, job.Job{}, err
 	}
 	jobID := uuid.Must(uuid.NewV7()).String()
-	err = c.handle.Tx(ctx, func(tx *tenant.Tx) error { return s.startDraft(ctx, tx, c.access, setName, i, d, jobID) })
+	err = c.handle.Tx(ctx, func(tx *data.Tx) error { return s.startDraft(ctx, tx, c.access, setName, i, d, jobID) })
 	if err != nil {
 		return Set{}, job.Job{}, err
 	}
@@ -111,7 +113,7 @@ func (s *Service) draft(ctx context.Context, c caller, wanted Draft) (draft, err
 }
 
 // startDraft stores the settings of a draft and its job.
-func (s *Service) startDraft(ctx context.Context, tx *tenant.Tx, may rights, setName string, i index.Index, d draft, jobID string) error {
+func (s *Service) startDraft(ctx context.Context, tx *data.Tx, may rights, setName string, i index.Index, d draft, jobID string) error {
 	if err := sets.Lock(ctx, tx); err != nil {
 		return err
 	}
@@ -136,7 +138,7 @@ func (s *Service) startDraft(ctx context.Context, tx *tenant.Tx, may rights, set
 }
 
 // enqueueFor stores a job that credentials with the mandatory filter access may see.
-func (s *Service) enqueueFor(ctx context.Context, tx *tenant.Tx, task job.Kind, indexID int64, start job.Start, access string) error {
+func (s *Service) enqueueFor(ctx context.Context, tx *data.Tx, task job.Kind, indexID int64, start job.Start, access string) error {
 	f, err := filter.Parse([]byte(access))
 	if err != nil {
 		return fmt.Errorf("read a stored filter: %w", err)
@@ -151,7 +153,7 @@ func (s *Service) retryDraft(ctx context.Context, id tenant.ID, failed job.Job) 
 		return "", err
 	}
 	jobID = uuid.Must(uuid.NewV7()).String()
-	err = s.DB.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
+	err = s.DB.Handle(id).Tx(ctx, func(tx *data.Tx) error {
 		set, err := setOfDraft(ctx, tx, failed.JobID)
 		if errors.Is(err, job.ErrEnded) {
 			return fault.New(fault.Precondition, "the question set of job %q was deleted, or a newer draft was started", failed.JobID)
@@ -159,14 +161,14 @@ func (s *Service) retryDraft(ctx context.Context, id tenant.ID, failed job.Job) 
 		if err != nil {
 			return err
 		}
-		return s.startDraft(ctx, tx, rights{set.access, tenant.BoundsOf(ctx).Indexes}, set.Name, i, *set.draft, jobID)
+		return s.startDraft(ctx, tx, rights{set.access, access.BoundsOf(ctx).Indexes}, set.Name, i, *set.draft, jobID)
 	})
 	return jobID, err
 }
 
 // setOfDraft returns the set whose last draft is a job, else job.ErrEnded.
-func setOfDraft(ctx context.Context, q tenant.Queryer, jobID string) (Set, error) {
-	row, err := tenant.Get[setRow](ctx, q, `SELECT `+setColumns+` FROM ragd_shared.question_sets AS s WHERE s.draft_job_id = $1::uuid AND s.draft IS NOT NULL`, jobID)
+func setOfDraft(ctx context.Context, q data.Queryer, jobID string) (Set, error) {
+	row, err := data.Get[setRow](ctx, q, `SELECT `+setColumns+` FROM ragd_shared.question_sets AS s WHERE s.draft_job_id = $1::uuid AND s.draft IS NOT NULL`, jobID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Set{}, job.ErrEnded
 	}
@@ -182,7 +184,7 @@ func (s *Service) runDraft(ctx context.Context, a job.Attempt) error {
 // draftTurn is turn for drafts, which sample their chunks again in each.
 const draftTurn = time.Minute
 
-func (s *Service) draftQuestions(ctx context.Context, h *tenant.Handle, a job.Attempt) (done bool, err error) {
+func (s *Service) draftQuestions(ctx context.Context, h *data.Handle, a job.Attempt) (done bool, err error) {
 	set, err := setOfDraft(ctx, h, a.JobID)
 	if err != nil {
 		return false, err
@@ -206,7 +208,7 @@ func (s *Service) draftQuestions(ctx context.Context, h *tenant.Handle, a job.At
 		}
 		chunks = chunks[n:]
 	}
-	return true, h.Tx(ctx, func(tx *tenant.Tx) error {
+	return true, h.Tx(ctx, func(tx *data.Tx) error {
 		if err := job.Progress(ctx, tx, a.JobID, w.done, w.done); err != nil {
 			return err
 		}
@@ -240,9 +242,9 @@ func (s *Service) sample(ctx context.Context, id tenant.ID, set Set) (chunks []s
 	if err != nil {
 		return nil, err
 	}
-	r, _ := tenant.FromContext(acting)
+	r, _ := access.FromContext(acting)
 	visible := filter.And(r.Principal.MandatoryFilter, r.Overrides.Filter)
-	err = s.Indexes.Use(ctx, id, set.IndexName, func(i index.Index, tables *tenant.Handle) error {
+	err = s.Indexes.Use(ctx, id, set.IndexName, func(i index.Index, tables *data.Handle) error {
 		documents, err := sampleDocuments(ctx, tables, i, *set.draft, visible)
 		if err == nil && len(documents) > 0 {
 			chunks, err = sampleChunks(ctx, tables, i, *set.draft, visible, documents)
@@ -252,18 +254,18 @@ func (s *Service) sample(ctx context.Context, id tenant.ID, set Set) (chunks []s
 	return chunks, err
 }
 
-func sampleDocuments(ctx context.Context, h *tenant.Handle, i index.Index, d draft, visible filter.Filter) ([]string, error) {
+func sampleDocuments(ctx context.Context, h *data.Handle, i index.Index, d draft, visible filter.Filter) ([]string, error) {
 	args := filter.NewArgs(i.ID, d.Namespace, d.Seed, spareDocuments*d.Count)
-	return tenant.Values[string](ctx, h, `
+	return data.Values[string](ctx, h, `
 		SELECT d.document_id::text FROM tenant.documents AS d
 		WHERE d.index_id = $1 AND d.namespace = $2 AND d.chunk_count > 0 AND `+visible.SQL("d.metadata", args)+`
 		ORDER BY hashtextextended(d.uri, $3), d.uri LIMIT $4`, args.Values()...)
 }
 
-func sampleChunks(ctx context.Context, h *tenant.Handle, i index.Index, d draft, visible filter.Filter, documents []string) ([]sampled, error) {
+func sampleChunks(ctx context.Context, h *data.Handle, i index.Index, d draft, visible filter.Filter, documents []string) ([]sampled, error) {
 	each := (d.Count + len(documents) - 1) / len(documents) * spareChunks
 	args := filter.NewArgs(documents, d.Seed, minDraftBytes, each, spareDocuments*spareChunks*d.Count)
-	return tenant.Select[sampled](ctx, h, `
+	return data.Select[sampled](ctx, h, `
 		SELECT n.document_id::text, d.uri, n.title, n.text, n.headings, n.start_byte, n.end_byte
 		FROM (
 			SELECT c.document_id, c.title, c.text, c.start_byte, c.end_byte,

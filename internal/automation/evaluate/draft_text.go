@@ -11,14 +11,14 @@ import (
 	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // drafter makes questions from chunks and stores them.
 type drafter struct {
 	service *Service
-	handle  *tenant.Handle
+	handle  *data.Handle
 	set     Set
 	jobID   string
 	done    int             // questions from the chunks so far, with those that the set had
@@ -31,7 +31,7 @@ func (w *drafter) add(ctx context.Context, chunks []sampled) error {
 	for i, c := range chunks {
 		ids[i] = c.id()
 	}
-	had, err := tenant.Values[string](ctx, w.handle, `
+	had, err := data.Values[string](ctx, w.handle, `
 		SELECT q.question_id FROM ragd_shared.questions AS q WHERE q.set_name = $1 AND q.question_id = ANY($2)`, w.set.Name, ids)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (w *drafter) store(ctx context.Context, made []Question) error {
 		return err
 	}
 	w.done += len(made)
-	return w.handle.Tx(ctx, func(tx *tenant.Tx) error {
+	return w.handle.Tx(ctx, func(tx *data.Tx) error {
 		if len(made) > 0 {
 			if _, err := addDrafts(ctx, tx, w.set.Name, encoded); err != nil {
 				return err

@@ -15,6 +15,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -48,7 +50,7 @@ type Evaluation struct {
 	CreatedAt    time.Time
 
 	access     string
-	delegation *tenant.Delegation // nil for queries
+	delegation *access.Delegation // nil for queries
 	ended      bool               // has Estimates, even if there are none
 }
 
@@ -100,7 +102,7 @@ func (s *Settings) Complete() error {
 // those of that query; Invalid; NotFound, also for an agent that the caller may not ask; Precondition
 // for a set without questions.
 func (s *Service) Start(ctx context.Context, setName, indexName string, settings Settings) (Evaluation, error) {
-	c, err := s.caller(ctx, tenant.Write)
+	c, err := s.caller(ctx, access.Write)
 	if err != nil {
 		return Evaluation{}, err
 	}
@@ -131,7 +133,7 @@ func (s *Service) Start(ctx context.Context, setName, indexName string, settings
 	if err := s.try(ctx, c, &e); err != nil {
 		return Evaluation{}, err
 	}
-	err = c.handle.Tx(ctx, func(tx *tenant.Tx) error {
+	err = c.handle.Tx(ctx, func(tx *data.Tx) error {
 		if err := insertEvaluation(ctx, tx, e); err != nil {
 			return err
 		}
@@ -144,7 +146,7 @@ func (s *Service) Start(ctx context.Context, setName, indexName string, settings
 }
 
 // enqueue stores a queued job and its task.
-func (s *Service) enqueue(ctx context.Context, tx *tenant.Tx, task job.Kind, indexID int64, start job.Start) error {
+func (s *Service) enqueue(ctx context.Context, tx *data.Tx, task job.Kind, indexID int64, start job.Start) error {
 	if err := job.Insert(ctx, tx, start); err != nil {
 		return err
 	}
@@ -198,20 +200,20 @@ func actAs(ctx context.Context, id tenant.ID, mandatoryFilter string, contextFil
 	if err != nil {
 		return nil, fmt.Errorf("read a stored filter: %w", err)
 	}
-	r := &tenant.Request{Tenant: id, Principal: tenant.Principal{
-		Subject: "evaluation", Tenant: id, Scopes: []tenant.Scope{tenant.Read}, MandatoryFilter: mandatory.Trusted(),
+	r := &access.Request{Tenant: id, Principal: access.Principal{
+		Subject: "evaluation", Tenant: id, Scopes: []access.Scope{access.Read}, MandatoryFilter: mandatory.Trusted(),
 	}}
 	if contextFilter != nil {
 		if r.Overrides.Filter, err = filter.Parse([]byte(contextFilter)); err != nil {
 			return nil, fmt.Errorf("read a stored filter: %w", err)
 		}
 	}
-	return tenant.NewContext(ctx, r), nil
+	return access.NewContext(ctx, r), nil
 }
 
 // Get returns an evaluation. Errors: NotFound.
 func (s *Service) Get(ctx context.Context, id string) (Evaluation, error) {
-	c, err := s.caller(ctx, tenant.Read)
+	c, err := s.caller(ctx, access.Read)
 	if err != nil {
 		return Evaluation{}, err
 	}
@@ -226,7 +228,7 @@ type position struct {
 
 // List returns a page of evaluations, newest first; those of one set if it is named.
 func (s *Service) List(ctx context.Context, setName string, pageSize int32, pageToken string) ([]Evaluation, string, error) {
-	c, err := s.caller(ctx, tenant.Read)
+	c, err := s.caller(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
@@ -236,18 +238,18 @@ func (s *Service) List(ctx context.Context, setName string, pageSize int32, page
 		}
 	}
 	key := func(e Evaluation) *position { return &position{e.CreatedAt, e.ID} }
-	return pagination.List(tenant.Pages(ctx, "evaluations", setName), pageSize, pageToken, nil, key, func(after *position, most int) ([]Evaluation, error) {
+	return pagination.List(access.Pages(ctx, "evaluations", setName), pageSize, pageToken, nil, key, func(after *position, most int) ([]Evaluation, error) {
 		return listEvaluations(ctx, c.handle, c.access, setName, after, most)
 	})
 }
 
 // Delete deletes an evaluation and cancels its job. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, id string) error {
-	c, err := s.caller(ctx, tenant.Write)
+	c, err := s.caller(ctx, access.Write)
 	if err != nil {
 		return err
 	}
-	return c.handle.Tx(ctx, func(tx *tenant.Tx) error {
+	return c.handle.Tx(ctx, func(tx *data.Tx) error {
 		e, err := getEvaluation(ctx, tx, c.access, id)
 		if err != nil {
 			return err

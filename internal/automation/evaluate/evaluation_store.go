@@ -13,7 +13,8 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/evaluate/measure"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -23,7 +24,7 @@ type evaluationRow struct {
 	IndexName     string
 	Access        string
 	Settings      Settings
-	Delegation    *tenant.Delegation
+	Delegation    *access.Delegation
 	QuestionCount int
 	JobID         string
 	Estimates     *[]measure.Estimate
@@ -55,11 +56,11 @@ const (
 
 // getEvaluation returns an evaluation that a caller with the access may see, with its job.
 // Errors: NotFound.
-func getEvaluation(ctx context.Context, q tenant.Queryer, may rights, id string) (Evaluation, error) {
+func getEvaluation(ctx context.Context, q data.Queryer, may rights, id string) (Evaluation, error) {
 	if len(id) != len(uuid.Nil.String()) || uuid.Validate(id) != nil {
 		return Evaluation{}, fault.New(fault.NotFound, "evaluation %q not found: this is not the id of an evaluation, which has 36 characters; list the evaluations to see them", textlimit.Shorten(id, 200))
 	}
-	row, err := tenant.Get[evaluationRow](ctx, q, `
+	row, err := data.Get[evaluationRow](ctx, q, `
 		SELECT `+evaluationColumns+` FROM ragd_shared.evaluations AS e WHERE `+evaluationVisible+` AND e.evaluation_id = $2::uuid`, may, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Evaluation{}, fault.New(fault.NotFound, "evaluation %q not found", id)
@@ -75,7 +76,7 @@ func getEvaluation(ctx context.Context, q tenant.Queryer, may rights, id string)
 }
 
 // withJobs returns evaluations with their jobs.
-func withJobs(ctx context.Context, q tenant.Queryer, rows []evaluationRow) ([]Evaluation, error) {
+func withJobs(ctx context.Context, q data.Queryer, rows []evaluationRow) ([]Evaluation, error) {
 	ids := make([]string, len(rows))
 	for i, row := range rows {
 		ids[i] = row.JobID
@@ -93,13 +94,13 @@ func withJobs(ctx context.Context, q tenant.Queryer, rows []evaluationRow) ([]Ev
 
 // listEvaluations returns up to limit evaluations after the position, or the newest ones if it
 // is nil. An empty set name means any.
-func listEvaluations(ctx context.Context, q tenant.Queryer, may rights, setName string, after *position, limit int) ([]Evaluation, error) {
+func listEvaluations(ctx context.Context, q data.Queryer, may rights, setName string, after *position, limit int) ([]Evaluation, error) {
 	var afterTime *time.Time
 	afterID := uuid.Nil.String()
 	if after != nil {
 		afterTime, afterID = &after.CreatedAt, after.ID
 	}
-	rows, err := tenant.Select[evaluationRow](ctx, q, `
+	rows, err := data.Select[evaluationRow](ctx, q, `
 		SELECT `+evaluationColumns+` FROM ragd_shared.evaluations AS e
 		WHERE `+evaluationVisible+` AND ($2 = '' OR e.set_name = $2)
 			AND ($3::timestamptz IS NULL OR (e.created_at, e.evaluation_id) < ($3, $4::uuid))
@@ -112,12 +113,12 @@ func listEvaluations(ctx context.Context, q tenant.Queryer, may rights, setName 
 
 // insertEvaluation stores a new evaluation, and deletes the oldest ones that have ended beyond
 // the limit. Errors: Exhausted if none has ended.
-func insertEvaluation(ctx context.Context, tx *tenant.Tx, e Evaluation) error {
+func insertEvaluation(ctx context.Context, tx *data.Tx, e Evaluation) error {
 	if err := sets.Lock(ctx, tx); err != nil {
 		return err
 	}
 	// In two statements: Citus deletes nothing by what is in a table on another server.
-	open, err := tenant.Values[string](ctx, tx, `SELECT j.job_id::text FROM tenant.jobs AS j WHERE j.kind = $1 AND j.status IN ('queued', 'running')`, job.Evaluate)
+	open, err := data.Values[string](ctx, tx, `SELECT j.job_id::text FROM tenant.jobs AS j WHERE j.kind = $1 AND j.status IN ('queued', 'running')`, job.Evaluate)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func insertEvaluation(ctx context.Context, tx *tenant.Tx, e Evaluation) error {
 	if err != nil {
 		return err
 	}
-	have, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.evaluations`)
+	have, err := data.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.evaluations`)
 	if err != nil {
 		return err
 	}
@@ -146,8 +147,8 @@ func insertEvaluation(ctx context.Context, tx *tenant.Tx, e Evaluation) error {
 }
 
 // byJob returns the evaluation of a job, or job.ErrEnded if it was deleted or has a newer job.
-func byJob(ctx context.Context, q tenant.Queryer, jobID string) (Evaluation, error) {
-	row, err := tenant.Get[evaluationRow](ctx, q, `SELECT `+evaluationColumns+` FROM ragd_shared.evaluations AS e WHERE e.job_id = $1::uuid`, jobID)
+func byJob(ctx context.Context, q data.Queryer, jobID string) (Evaluation, error) {
+	row, err := data.Get[evaluationRow](ctx, q, `SELECT `+evaluationColumns+` FROM ragd_shared.evaluations AS e WHERE e.job_id = $1::uuid`, jobID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Evaluation{}, job.ErrEnded
 	}
@@ -161,8 +162,8 @@ type progress struct {
 	LastID  string // of the last of them
 }
 
-func progressOf(ctx context.Context, q tenant.Queryer, evaluationID string) (progress, error) {
-	return tenant.Get[progress](ctx, q, `
+func progressOf(ctx context.Context, q data.Queryer, evaluationID string) (progress, error) {
+	return data.Get[progress](ctx, q, `
 		SELECT coalesce(max(r.batch), 0) AS batches, coalesce(sum(r.result_count), 0)::int AS done,
 			coalesce((SELECT l.results->-1->>'id' FROM ragd_shared.evaluation_results AS l WHERE l.evaluation_id = $1::uuid ORDER BY l.batch DESC LIMIT 1), '') AS last_id
 		FROM ragd_shared.evaluation_results AS r WHERE r.evaluation_id = $1::uuid`, evaluationID)
@@ -170,7 +171,7 @@ func progressOf(ctx context.Context, q tenant.Queryer, evaluationID string) (pro
 
 // insertResults stores a batch of results, counted from 1. Errors: job.ErrEnded for an
 // evaluation that was deleted.
-func insertResults(ctx context.Context, tx *tenant.Tx, evaluationID string, batch int, results []Result) error {
+func insertResults(ctx context.Context, tx *data.Tx, evaluationID string, batch int, results []Result) error {
 	encoded, err := json.Marshal(results)
 	if err != nil {
 		return fmt.Errorf("encode results: %w", err)
@@ -186,9 +187,9 @@ func insertResults(ctx context.Context, tx *tenant.Tx, evaluationID string, batc
 }
 
 // resultsAfter returns up to limit results after a position.
-func resultsAfter(ctx context.Context, q tenant.Queryer, evaluationID string, after resultPosition, limit int) ([]resultRow, error) {
+func resultsAfter(ctx context.Context, q data.Queryer, evaluationID string, after resultPosition, limit int) ([]resultRow, error) {
 	// A batch has at least one result, so that so many batches are enough.
-	rows, err := tenant.Select[struct {
+	rows, err := data.Select[struct {
 		Batch   int
 		Results []Result
 	}](ctx, q, `
@@ -208,8 +209,8 @@ func resultsAfter(ctx context.Context, q tenant.Queryer, evaluationID string, af
 
 // allResults returns the results of an evaluation in the order of the questions' ids, with their
 // measures alone: texts of answers and hits are left out, which would take much memory.
-func allResults(ctx context.Context, q tenant.Queryer, evaluationID string) ([]Result, error) {
-	batches, err := tenant.Values[[]Result](ctx, q, `
+func allResults(ctx context.Context, q data.Queryer, evaluationID string) ([]Result, error) {
+	batches, err := data.Values[[]Result](ctx, q, `
 		SELECT (
 			SELECT jsonb_agg(n.result - 'hits' - 'missing' #- '{answer,text}' #- '{answer,verdict}' ORDER BY n.ordinality)
 			FROM jsonb_array_elements(r.results) WITH ORDINALITY AS n (result, ordinality))
@@ -222,7 +223,7 @@ func allResults(ctx context.Context, q tenant.Queryer, evaluationID string) ([]R
 }
 
 // addUsage adds what a batch of answers has taken to an evaluation.
-func addUsage(ctx context.Context, tx *tenant.Tx, evaluationID string, more AnswerUsage) error {
+func addUsage(ctx context.Context, tx *data.Tx, evaluationID string, more AnswerUsage) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE ragd_shared.evaluations AS e SET usage = (
 			SELECT jsonb_object_agg(n.key, n.value::numeric + coalesce((e.usage->>n.key)::numeric, 0)) FROM jsonb_each_text($2::jsonb) AS n)
@@ -232,7 +233,7 @@ func addUsage(ctx context.Context, tx *tenant.Tx, evaluationID string, more Answ
 
 // endEvaluation stores the measures of an evaluation, ends its job, and deletes the results of
 // the oldest evaluations beyond the limit.
-func endEvaluation(ctx context.Context, tx *tenant.Tx, e Evaluation) error {
+func endEvaluation(ctx context.Context, tx *data.Tx, e Evaluation) error {
 	if e.Estimates == nil {
 		e.Estimates = []measure.Estimate{}
 	}

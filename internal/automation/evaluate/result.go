@@ -9,7 +9,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/automation/evaluate/measure"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Result is what one question of an evaluation got.
@@ -88,7 +88,7 @@ type resultRow struct {
 // Results returns a page of the results of an evaluation in the order of the questions' ids.
 // Errors: NotFound.
 func (s *Service) Results(ctx context.Context, id string, pageSize int32, pageToken string) ([]Result, string, error) {
-	c, err := s.caller(ctx, tenant.Read)
+	c, err := s.caller(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
@@ -97,7 +97,7 @@ func (s *Service) Results(ctx context.Context, id string, pageSize int32, pageTo
 		return nil, "", err
 	}
 	key := func(r resultRow) resultPosition { return r.at }
-	page, next, err := pagination.List(tenant.Pages(ctx, "evaluation results", e.ID), pageSize, pageToken, resultPosition{0, -1}, key,
+	page, next, err := pagination.List(access.Pages(ctx, "evaluation results", e.ID), pageSize, pageToken, resultPosition{0, -1}, key,
 		func(after resultPosition, most int) ([]resultRow, error) {
 			return resultsAfter(ctx, c.handle, e.ID, after, most)
 		})

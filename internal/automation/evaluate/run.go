@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/evaluate/measure"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -28,11 +29,11 @@ func (s *Service) runEvaluation(ctx context.Context, a job.Attempt) error {
 
 // attempt runs one attempt of a job, whose work returns whether it is done, and records its
 // failure.
-func (s *Service) attempt(ctx context.Context, a job.Attempt, what string, work func(ctx context.Context, h *tenant.Handle, a job.Attempt) (done bool, err error)) error {
+func (s *Service) attempt(ctx context.Context, a job.Attempt, what string, work func(ctx context.Context, h *data.Handle, a job.Attempt) (done bool, err error)) error {
 	h := s.Work.Handle(a.Tenant)
 	log := s.Logger.With("tenant", a.Tenant, "job", a.JobID, "attempt", a.Number)
 	done, err := work(ctx, h, a)
-	var gone *tenant.GoneError
+	var gone *data.GoneError
 	switch {
 	case err == nil && done:
 		log.InfoContext(ctx, what+" ended")
@@ -50,7 +51,7 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt, what string, work 
 }
 
 // fail records a failed attempt.
-func fail(ctx context.Context, h *tenant.Handle, a job.Attempt, cause error, last bool) error {
+func fail(ctx context.Context, h *data.Handle, a job.Attempt, cause error, last bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	err := errors.Join(cause, job.FailAttempt(ctx, h, a.JobID, 0, fault.Public(cause), last))
@@ -61,7 +62,7 @@ func fail(ctx context.Context, h *tenant.Handle, a job.Attempt, cause error, las
 }
 
 // evaluate asks questions for one turn, and measures the results when all were asked.
-func (s *Service) evaluate(ctx context.Context, h *tenant.Handle, a job.Attempt) (done bool, err error) {
+func (s *Service) evaluate(ctx context.Context, h *data.Handle, a job.Attempt) (done bool, err error) {
 	e, err := byJob(ctx, h, a.JobID)
 	if err != nil {
 		return false, err
@@ -91,7 +92,7 @@ func (s *Service) evaluate(ctx context.Context, h *tenant.Handle, a job.Attempt)
 
 // askBatch asks the next questions and stores their results. It returns false if there was
 // none.
-func (s *Service) askBatch(ctx context.Context, h *tenant.Handle, e Evaluation, at *progress) (more bool, err error) {
+func (s *Service) askBatch(ctx context.Context, h *data.Handle, e Evaluation, at *progress) (more bool, err error) {
 	questions, err := listQuestions(ctx, h, e.SetName, nil, at.LastID, batchSize)
 	if err != nil || len(questions) == 0 {
 		return false, err
@@ -116,7 +117,7 @@ func (s *Service) askBatch(ctx context.Context, h *tenant.Handle, e Evaluation, 
 		}
 	}
 	at.Done, at.Batches, at.LastID = at.Done+len(results), at.Batches+1, questions[len(questions)-1].ID
-	return true, h.Tx(ctx, func(tx *tenant.Tx) error {
+	return true, h.Tx(ctx, func(tx *data.Tx) error {
 		if err := insertResults(ctx, tx, e.ID, at.Batches, results); err != nil {
 			return err
 		}
@@ -137,12 +138,12 @@ func naming(q Question, err error) error {
 
 // report stores how many questions have been asked. Errors: job.ErrEnded after a
 // cancellation.
-func (s *Service) report(ctx context.Context, h *tenant.Handle, e Evaluation, done int) error {
+func (s *Service) report(ctx context.Context, h *data.Handle, e Evaluation, done int) error {
 	return job.Progress(ctx, h, e.JobID, done, max(e.Questions, done))
 }
 
 // conclude measures the results of an evaluation and ends its job.
-func (s *Service) conclude(ctx context.Context, h *tenant.Handle, e Evaluation) error {
+func (s *Service) conclude(ctx context.Context, h *data.Handle, e Evaluation) error {
 	results, err := allResults(ctx, h, e.ID)
 	if err != nil {
 		return err
@@ -164,7 +165,7 @@ func (s *Service) conclude(ctx context.Context, h *tenant.Handle, e Evaluation) 
 		return err
 	}
 	s.Logger.DebugContext(ctx, "evaluation measured", slog.Int("questions", len(results)))
-	return h.Tx(ctx, func(tx *tenant.Tx) error { return endEvaluation(ctx, tx, e) })
+	return h.Tx(ctx, func(tx *data.Tx) error { return endEvaluation(ctx, tx, e) })
 }
 
 // plain returns the measures of results.
@@ -183,7 +184,7 @@ func (s *Service) retryEvaluation(ctx context.Context, id tenant.ID, failed job.
 		return "", err
 	}
 	jobID = uuid.Must(uuid.NewV7()).String()
-	err = s.DB.Handle(id).Tx(ctx, func(tx *tenant.Tx) error {
+	err = s.DB.Handle(id).Tx(ctx, func(tx *data.Tx) error {
 		e, err := byJob(ctx, tx, failed.JobID)
 		if errors.Is(err, job.ErrEnded) {
 			return fault.New(fault.Precondition, "the evaluation of job %q was deleted or tried again: start another", failed.JobID)

@@ -10,6 +10,8 @@ import (
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -24,15 +26,15 @@ type Service struct {
 
 // Config are the parts that a Service uses. All but Busy are required.
 type Config struct {
-	DB *tenant.DB
+	DB *data.DB
 	// Work is the database for background work.
-	Work    *tenant.DB
+	Work    *data.DB
 	Indexes *index.Service
 	Queue   *job.Queue
 	Models  *llm.Client
 	Search  SearchFunc
 	Agents  *agent.Service
-	Auth    *tenant.Authenticator
+	Auth    *credential.Authenticator
 	// Processor is used to compute measures.
 	Processor *limit.Processor
 	// Busy reports whether requests are running, for which evaluations wait a little before

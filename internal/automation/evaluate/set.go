@@ -8,8 +8,9 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Set is a named list of questions about the documents of an index.
@@ -72,14 +73,14 @@ type rights struct {
 
 // caller is who calls a method of the Service.
 type caller struct {
-	request *tenant.Request
-	handle  *tenant.Handle
+	request *access.Request
+	handle  *data.Handle
 	access  rights
 }
 
-// caller returns the caller if it has the scope. Errors: those of tenant.Require.
-func (s *Service) caller(ctx context.Context, need tenant.Scope) (caller, error) {
-	r, err := tenant.Require(ctx, need)
+// caller returns the caller if it has the scope. Errors: those of access.Require.
+func (s *Service) caller(ctx context.Context, need access.Scope) (caller, error) {
+	r, err := access.Require(ctx, need)
 	if err != nil {
 		return caller{}, err
 	}
@@ -89,7 +90,7 @@ func (s *Service) caller(ctx context.Context, need tenant.Scope) (caller, error)
 // CreateSet stores a new set with its first questions. Errors: Invalid; Exists; Exhausted
 // beyond a limit; NotFound for an index that does not exist.
 func (s *Service) CreateSet(ctx context.Context, wanted Set, questions []Question) (made Set, err error) {
-	c, err := s.caller(ctx, tenant.Write)
+	c, err := s.caller(ctx, access.Write)
 	if err != nil {
 		return Set{}, err
 	}
@@ -107,7 +108,7 @@ func (s *Service) CreateSet(ctx context.Context, wanted Set, questions []Questio
 	if err != nil {
 		return Set{}, err
 	}
-	err = c.handle.Tx(ctx, func(tx *tenant.Tx) error {
+	err = c.handle.Tx(ctx, func(tx *data.Tx) error {
 		if err := insertSet(ctx, tx, wanted); err != nil {
 			return err
 		}
@@ -126,7 +127,7 @@ func (s *Service) indexName(ctx context.Context, c caller, name string) (string,
 
 // GetSet returns a set. Errors: NotFound.
 func (s *Service) GetSet(ctx context.Context, name string) (Set, error) {
-	c, err := s.caller(ctx, tenant.Read)
+	c, err := s.caller(ctx, access.Read)
 	if err != nil {
 		return Set{}, err
 	}
@@ -135,7 +136,7 @@ func (s *Service) GetSet(ctx context.Context, name string) (Set, error) {
 
 // ListSets returns a page of the sets in the order of their names.
 func (s *Service) ListSets(ctx context.Context, pageSize int32, pageToken string) ([]Set, string, error) {
-	c, err := s.caller(ctx, tenant.Read)
+	c, err := s.caller(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
@@ -155,7 +156,7 @@ type SetChange struct {
 
 // UpdateSet changes a set. Errors: NotFound; Invalid.
 func (s *Service) UpdateSet(ctx context.Context, name string, change SetChange) (Set, error) {
-	c, err := s.caller(ctx, tenant.Write)
+	c, err := s.caller(ctx, access.Write)
 	if err != nil {
 		return Set{}, err
 	}
@@ -177,7 +178,7 @@ func (s *Service) UpdateSet(ctx context.Context, name string, change SetChange) 
 // DeleteSet deletes a set, its questions and its evaluations, and cancels their jobs. Errors:
 // NotFound.
 func (s *Service) DeleteSet(ctx context.Context, name string) error {
-	c, err := s.caller(ctx, tenant.Write)
+	c, err := s.caller(ctx, access.Write)
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (s *Service) DeleteSet(ctx context.Context, name string) error {
 // PutQuestions adds questions to a set and replaces those whose ids it has. Errors: NotFound;
 // Invalid; Exhausted beyond a limit. On an error nothing is changed.
 func (s *Service) PutQuestions(ctx context.Context, name string, questions []Question) (changed Set, err error) {
-	c, err := s.caller(ctx, tenant.Write)
+	c, err := s.caller(ctx, access.Write)
 	if err != nil {
 		return Set{}, err
 	}
@@ -201,7 +202,7 @@ func (s *Service) PutQuestions(ctx context.Context, name string, questions []Que
 	if err != nil {
 		return Set{}, err
 	}
-	err = c.handle.Tx(ctx, func(tx *tenant.Tx) error {
+	err = c.handle.Tx(ctx, func(tx *data.Tx) error {
 		if _, err := getSet(ctx, tx, c.access, name); err != nil {
 			return err
 		}
@@ -214,7 +215,7 @@ func (s *Service) PutQuestions(ctx context.Context, name string, questions []Que
 // ListQuestions returns a page of the questions of a set in the order of their ids. With
 // drafted, only those that are drafted, or only others. Errors: NotFound.
 func (s *Service) ListQuestions(ctx context.Context, name string, drafted *bool, pageSize int32, pageToken string) ([]Question, string, error) {
-	c, err := s.caller(ctx, tenant.Read)
+	c, err := s.caller(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
@@ -226,7 +227,7 @@ func (s *Service) ListQuestions(ctx context.Context, name string, drafted *bool,
 		which = fmt.Sprint(*drafted)
 	}
 	key := func(q Question) string { return q.ID }
-	return pagination.List(tenant.Pages(ctx, "questions", name, which), pageSize, pageToken, "", key, func(after string, most int) ([]Question, error) {
+	return pagination.List(access.Pages(ctx, "questions", name, which), pageSize, pageToken, "", key, func(after string, most int) ([]Question, error) {
 		return listQuestions(ctx, c.handle, name, drafted, after, most)
 	})
 }
@@ -234,7 +235,7 @@ func (s *Service) ListQuestions(ctx context.Context, name string, drafted *bool,
 // DeleteQuestions deletes questions of a set. Ids that it does not have are ignored. Errors:
 // NotFound for the set; Invalid.
 func (s *Service) DeleteQuestions(ctx context.Context, name string, ids []string) (changed Set, err error) {
-	c, err := s.caller(ctx, tenant.Write)
+	c, err := s.caller(ctx, access.Write)
 	if err != nil {
 		return Set{}, err
 	}
@@ -246,7 +247,7 @@ func (s *Service) DeleteQuestions(ctx context.Context, name string, ids []string
 			return Set{}, err
 		}
 	}
-	err = c.handle.Tx(ctx, func(tx *tenant.Tx) error {
+	err = c.handle.Tx(ctx, func(tx *data.Tx) error {
 		if _, err := getSet(ctx, tx, c.access, name); err != nil {
 			return err
 		}

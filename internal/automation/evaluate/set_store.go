@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -57,7 +57,7 @@ var sets = catalog.Table[setRow]{
 }
 
 // getSet returns a set that a caller with the access may see. Errors: NotFound.
-func getSet(ctx context.Context, q tenant.Queryer, may rights, name string) (Set, error) {
+func getSet(ctx context.Context, q data.Queryer, may rights, name string) (Set, error) {
 	if !catalog.IsName(name, maxSetNameBytes) {
 		return Set{}, sets.NotFound(ctx, q, name, may)
 	}
@@ -66,7 +66,7 @@ func getSet(ctx context.Context, q tenant.Queryer, may rights, name string) (Set
 }
 
 // insertSet stores a new set.
-func insertSet(ctx context.Context, tx *tenant.Tx, s Set) error {
+func insertSet(ctx context.Context, tx *data.Tx, s Set) error {
 	_, err := sets.Insert(ctx, tx, s.Name, `
 		INSERT INTO ragd_shared.question_sets AS s (set_name, index_name, description, access) VALUES ($1, $2, $3, $4)
 		ON CONFLICT DO NOTHING RETURNING `+setColumns, s.Name, s.IndexName, s.Description, s.access)
@@ -74,7 +74,7 @@ func insertSet(ctx context.Context, tx *tenant.Tx, s Set) error {
 }
 
 func updateSet(ctx context.Context, c caller, name string, change SetChange) (Set, error) {
-	row, err := tenant.Get[setRow](ctx, c.handle, `
+	row, err := data.Get[setRow](ctx, c.handle, `
 		UPDATE ragd_shared.question_sets AS s
 		SET index_name = coalesce($3, s.index_name), description = coalesce($4, s.description), updated_at = now()
 		WHERE `+setVisible+` AND s.set_name = $2 RETURNING `+setColumns, c.access, name, change.IndexName, change.Description)
@@ -85,12 +85,12 @@ func updateSet(ctx context.Context, c caller, name string, change SetChange) (Se
 }
 
 func deleteSet(ctx context.Context, c caller, name string) error {
-	return c.handle.Tx(ctx, func(tx *tenant.Tx) error {
+	return c.handle.Tx(ctx, func(tx *data.Tx) error {
 		set, err := getSet(ctx, tx, c.access, name)
 		if err != nil {
 			return err
 		}
-		jobs, err := tenant.Values[string](ctx, tx, `SELECT e.job_id::text FROM ragd_shared.evaluations AS e WHERE e.set_name = $1`, name)
+		jobs, err := data.Values[string](ctx, tx, `SELECT e.job_id::text FROM ragd_shared.evaluations AS e WHERE e.set_name = $1`, name)
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func deleteSet(ctx context.Context, c caller, name string) error {
 
 // encode returns questions as the JSON that putQuestions stores, if there is capacity for it.
 // Errors: Exhausted.
-func encode(ctx context.Context, h *tenant.Handle, questions []Question) ([]byte, error) {
+func encode(ctx context.Context, h *data.Handle, questions []Question) ([]byte, error) {
 	if questions == nil {
 		questions = []Question{}
 	}
@@ -121,7 +121,7 @@ func encode(ctx context.Context, h *tenant.Handle, questions []Question) ([]byte
 }
 
 // putQuestions stores encoded questions of an existing set. Errors: Exhausted.
-func putQuestions(ctx context.Context, tx *tenant.Tx, name string, encoded []byte) (Set, error) {
+func putQuestions(ctx context.Context, tx *data.Tx, name string, encoded []byte) (Set, error) {
 	const put = `
 		INSERT INTO ragd_shared.questions AS old (set_name, question_id, question, byte_size, drafted)
 		SELECT $1, q->>'id', q, octet_length(q::text), coalesce((q->>'drafted')::boolean, false) FROM jsonb_array_elements($2::jsonb) AS q
@@ -137,7 +137,7 @@ func putQuestions(ctx context.Context, tx *tenant.Tx, name string, encoded []byt
 
 // addDrafts stores encoded questions unless the set has their ids, and returns how many the
 // set did not have.
-func addDrafts(ctx context.Context, tx *tenant.Tx, name string, encoded []byte) (int64, error) {
+func addDrafts(ctx context.Context, tx *data.Tx, name string, encoded []byte) (int64, error) {
 	if err := sets.Lock(ctx, tx); err != nil {
 		return 0, err
 	}
@@ -152,8 +152,8 @@ func addDrafts(ctx context.Context, tx *tenant.Tx, name string, encoded []byte) 
 }
 
 // recount counts the questions of a changed set and checks its limits. Errors: Exhausted.
-func recount(ctx context.Context, tx *tenant.Tx, name string) (Set, error) {
-	counted, err := tenant.Get[struct {
+func recount(ctx context.Context, tx *data.Tx, name string) (Set, error) {
+	counted, err := data.Get[struct {
 		setRow
 		ByteSize int64
 	}](ctx, tx, `
@@ -166,7 +166,7 @@ func recount(ctx context.Context, tx *tenant.Tx, name string) (Set, error) {
 	if err != nil {
 		return Set{}, err
 	}
-	all, err := tenant.Value[int64](ctx, tx, `SELECT coalesce(sum(s.question_count), 0)::bigint FROM ragd_shared.question_sets AS s`)
+	all, err := data.Value[int64](ctx, tx, `SELECT coalesce(sum(s.question_count), 0)::bigint FROM ragd_shared.question_sets AS s`)
 	switch {
 	case err != nil:
 		return Set{}, err
@@ -181,14 +181,14 @@ func recount(ctx context.Context, tx *tenant.Tx, name string) (Set, error) {
 }
 
 // listQuestions returns at most limit questions whose ids follow after, in their order.
-func listQuestions(ctx context.Context, q tenant.Queryer, name string, drafted *bool, after string, limit int) ([]Question, error) {
-	return tenant.Values[Question](ctx, q, `
+func listQuestions(ctx context.Context, q data.Queryer, name string, drafted *bool, after string, limit int) ([]Question, error) {
+	return data.Values[Question](ctx, q, `
 		SELECT q.question FROM ragd_shared.questions AS q
 		WHERE q.set_name = $1 AND q.question_id > $2 AND ($3::boolean IS NULL OR q.drafted = $3)
 		ORDER BY q.question_id LIMIT $4`, name, after, drafted, limit)
 }
 
-func deleteQuestions(ctx context.Context, tx *tenant.Tx, name string, ids []string) (Set, error) {
+func deleteQuestions(ctx context.Context, tx *data.Tx, name string, ids []string) (Set, error) {
 	if err := sets.Lock(ctx, tx); err != nil {
 		return Set{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/webhook"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 )
@@ -55,7 +56,7 @@ func (s *Service) Runners() job.Registry {
 // deliver posts what is due to a hook, for one turn.
 func (s *Service) deliver(ctx context.Context, a job.Attempt) error {
 	h := s.config.Work.Handle(a.Tenant)
-	r, err := tenant.Get[row](ctx, h, `SELECT `+columns+` FROM ragd_shared.hooks WHERE hook_name = $1`, a.Name)
+	r, err := data.Get[row](ctx, h, `SELECT `+columns+` FROM ragd_shared.hooks WHERE hook_name = $1`, a.Name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
@@ -67,7 +68,7 @@ func (s *Service) deliver(ctx context.Context, a job.Attempt) error {
 	} else if err != nil {
 		return err
 	}
-	next, err := tenant.Value[*float64](ctx, h, `
+	next, err := data.Value[*float64](ctx, h, `
 		SELECT extract(epoch FROM min(greatest(d.next_attempt_at, h.next_attempt_at)) - now())::float8
 		FROM ragd_shared.hook_deliveries AS d JOIN ragd_shared.hooks AS h ON h.tenant_id = d.tenant_id AND h.hook_name = d.hook_name
 		WHERE d.hook_name = $1 AND d.status = 'pending' AND h.enabled`, a.Name)
@@ -79,7 +80,7 @@ func (s *Service) deliver(ctx context.Context, a job.Attempt) error {
 
 // drain posts the due deliveries of a hook until there are none, the hook fails or the turn is
 // over.
-func (s *Service) drain(ctx context.Context, h *tenant.Handle, r row, until time.Time) error {
+func (s *Service) drain(ctx context.Context, h *data.Handle, r row, until time.Time) error {
 	t, err := s.target(ctx, h.Tenant(), r)
 	if err != nil {
 		return err
@@ -153,7 +154,7 @@ func (s *Service) headerSecrets(ctx context.Context, id tenant.ID, h Hook, addre
 }
 
 // attempt posts one delivery and stores what came of it. It reports whether it failed.
-func (s *Service) attempt(ctx context.Context, h *tenant.Handle, t target, d Delivery, failures int) (failed bool, err error) {
+func (s *Service) attempt(ctx context.Context, h *data.Handle, t target, d Delivery, failures int) (failed bool, err error) {
 	if err := s.slots.Acquire(ctx, h.Tenant()); err != nil {
 		return false, err
 	}

@@ -20,6 +20,8 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -31,8 +33,8 @@ type Secrets interface {
 
 // Config are the settings of a Service. All are required but Keys.
 type Config struct {
-	DB      *tenant.DB
-	Work    *tenant.DB // for deliveries
+	DB      *data.DB
+	Work    *data.DB // for deliveries
 	Queue   *job.Queue
 	Events  *event.Listener
 	Guard   *outbound.Guard
@@ -60,8 +62,8 @@ func New(config Config) *Service {
 
 // manage returns a handle of the caller's tenant. Errors: Denied unless the caller may see all
 // events of the tenant.
-func (s *Service) manage(ctx context.Context) (*tenant.Handle, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Admin)
+func (s *Service) manage(ctx context.Context) (*data.Handle, error) {
+	r, err := access.RequireUnfiltered(ctx, access.Admin)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +232,7 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Hook, erro
 		return Hook{}, err
 	}
 	var stored row
-	err = h.Tx(ctx, func(tx *tenant.Tx) (err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) (err error) {
 		if stored, err = update(ctx, tx, changed, old.UpdatedAt); err != nil {
 			return err
 		}
@@ -305,7 +307,7 @@ func (s *Service) Test(ctx context.Context, name string) (Delivery, error) {
 }
 
 // insertTest stores the delivery of a test with its event.
-func insertTest(ctx context.Context, h *tenant.Handle, d Delivery) error {
+func insertTest(ctx context.Context, h *data.Handle, d Delivery) error {
 	_, err := h.Exec(ctx, `
 		WITH e AS (INSERT INTO ragd_shared.events (event_id, type, data, created_at) VALUES ($1, $2, $3, $4) RETURNING xid, number)
 		INSERT INTO ragd_shared.hook_deliveries (delivery_id, hook_name, xid, number, status, attempts, attempted_at, duration_ms, status_code, error, response)
@@ -330,7 +332,7 @@ func (s *Service) Deliveries(ctx context.Context, name, status string, pageSize 
 		return nil, "", err
 	}
 	key := func(d Delivery) *position { return &position{d.CreatedAt, d.DeliveryID} }
-	return pagination.List(tenant.Pages(ctx, "deliveries", name, status), pageSize, pageToken, nil, key, func(after *position, most int) ([]Delivery, error) {
+	return pagination.List(access.Pages(ctx, "deliveries", name, status), pageSize, pageToken, nil, key, func(after *position, most int) ([]Delivery, error) {
 		return listDeliveries(ctx, h, name, Status(status), after, most)
 	})
 }
@@ -338,7 +340,7 @@ func (s *Service) Deliveries(ctx context.Context, name, status string, pageSize 
 // Replay delivers an event again. Errors: NotFound; Precondition while the hook is disabled.
 func (s *Service) Replay(ctx context.Context, name, deliveryID string) (Delivery, error) {
 	var found *Delivery
-	err := s.replaying(ctx, name, func(ctx context.Context, tx *tenant.Tx) (err error) {
+	err := s.replaying(ctx, name, func(ctx context.Context, tx *data.Tx) (err error) {
 		if uuid.Validate(deliveryID) == nil && len(deliveryID) == len(uuid.Nil.String()) {
 			found, err = replay(ctx, tx, name, deliveryID)
 		}
@@ -356,7 +358,7 @@ func (s *Service) Replay(ctx context.Context, name, deliveryID string) (Delivery
 // ReplayFailed delivers the events again whose deliveries have failed since a time, nil for
 // all, and returns their number. Errors: as Replay.
 func (s *Service) ReplayFailed(ctx context.Context, name string, since *time.Time) (n int64, err error) {
-	err = s.replaying(ctx, name, func(ctx context.Context, tx *tenant.Tx) (err error) {
+	err = s.replaying(ctx, name, func(ctx context.Context, tx *data.Tx) (err error) {
 		n, err = tx.Exec(ctx, `
 			UPDATE ragd_shared.hook_deliveries SET status = 'pending', attempts = 0, next_attempt_at = now()
 			WHERE hook_name = $1 AND status = 'failed' AND ($2::timestamptz IS NULL OR created_at >= $2)`, name, since)
@@ -366,12 +368,12 @@ func (s *Service) ReplayFailed(ctx context.Context, name string, since *time.Tim
 }
 
 // replaying runs do, which makes deliveries of a hook pending again, and starts to deliver.
-func (s *Service) replaying(ctx context.Context, name string, do func(context.Context, *tenant.Tx) error) error {
+func (s *Service) replaying(ctx context.Context, name string, do func(context.Context, *data.Tx) error) error {
 	h, err := s.manage(ctx)
 	if err != nil {
 		return err
 	}
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		r, err := hooks.Get(ctx, tx, name)
 		if err != nil {
 			return err

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/automation/event/journal"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // row is a row of the table of hooks.
@@ -63,8 +63,8 @@ var hooks = catalog.Table[row]{
 }
 
 // insert stores a new hook.
-func insert(ctx context.Context, h *tenant.Handle, wanted Hook, secret []byte) (made row, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func insert(ctx context.Context, h *data.Handle, wanted Hook, secret []byte) (made row, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		if err := journal.Enlist(ctx, tx); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func insert(ctx context.Context, h *tenant.Handle, wanted Hook, secret []byte) (
 
 // update stores a changed hook if it was last updated at asOf. A hook that is enabled by it
 // begins anew.
-func update(ctx context.Context, q tenant.Queryer, h Hook, asOf time.Time) (row, error) {
+func update(ctx context.Context, q data.Queryer, h Hook, asOf time.Time) (row, error) {
 	return hooks.Update(ctx, q, h.Name, `
 		UPDATE ragd_shared.hooks SET url = $2, description = $3, events = $4, topics = $5, tools = $6, indexes = $7, headers = $8,
 			include_content = $9, max_payload_bytes = $10, enabled = $11,
@@ -94,8 +94,8 @@ func update(ctx context.Context, q tenant.Queryer, h Hook, asOf time.Time) (row,
 }
 
 // rotate replaces the secret of a hook. The old one is kept for a time.
-func rotate(ctx context.Context, q tenant.Queryer, name string, secret []byte, grace time.Duration) (row, error) {
-	r, err := tenant.Get[row](ctx, q, `
+func rotate(ctx context.Context, q data.Queryer, name string, secret []byte, grace time.Duration) (row, error) {
+	r, err := data.Get[row](ctx, q, `
 		UPDATE ragd_shared.hooks SET previous_secret = CASE WHEN $3::interval > '0' THEN secret END, previous_expires_at = now() + $3::interval, secret = $2,
 			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
 		WHERE hook_name = $1 RETURNING `+columns, name, secret, grace)
@@ -147,13 +147,13 @@ type position struct {
 
 // listDeliveries returns up to limit deliveries after the position, or the newest ones if it
 // is nil. An empty status means any.
-func listDeliveries(ctx context.Context, q tenant.Queryer, hook string, status Status, after *position, limit int) ([]Delivery, error) {
+func listDeliveries(ctx context.Context, q data.Queryer, hook string, status Status, after *position, limit int) ([]Delivery, error) {
 	var afterTime *time.Time
 	afterID := uuid.Nil.String()
 	if after != nil {
 		afterTime, afterID = &after.CreatedAt, after.DeliveryID
 	}
-	return tenant.Select[Delivery](ctx, q, `
+	return data.Select[Delivery](ctx, q, `
 		SELECT `+deliveryColumns+`, NULL::jsonb AS data `+deliveriesSQL+`
 		WHERE d.hook_name = $1 AND ($2 = '' OR d.status = $2)
 			AND ($3::timestamptz IS NULL OR (d.created_at, d.delivery_id) < ($3, $4::uuid))
@@ -161,16 +161,16 @@ func listDeliveries(ctx context.Context, q tenant.Queryer, hook string, status S
 }
 
 // due returns up to limit deliveries of a hook that are due, those first that are due longest.
-func due(ctx context.Context, q tenant.Queryer, hook string, limit int) ([]Delivery, error) {
-	return tenant.Select[Delivery](ctx, q, `
+func due(ctx context.Context, q data.Queryer, hook string, limit int) ([]Delivery, error) {
+	return data.Select[Delivery](ctx, q, `
 		SELECT `+deliveryColumns+`, e.data `+deliveriesSQL+`
 		WHERE d.hook_name = $1 AND d.status = 'pending' AND d.next_attempt_at <= now()
 		ORDER BY d.next_attempt_at LIMIT $2`, hook, limit)
 }
 
 // replay makes a delivery pending that has ended. It returns nil if there is none.
-func replay(ctx context.Context, q tenant.Queryer, hook, id string) (*Delivery, error) {
-	found, err := tenant.Get[Delivery](ctx, q, `
+func replay(ctx context.Context, q data.Queryer, hook, id string) (*Delivery, error) {
+	found, err := data.Get[Delivery](ctx, q, `
 		WITH d AS (
 			UPDATE ragd_shared.hook_deliveries SET status = 'pending', attempts = 0, next_attempt_at = now()
 			WHERE hook_name = $1 AND delivery_id = $2 RETURNING *
@@ -184,7 +184,7 @@ func replay(ctx context.Context, q tenant.Queryer, hook, id string) (*Delivery, 
 
 // record stores what came of an attempt: in the delivery, and in the hook. A hook that has
 // failed for long, or whose address is gone, is disabled with its pending deliveries.
-func record(ctx context.Context, h *tenant.Handle, d Delivery, o outcome, wait, hookWait time.Duration) error {
+func record(ctx context.Context, h *data.Handle, d Delivery, o outcome, wait, hookWait time.Duration) error {
 	status := Pending
 	switch {
 	case o.ok():

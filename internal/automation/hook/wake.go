@@ -8,6 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/event"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -74,7 +75,7 @@ func (s *Service) Run(ctx context.Context) error {
 // Wake starts the tasks of the hooks of a tenant that have deliveries that are due.
 func (s *Service) Wake(ctx context.Context, id tenant.ID) error {
 	h := s.config.Work.Handle(id)
-	due, err := tenant.Values[string](ctx, h, `
+	due, err := data.Values[string](ctx, h, `
 		SELECT h.hook_name FROM ragd_shared.hooks AS h WHERE h.enabled AND h.next_attempt_at <= now() AND EXISTS (
 			SELECT FROM ragd_shared.hook_deliveries AS d
 			WHERE d.tenant_id = h.tenant_id AND d.hook_name = h.hook_name AND d.status = 'pending' AND d.next_attempt_at <= now())`)
@@ -84,7 +85,7 @@ func (s *Service) Wake(ctx context.Context, id tenant.ID) error {
 	for _, name := range due {
 		// One transaction for each: the queue ends tasks in an order of its own, and would wait for those of
 		// earlier hooks while this waits for it.
-		if err := h.Tx(ctx, func(tx *tenant.Tx) error { return s.wake(ctx, tx, name) }); err != nil {
+		if err := h.Tx(ctx, func(tx *data.Tx) error { return s.wake(ctx, tx, name) }); err != nil {
 			return err
 		}
 	}
@@ -92,6 +93,6 @@ func (s *Service) Wake(ctx context.Context, id tenant.ID) error {
 }
 
 // wake starts the task of a hook.
-func (s *Service) wake(ctx context.Context, tx *tenant.Tx, name string) error {
+func (s *Service) wake(ctx context.Context, tx *data.Tx, name string) error {
 	return s.config.Queue.Wake(ctx, tx, job.Deliver, name)
 }

@@ -13,7 +13,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 	"github.com/ragdhq/ragd/internal/tool/template"
@@ -22,7 +23,7 @@ import (
 // execution runs the steps of one run in one attempt.
 type execution struct {
 	service *Service
-	handle  *tenant.Handle
+	handle  *data.Handle
 	runID   string
 	context map[string]any // the request context, without secrets
 
@@ -447,7 +448,7 @@ func (x *execution) nested(ctx context.Context, n *node, s *StepRun, input any, 
 	if f.depth++; f.depth >= maxDepth {
 		return nil, fault.New(fault.Precondition, "workflows run each other in a circle, or are nested deeper than %d", maxDepth)
 	}
-	if !tenant.BoundsOf(ctx).MayUseTool(ToolPrefix + n.Workflow) {
+	if !access.BoundsOf(ctx).MayUseTool(ToolPrefix + n.Workflow) {
 		return nil, workflows.NotFoundAmong(n.Workflow, nil)
 	}
 	w, ok, err := version(ctx, x.handle, n.Workflow, s.Version)

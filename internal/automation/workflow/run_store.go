@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -22,16 +23,16 @@ const visibleTo = `($1 = '' OR subject = $1)`
 
 // insertRun stores a queued run and its task, and deletes the oldest runs that have ended beyond
 // the limits.
-func insertRun(ctx context.Context, h *tenant.Handle, queue *job.Queue, r Run, access tenant.Delegation) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+func insertRun(ctx context.Context, h *data.Handle, queue *job.Queue, r Run, access access.Delegation) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		if err := tx.Lock(ctx, "workflow_runs"); err != nil {
 			return err
 		}
-		open, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.workflow_runs WHERE status IN ('queued', 'running', 'waiting')`)
+		open, err := data.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.workflow_runs WHERE status IN ('queued', 'running', 'waiting')`)
 		if err != nil {
 			return err
 		}
-		own, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.workflow_runs WHERE status IN ('queued', 'running', 'waiting') AND subject = $1`, r.Subject)
+		own, err := data.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.workflow_runs WHERE status IN ('queued', 'running', 'waiting') AND subject = $1`, r.Subject)
 		if err != nil {
 			return err
 		}
@@ -58,8 +59,8 @@ func insertRun(ctx context.Context, h *tenant.Handle, queue *job.Queue, r Run, a
 
 // getRun returns a run that a subject started, or that anybody started for "". ok is false if there
 // is none.
-func getRun(ctx context.Context, q tenant.Queryer, subject, id string) (r Run, ok bool, err error) {
-	r, err = tenant.Get[Run](ctx, q, `SELECT `+runColumns+` FROM ragd_shared.workflow_runs WHERE `+visibleTo+` AND run_id = $2`, subject, id)
+func getRun(ctx context.Context, q data.Queryer, subject, id string) (r Run, ok bool, err error) {
+	r, err = data.Get[Run](ctx, q, `SELECT `+runColumns+` FROM ragd_shared.workflow_runs WHERE `+visibleTo+` AND run_id = $2`, subject, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, false, nil
 	}
@@ -68,14 +69,14 @@ func getRun(ctx context.Context, q tenant.Queryer, subject, id string) (r Run, o
 
 // unchanged reports whether a run is queued or running and has no changes after the one that was
 // seen.
-func unchanged(ctx context.Context, q tenant.Queryer, id string, seen int64) (bool, error) {
-	found, err := tenant.Values[bool](ctx, q, `SELECT changes <= $2 AND status IN ('queued', 'running') FROM ragd_shared.workflow_runs WHERE run_id = $1`, id, seen)
+func unchanged(ctx context.Context, q data.Queryer, id string, seen int64) (bool, error) {
+	found, err := data.Values[bool](ctx, q, `SELECT changes <= $2 AND status IN ('queued', 'running') FROM ragd_shared.workflow_runs WHERE run_id = $1`, id, seen)
 	return len(found) > 0 && found[0], err
 }
 
 // accessOf returns with whose rights a run runs.
-func accessOf(ctx context.Context, q tenant.Queryer, id string) (d tenant.Delegation, err error) {
-	raw, err := tenant.Value[json.RawMessage](ctx, q, `SELECT access FROM ragd_shared.workflow_runs WHERE run_id = $1`, id)
+func accessOf(ctx context.Context, q data.Queryer, id string) (d access.Delegation, err error) {
+	raw, err := data.Value[json.RawMessage](ctx, q, `SELECT access FROM ragd_shared.workflow_runs WHERE run_id = $1`, id)
 	if err != nil {
 		return d, err
 	}
@@ -84,13 +85,13 @@ func accessOf(ctx context.Context, q tenant.Queryer, id string) (d tenant.Delega
 
 // stepsAfter returns the steps of a run that have changed after a change, in the order of their
 // last changes.
-func stepsAfter(ctx context.Context, q tenant.Queryer, id string, change int64) ([]StepRun, error) {
-	return tenant.Select[StepRun](ctx, q, `SELECT `+stepColumns+` FROM ragd_shared.workflow_steps WHERE run_id = $1 AND change > $2 ORDER BY change`, id, change)
+func stepsAfter(ctx context.Context, q data.Queryer, id string, change int64) ([]StepRun, error) {
+	return data.Select[StepRun](ctx, q, `SELECT `+stepColumns+` FROM ragd_shared.workflow_steps WHERE run_id = $1 AND change > $2 ORDER BY change`, id, change)
 }
 
 // stepsOf returns the steps of a run in the order in which they began.
-func stepsOf(ctx context.Context, q tenant.Queryer, id string) ([]StepRun, error) {
-	return tenant.Select[StepRun](ctx, q, `SELECT `+stepColumns+` FROM ragd_shared.workflow_steps WHERE run_id = $1 ORDER BY started_at, path`, id)
+func stepsOf(ctx context.Context, q data.Queryer, id string) ([]StepRun, error) {
+	return data.Select[StepRun](ctx, q, `SELECT `+stepColumns+` FROM ragd_shared.workflow_steps WHERE run_id = $1 ORDER BY started_at, path`, id)
 }
 
 type runPosition struct {
@@ -100,13 +101,13 @@ type runPosition struct {
 
 // listRuns returns up to limit runs after a position, the newest first. An empty workflow or status
 // means any.
-func listRuns(ctx context.Context, q tenant.Queryer, subject, name string, status Status, after *runPosition, limit int) ([]Run, error) {
+func listRuns(ctx context.Context, q data.Queryer, subject, name string, status Status, after *runPosition, limit int) ([]Run, error) {
 	var at *time.Time
 	id := "00000000-0000-0000-0000-000000000000"
 	if after != nil {
 		at, id = &after.CreatedAt, after.RunID
 	}
-	return tenant.Select[Run](ctx, q, `
+	return data.Select[Run](ctx, q, `
 		SELECT `+runColumns+` FROM ragd_shared.workflow_runs
 		WHERE `+visibleTo+` AND ($2 = '' OR workflow_name = $2) AND ($3 = '' OR status = $3)
 			AND ($4::timestamptz IS NULL OR (created_at, run_id) < ($4, $5::uuid))
@@ -114,7 +115,7 @@ func listRuns(ctx context.Context, q tenant.Queryer, subject, name string, statu
 }
 
 // begin marks a run running. Errors: job.ErrEnded.
-func begin(ctx context.Context, h *tenant.Handle, id string) error {
+func begin(ctx context.Context, h *data.Handle, id string) error {
 	n, err := h.Exec(ctx, `
 		UPDATE ragd_shared.workflow_runs SET status = 'running', started_at = coalesce(started_at, now()), updated_at = now()
 		WHERE run_id = $1 AND status IN ('queued', 'running', 'waiting')`, id)
@@ -137,9 +138,9 @@ func (s StepRun) added() int {
 
 // saveStep stores the state of a step of a running run. Errors: job.ErrEnded when the run is no
 // longer running; Exhausted when it has too many bytes.
-func saveStep(ctx context.Context, h *tenant.Handle, id string, s StepRun) error {
+func saveStep(ctx context.Context, h *data.Handle, id string, s StepRun) error {
 	size := s.added()
-	total, err := tenant.Values[int64](ctx, h, `
+	total, err := data.Values[int64](ctx, h, `
 		WITH changed AS (
 			UPDATE ragd_shared.workflow_runs SET changes = changes + 1, bytes = bytes + $3, updated_at = now()
 			WHERE run_id = $1 AND status = 'running' RETURNING changes, bytes
@@ -173,7 +174,7 @@ const endSteps = `
 	WHERE s.run_id = ended.run_id AND s.status IN ('running', 'waiting')`
 
 // endRun ends a running run.
-func endRun(ctx context.Context, h *tenant.Handle, id string, status Status, output json.RawMessage, kind, reason string) error {
+func endRun(ctx context.Context, h *data.Handle, id string, status Status, output json.RawMessage, kind, reason string) error {
 	_, err := h.Exec(ctx, `
 		WITH ended AS (
 			UPDATE ragd_shared.workflow_runs SET status = $2, output = $3, error_kind = $4, error = $5, changes = changes + 1, ended_at = now(), updated_at = now()
@@ -184,8 +185,8 @@ func endRun(ctx context.Context, h *tenant.Handle, id string, status Status, out
 
 // rest marks a running run waiting, unless one of its steps has been resumed meanwhile. It returns
 // when the wait of its first step ends.
-func rest(ctx context.Context, h *tenant.Handle, id string) (until time.Time, waits bool, err error) {
-	found, err := tenant.Values[*time.Time](ctx, h, `
+func rest(ctx context.Context, h *data.Handle, id string) (until time.Time, waits bool, err error) {
+	found, err := data.Values[*time.Time](ctx, h, `
 		WITH next AS (SELECT min(wait_until) AS until FROM ragd_shared.workflow_steps WHERE run_id = $1 AND status = 'waiting')
 		UPDATE ragd_shared.workflow_runs SET status = 'waiting', updated_at = now() FROM next
 		WHERE run_id = $1 AND status = 'running' AND next.until IS NOT NULL RETURNING next.until`, id)
@@ -196,7 +197,7 @@ func rest(ctx context.Context, h *tenant.Handle, id string) (until time.Time, wa
 }
 
 // answer stores the data with which a waiting step is resumed. ok is false if it waits no longer.
-func answer(ctx context.Context, tx *tenant.Tx, id, path string, data json.RawMessage) (ok bool, err error) {
+func answer(ctx context.Context, tx *data.Tx, id, path string, data json.RawMessage) (ok bool, err error) {
 	n, err := tx.Exec(ctx, `
 		WITH changed AS (
 			UPDATE ragd_shared.workflow_runs SET status = CASE status WHEN 'waiting' THEN 'queued' ELSE status END, changes = changes + 1, bytes = bytes + $4, updated_at = now()
@@ -210,8 +211,8 @@ func answer(ctx context.Context, tx *tenant.Tx, id, path string, data json.RawMe
 }
 
 // openRuns returns which of the runs exist and have not ended.
-func openRuns(ctx context.Context, h *tenant.Handle, ids []string) (map[string]bool, error) {
-	found, err := tenant.Values[string](ctx, h, `
+func openRuns(ctx context.Context, h *data.Handle, ids []string) (map[string]bool, error) {
+	found, err := data.Values[string](ctx, h, `
 		SELECT run_id::text FROM ragd_shared.workflow_runs WHERE run_id = ANY($1::uuid[]) AND status NOT IN ('succeeded', 'failed', 'cancelled')`, ids)
 	open := map[string]bool{}
 	for _, id := range found {
@@ -222,8 +223,8 @@ func openRuns(ctx context.Context, h *tenant.Handle, ids []string) (map[string]b
 
 // waitingRun returns the newest run of a workflow with an input that a subject started and that
 // waits. ok is false if there is none.
-func waitingRun(ctx context.Context, q tenant.Queryer, subject, name string, input json.RawMessage) (id string, ok bool, err error) {
-	found, err := tenant.Values[string](ctx, q, `
+func waitingRun(ctx context.Context, q data.Queryer, subject, name string, input json.RawMessage) (id string, ok bool, err error) {
+	found, err := data.Values[string](ctx, q, `
 		SELECT run_id::text FROM ragd_shared.workflow_runs WHERE subject = $1 AND workflow_name = $2 AND status = 'waiting' AND input::text = $3
 		ORDER BY created_at DESC LIMIT 1`, subject, name, string(input))
 	if err != nil || len(found) == 0 {

@@ -12,7 +12,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
@@ -21,7 +22,7 @@ import (
 // run with the rights of the caller. Errors: NotFound; Invalid for an input that does not fit the
 // schema; Exhausted for too many runs.
 func (s *Service) Start(ctx context.Context, name string, number int, input json.RawMessage) (Run, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Run{}, err
 	}
@@ -52,7 +53,7 @@ func (s *Service) Start(ctx context.Context, name string, number int, input json
 }
 
 // subjectOf returns who the caller is, unique in the tenant.
-func subjectOf(r *tenant.Request) string {
+func subjectOf(r *access.Request) string {
 	if r.Principal.Issuer == "" {
 		return r.Principal.Subject
 	}
@@ -81,18 +82,18 @@ func (s *Service) checkInput(ctx context.Context, w Workflow, input json.RawMess
 // caller is who looks at runs: somebody who sees all runs of the tenant, or only their own. What a
 // run has read with the rights of one credential is not shown to one that is restricted.
 type caller struct {
-	request *tenant.Request
-	handle  *tenant.Handle
+	request *access.Request
+	handle  *data.Handle
 	subject string // "" for one who sees all
 }
 
 func (s *Service) caller(ctx context.Context) (caller, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return caller{}, err
 	}
 	c := caller{request: r, handle: s.DB.Handle(r.Tenant)}
-	if !r.Principal.MandatoryFilter.IsZero() || !r.Bounds.IsZero() || !r.Principal.Has(tenant.Write) {
+	if !r.Principal.MandatoryFilter.IsZero() || !r.Bounds.IsZero() || !r.Principal.Has(access.Write) {
 		c.subject = subjectOf(r)
 	}
 	return c, nil
@@ -139,7 +140,7 @@ func (s *Service) ListRuns(ctx context.Context, name, status string, pageSize in
 		return nil, "", fault.Field("status", "unknown status %q; known are queued, running, waiting, succeeded, failed and cancelled", textlimit.Shorten(status, 50))
 	}
 	key := func(r Run) *runPosition { return &runPosition{r.CreatedAt, r.RunID} }
-	return pagination.List(tenant.Pages(ctx, "workflow runs", name, status), pageSize, pageToken, nil, key, func(after *runPosition, most int) ([]Run, error) {
+	return pagination.List(access.Pages(ctx, "workflow runs", name, status), pageSize, pageToken, nil, key, func(after *runPosition, most int) ([]Run, error) {
 		return listRuns(ctx, c.handle, c.subject, name, Status(status), after, most)
 	})
 }
@@ -188,7 +189,7 @@ func (s *Service) Resume(ctx context.Context, id, path string, given json.RawMes
 		return Run{}, err
 	}
 	ok := false
-	err = c.handle.Tx(ctx, func(tx *tenant.Tx) (err error) {
+	err = c.handle.Tx(ctx, func(tx *data.Tx) (err error) {
 		if ok, err = answer(ctx, tx, id, step.Path, given); err != nil || !ok {
 			return err
 		}
@@ -204,7 +205,7 @@ func (s *Service) Resume(ctx context.Context, id, path string, given json.RawMes
 }
 
 // waitingStep returns the step of a run that waits at a path, or the only one that waits.
-func waitingStep(ctx context.Context, q tenant.Queryer, r Run, path string) (StepRun, error) {
+func waitingStep(ctx context.Context, q data.Queryer, r Run, path string) (StepRun, error) {
 	steps, err := stepsOf(ctx, q, r.RunID)
 	if err != nil {
 		return StepRun{}, err
@@ -302,7 +303,7 @@ func (s *Service) Watch(ctx context.Context, id string, send func(StepRun) error
 
 // awaitChange waits until a run has changes after the one that was seen, or is no longer running. It
 // looks after pauses that grow from the given one, and returns the next.
-func awaitChange(ctx context.Context, h *tenant.Handle, id string, seen int64, pause time.Duration) (next time.Duration, err error) {
+func awaitChange(ctx context.Context, h *data.Handle, id string, seen int64, pause time.Duration) (next time.Duration, err error) {
 	for {
 		select {
 		case <-ctx.Done():

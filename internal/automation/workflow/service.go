@@ -13,7 +13,10 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/expression"
@@ -34,12 +37,12 @@ type Service struct {
 
 // Config are the parts that a Service uses. All are required.
 type Config struct {
-	DB *tenant.DB
+	DB *data.DB
 	// Work is the database for background work.
-	Work   *tenant.DB
+	Work   *data.DB
 	Queue  *job.Queue
 	Gate   *admission.Gate // limits the memory of runs
-	Auth   *tenant.Authenticator
+	Auth   *credential.Authenticator
 	HTTP   *httptool.Runner
 	Logger *slog.Logger
 	// Enter waits for a slot of the processor for a long evaluation of an expression. nil is no
@@ -87,7 +90,7 @@ func (s *Service) planOf(ctx context.Context, w Workflow) (*plan, error) {
 // a tool, workflow or secret that does not exist; Exists; Exhausted when the tenant has too many;
 // Denied for a credential with a mandatory filter or bounds, or without the scope write.
 func (s *Service) Create(ctx context.Context, name string, definition []byte) (Workflow, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return Workflow{}, err
 	}
@@ -97,7 +100,7 @@ func (s *Service) Create(ctx context.Context, name string, definition []byte) (W
 // Update stores a definition as the next version of a workflow, unless it is the same. Errors: as
 // of Create; NotFound; Conflict when another call changed it at the same time.
 func (s *Service) Update(ctx context.Context, name string, definition []byte) (Workflow, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return Workflow{}, err
 	}
@@ -110,7 +113,7 @@ func (s *Service) Update(ctx context.Context, name string, definition []byte) (W
 }
 
 // store checks a definition and stores it as the version after that of w.
-func (s *Service) store(ctx context.Context, r *tenant.Request, w Workflow, definition []byte) (Workflow, error) {
+func (s *Service) store(ctx context.Context, r *access.Request, w Workflow, definition []byte) (Workflow, error) {
 	h := s.DB.Handle(r.Tenant)
 	old, err := json.Marshal(w.Definition)
 	if err != nil {
@@ -142,7 +145,7 @@ func (s *Service) store(ctx context.Context, r *tenant.Request, w Workflow, defi
 }
 
 // callable returns the schemas of what steps call, and checks that it exists.
-func (s *Service) callable(ctx context.Context, h *tenant.Handle) schemas {
+func (s *Service) callable(ctx context.Context, h *data.Handle) schemas {
 	return func(field string, step Step) (in, out shape, err error) {
 		switch step.Kind {
 		case Nested:
@@ -188,7 +191,7 @@ func (s *Service) callable(ctx context.Context, h *tenant.Handle) schemas {
 var promptInput = json.RawMessage(`{"type": "object", "properties": {"prompt": {"type": "string"}}, "required": ["prompt"]}`)
 
 // checkCycles returns an error if a workflow would run itself. Errors: Invalid.
-func checkCycles(ctx context.Context, q tenant.Queryer, w Workflow) error {
+func checkCycles(ctx context.Context, q data.Queryer, w Workflow) error {
 	all, err := latest(ctx, q, "", maxWorkflows)
 	if err != nil {
 		return err
@@ -236,7 +239,7 @@ func nestedIn(steps []Step) []string {
 	return found
 }
 
-func names(ctx context.Context, q tenant.Queryer) []string {
+func names(ctx context.Context, q data.Queryer) []string {
 	all, err := latest(ctx, q, "", maxWorkflows)
 	if err != nil {
 		return nil
@@ -250,7 +253,7 @@ func names(ctx context.Context, q tenant.Queryer) []string {
 
 // orNotFound returns err, or the error for a workflow that does not exist or that the caller may
 // not use. It names the nearest one that the caller may use.
-func (s *Service) orNotFound(ctx context.Context, q tenant.Queryer, r *tenant.Request, name string, err error) error {
+func (s *Service) orNotFound(ctx context.Context, q data.Queryer, r *access.Request, name string, err error) error {
 	if err != nil {
 		return err
 	}
@@ -261,7 +264,7 @@ func (s *Service) orNotFound(ctx context.Context, q tenant.Queryer, r *tenant.Re
 // Get returns a version of a workflow, the latest for 0. Errors: NotFound, also for one that the
 // caller may not use.
 func (s *Service) Get(ctx context.Context, name string, number int) (Workflow, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Workflow{}, err
 	}
@@ -288,7 +291,7 @@ func (s *Service) Get(ctx context.Context, name string, number int) (Workflow, e
 // List returns a page of the latest versions of the workflows that the caller may use, in the order
 // of their names.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Workflow, string, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
@@ -298,7 +301,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 }
 
 // usable returns the latest versions of workflows after a name that the caller may use.
-func (s *Service) usable(ctx context.Context, r *tenant.Request, after string, most int) ([]Workflow, error) {
+func (s *Service) usable(ctx context.Context, r *access.Request, after string, most int) ([]Workflow, error) {
 	all, err := latest(ctx, s.DB.Handle(r.Tenant), after, maxWorkflows)
 	all = slices.DeleteFunc(all, func(w Workflow) bool { return !r.Bounds.MayUseTool(ToolPrefix + w.Name) })
 	return all[:min(len(all), most)], err
@@ -307,7 +310,7 @@ func (s *Service) usable(ctx context.Context, r *tenant.Request, after string, m
 // Delete deletes a workflow with all its versions, or one version that is not the latest, and
 // cancels their runs. Errors: NotFound; Precondition for the latest of several versions.
 func (s *Service) Delete(ctx context.Context, name string, number int) error {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return err
 	}

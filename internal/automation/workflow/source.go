@@ -12,6 +12,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
@@ -49,7 +50,7 @@ func (s *Service) Source() toolset.Source { return runTools{s} }
 
 // Tools implements toolset.Source.
 func (t runTools) Tools(ctx context.Context) ([]toolset.Definition, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func canonical(raw json.RawMessage) (json.RawMessage, error) {
 // answered resumes the run that an earlier call has started and whose question the user has
 // answered. An empty answer declines: the run waits on.
 func (t runTools) answered(ctx context.Context, name string, input json.RawMessage, c toolset.Call) (toolset.Result, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return toolset.Result{}, err
 	}
@@ -299,7 +300,7 @@ func (t runTools) waits(ctx context.Context, r Run, c toolset.Call) (toolset.Res
 }
 
 func tenantOf(ctx context.Context) tenant.ID {
-	r, ok := tenant.FromContext(ctx)
+	r, ok := access.FromContext(ctx)
 	if !ok {
 		return ""
 	}

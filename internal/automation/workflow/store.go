@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 type row struct {
@@ -39,8 +39,8 @@ var workflows = catalog.Table[row]{
 }
 
 // version returns a version of a workflow, the latest for 0. ok is false if there is none.
-func version(ctx context.Context, q tenant.Queryer, name string, number int) (w Workflow, ok bool, err error) {
-	r, err := tenant.Get[row](ctx, q, `
+func version(ctx context.Context, q data.Queryer, name string, number int) (w Workflow, ok bool, err error) {
+	r, err := data.Get[row](ctx, q, `
 		SELECT `+columns+` FROM ragd_shared.workflows WHERE workflow_name = $1 AND ($2 = 0 OR version = $2) ORDER BY version DESC LIMIT 1`, name, number)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return w, false, nil
@@ -52,28 +52,28 @@ func version(ctx context.Context, q tenant.Queryer, name string, number int) (w 
 }
 
 // numbers returns the versions of a workflow that exist, the newest first.
-func numbers(ctx context.Context, q tenant.Queryer, name string) ([]int, error) {
-	return tenant.Values[int](ctx, q, `SELECT version FROM ragd_shared.workflows WHERE workflow_name = $1 ORDER BY version DESC`, name)
+func numbers(ctx context.Context, q data.Queryer, name string) ([]int, error) {
+	return data.Values[int](ctx, q, `SELECT version FROM ragd_shared.workflows WHERE workflow_name = $1 ORDER BY version DESC`, name)
 }
 
 // latest returns the latest versions of at most limit workflows whose names follow after, in the
 // order of their names.
-func latest(ctx context.Context, q tenant.Queryer, after string, limit int) ([]Workflow, error) {
+func latest(ctx context.Context, q data.Queryer, after string, limit int) ([]Workflow, error) {
 	rows, err := workflows.List(ctx, q, after, limit)
 	return catalog.Decoded(rows, err, row.workflow)
 }
 
 // insert stores the version after that of w.
-func insert(ctx context.Context, h *tenant.Handle, w Workflow) (made Workflow, err error) {
+func insert(ctx context.Context, h *data.Handle, w Workflow) (made Workflow, err error) {
 	definition, err := json.Marshal(w.Definition)
 	if err != nil {
 		return made, err
 	}
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		if err := checkNext(ctx, tx, w); err != nil {
 			return err
 		}
-		stored, err := tenant.Get[row](ctx, tx, `
+		stored, err := data.Get[row](ctx, tx, `
 			INSERT INTO ragd_shared.workflows (workflow_name, version, definition) VALUES ($1, $2, $3) RETURNING `+columns, w.Name, w.Version+1, definition)
 		if err == nil {
 			made, err = stored.workflow()
@@ -84,7 +84,7 @@ func insert(ctx context.Context, h *tenant.Handle, w Workflow) (made Workflow, e
 }
 
 // checkNext locks the table and checks that the next version of w may be stored.
-func checkNext(ctx context.Context, tx *tenant.Tx, w Workflow) error {
+func checkNext(ctx context.Context, tx *data.Tx, w Workflow) error {
 	if w.Version == 0 {
 		if err := workflows.CheckFree(ctx, tx, w.Name); err != nil {
 			return err
@@ -107,8 +107,8 @@ func checkNext(ctx context.Context, tx *tenant.Tx, w Workflow) error {
 }
 
 // remove deletes a version of a workflow, or all for 0, and cancels the runs of what it deletes.
-func remove(ctx context.Context, h *tenant.Handle, name string, number int) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+func remove(ctx context.Context, h *data.Handle, name string, number int) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		if _, err := tx.Exec(ctx, `
 			WITH ended AS (
 				UPDATE ragd_shared.workflow_runs SET status = 'cancelled', error = 'its workflow was deleted', error_kind = 'canceled', changes = changes + 1, ended_at = now(), updated_at = now()

@@ -8,7 +8,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/schema"
@@ -38,7 +39,7 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 	metered, release := s.Gate.WithMemory(ctx, a.Tenant)
 	defer release()
 	again, err := s.work(metered, h, a.Name)
-	var gone *tenant.GoneError
+	var gone *data.GoneError
 	switch {
 	case errors.Is(err, job.ErrEnded) || errors.As(err, &gone):
 		return job.Stop(err)
@@ -59,7 +60,7 @@ func (s *Service) attempt(ctx context.Context, a job.Attempt) error {
 
 // work runs steps once. It returns how long the run waits then, 0 if it has ended. An error means
 // that the attempt failed, not the run.
-func (s *Service) work(ctx context.Context, h *tenant.Handle, id string) (again time.Duration, err error) {
+func (s *Service) work(ctx context.Context, h *data.Handle, id string) (again time.Duration, err error) {
 	if err := begin(ctx, h, id); err != nil {
 		return 0, err
 	}
@@ -70,7 +71,7 @@ func (s *Service) work(ctx context.Context, h *tenant.Handle, id string) (again 
 	if err != nil {
 		return 0, err
 	}
-	limited, cancel := context.WithTimeoutCause(tenant.NewContext(ctx, request), maxRunTime, fault.New(fault.Deadline, "the run took longer than %v", maxRunTime))
+	limited, cancel := context.WithTimeoutCause(access.NewContext(ctx, request), maxRunTime, fault.New(fault.Deadline, "the run took longer than %v", maxRunTime))
 	defer cancel()
 	watched, stop := s.watch(limited, h, id)
 	defer stop()
@@ -102,7 +103,7 @@ func (s *Service) work(ctx context.Context, h *tenant.Handle, id string) (again 
 }
 
 // request returns the request as which the steps of a run run.
-func (s *Service) request(ctx context.Context, h *tenant.Handle, id string) (*tenant.Request, error) {
+func (s *Service) request(ctx context.Context, h *data.Handle, id string) (*access.Request, error) {
 	access, err := accessOf(ctx, h, id)
 	if err != nil {
 		return nil, err
@@ -115,15 +116,15 @@ func (s *Service) request(ctx context.Context, h *tenant.Handle, id string) (*te
 
 // watch returns a context that ends when the run is no longer running, or when the credential that
 // started it is no longer valid.
-func (s *Service) watch(ctx context.Context, h *tenant.Handle, id string) (context.Context, func()) {
-	valid, stopValid := tenant.WhileValid(ctx, recheckEvery, tenant.Recheck)
+func (s *Service) watch(ctx context.Context, h *data.Handle, id string) (context.Context, func()) {
+	valid, stopValid := access.WhileValid(ctx, recheckEvery, access.Recheck)
 	watched, stop := s.watcher.watch(valid, h, id)
 	return watched, func() { stop(); stopValid() }
 }
 
 // steps runs the steps of a run and stores its result. Errors: errWaits; storeError; that of the
 // step that failed.
-func (s *Service) steps(ctx context.Context, h *tenant.Handle, id string, request *tenant.Request) error {
+func (s *Service) steps(ctx context.Context, h *data.Handle, id string, request *access.Request) error {
 	r, ok, err := getRun(ctx, h, "", id)
 	if err != nil || !ok {
 		return storeError{cmpErr(err)}
@@ -183,7 +184,7 @@ func cmpErr(err error) error {
 }
 
 // contextOf returns the request context without secrets.
-func contextOf(r *tenant.Request) map[string]any {
+func contextOf(r *access.Request) map[string]any {
 	values := map[string]any{}
 	for _, v := range r.Context() {
 		if !v.Secret {

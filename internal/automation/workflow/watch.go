@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -20,13 +21,13 @@ type watcher struct {
 }
 
 type watchedRun struct {
-	handle *tenant.Handle
+	handle *data.Handle
 	cancel context.CancelCauseFunc
 }
 
 // watch returns a context that ends with job.ErrEnded when the run is no longer running, and a
 // function that must be called at the end.
-func (w *watcher) watch(ctx context.Context, h *tenant.Handle, id string) (context.Context, func()) {
+func (w *watcher) watch(ctx context.Context, h *data.Handle, id string) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,7 +55,7 @@ func (w *watcher) look(id tenant.ID) {
 	defer ticker.Stop()
 	for range ticker.C {
 		w.mu.Lock()
-		var of *tenant.Handle
+		var of *data.Handle
 		ids := make([]string, 0, len(w.runs[id]))
 		for run, watched := range w.runs[id] {
 			ids, of = append(ids, run), watched.handle
@@ -71,7 +72,7 @@ func (w *watcher) look(id tenant.ID) {
 }
 
 // end cancels those of the runs that have ended or are gone.
-func (w *watcher) end(of *tenant.Handle, ids []string) {
+func (w *watcher) end(of *data.Handle, ids []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
 	running, err := openRuns(ctx, of, ids)

@@ -9,7 +9,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/metadata"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
 )
@@ -35,17 +36,17 @@ func (s *Service) WithMeter(m *usage.Meter) *Service {
 
 // target is the index of a write and the entries of it that the request may change.
 type target struct {
-	handle    *tenant.Handle
+	handle    *data.Handle
 	index     index.Index
-	principal tenant.Principal
+	principal access.Principal
 	visible   filter.Filter // the principal's mandatory filter and the context's
-	request   *tenant.Request
+	request   *access.Request
 }
 
 // write calls do with the named index, or the one in the request context, as
 // index.Service.Use does.
 func (s *Service) write(ctx context.Context, indexName string, do func(t target) error) error {
-	r, err := tenant.Require(ctx, tenant.Write)
+	r, err := access.Require(ctx, access.Write)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (s *Service) write(ctx context.Context, indexName string, do func(t target)
 	if err != nil {
 		return err
 	}
-	return s.indexes.Use(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName), func(i index.Index, tables *tenant.Handle) error {
+	return s.indexes.Use(ctx, r.Tenant, *cmp.Or(r.Overrides.IndexName, &indexName), func(i index.Index, tables *data.Handle) error {
 		return do(target{
 			handle: tables, index: i, principal: r.Principal, visible: filter.And(r.Principal.MandatoryFilter, asked), request: r,
 		})
@@ -79,7 +80,7 @@ func (s *Service) Upsert(ctx context.Context, indexName string, entries []Entry,
 		if err := t.handle.Admit(ctx, int64(len(rows))*rowBytes(t.index)); err != nil {
 			return err
 		}
-		err = t.handle.Tx(ctx, func(tx *tenant.Tx) error {
+		err = t.handle.Tx(ctx, func(tx *data.Tx) error {
 			if replaced.FilterGiven {
 				if _, err := remove(ctx, tx, t, replaced); err != nil {
 					return err
@@ -146,7 +147,7 @@ func (s *Service) Update(ctx context.Context, indexName string, which Selection,
 		if err := t.handle.Admit(ctx, 0); err != nil {
 			return err
 		}
-		return t.handle.Tx(ctx, func(tx *tenant.Tx) error {
+		return t.handle.Tx(ctx, func(tx *data.Tx) error {
 			n, err = update(ctx, tx, t, which, changed)
 			return err
 		})
@@ -167,7 +168,7 @@ func (s *Service) Delete(ctx context.Context, indexName string, which Selection)
 		return 0, err
 	}
 	err = s.write(ctx, indexName, func(t target) error {
-		return t.handle.Tx(ctx, func(tx *tenant.Tx) error {
+		return t.handle.Tx(ctx, func(tx *data.Tx) error {
 			n, err = remove(ctx, tx, t, which)
 			return err
 		})

@@ -10,7 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // countSQL adds to the counts of an index.
@@ -21,7 +21,7 @@ const countSQL = `
 
 // count adds the change in the number of chunks, and the number written, to the counts
 // of the index.
-func count(ctx context.Context, tx *tenant.Tx, t target, chunks, written int64) error {
+func count(ctx context.Context, tx *data.Tx, t target, chunks, written int64) error {
 	_, err := tx.Exec(ctx, countSQL, t.index.ID, chunks, written)
 	return err
 }
@@ -35,7 +35,7 @@ type written struct {
 // upsert writes rows in the order of their ids, in which all writers lock them. Errors:
 // Denied if an id belongs to a chunk of a document, or to an entry that the credential
 // does not see.
-func upsert(ctx context.Context, tx *tenant.Tx, t target, namespace string, rows []row) error {
+func upsert(ctx context.Context, tx *data.Tx, t target, namespace string, rows []row) error {
 	ids, metadata, documents := make([]string, len(rows)), make([]string, len(rows)), make([]string, len(rows))
 	values, sparse := make([][]float32, len(rows)), make([]*pgvector.SparseVector, len(rows))
 	for n, r := range rows {
@@ -46,7 +46,7 @@ func upsert(ctx context.Context, tx *tenant.Tx, t target, namespace string, rows
 	if tx.Distributed() {
 		args.Constants()
 	}
-	result, err := tenant.Get[written](ctx, tx, `
+	result, err := data.Get[written](ctx, tx, `
 		WITH written AS (
 			INSERT INTO tenant.chunk AS c (namespace, chunk_id, embedding, metadata, text, sparse)
 			SELECT $1, e.id, e.embedding, e.metadata::jsonb, e.document, e.sparse
@@ -108,7 +108,7 @@ func lockedSQL(where string) string {
 const writeTimeout = "SET LOCAL statement_timeout = '20s'"
 
 // remove deletes the entries of a selection and returns how many.
-func remove(ctx context.Context, tx *tenant.Tx, t target, s Selection) (int64, error) {
+func remove(ctx context.Context, tx *data.Tx, t target, s Selection) (int64, error) {
 	var err error
 	if s.Filter, err = t.request.Resolve(s.Filter); err != nil {
 		return 0, err
@@ -156,7 +156,7 @@ func (c *change) setSparse(into index.Index, v *index.Sparse) (err error) {
 }
 
 // update changes the entries of a selection and returns how many.
-func update(ctx context.Context, tx *tenant.Tx, t target, s Selection, c change) (int64, error) {
+func update(ctx context.Context, tx *data.Tx, t target, s Selection, c change) (int64, error) {
 	var err error
 	if s.Filter, err = t.request.Resolve(s.Filter); err != nil {
 		return 0, err

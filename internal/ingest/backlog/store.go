@@ -9,11 +9,12 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Enqueue adds documents of the transaction's tenant. Older versions of the same
 // documents are replaced. The caller calls Wake when it has committed.
-func (b *Backlog) Enqueue(ctx context.Context, tx *tenant.Tx, documents ...Document) error {
+func (b *Backlog) Enqueue(ctx context.Context, tx *data.Tx, documents ...Document) error {
 	c := columnsOf(documents)
 	return tx.AsService(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
@@ -92,7 +93,7 @@ type executor interface {
 }
 
 // Done removes processed documents. A newer version of a document stays.
-func (b *Backlog) Done(ctx context.Context, tx *tenant.Tx, documents ...Document) error {
+func (b *Backlog) Done(ctx context.Context, tx *data.Tx, documents ...Document) error {
 	return tx.AsService(ctx, func(tx pgx.Tx) error { return remove(ctx, tx, documents) })
 }
 
@@ -127,7 +128,7 @@ func remove(ctx context.Context, on executor, documents []Document) error {
 }
 
 // Postpone releases a claimed document, which is due again after the wait.
-func (b *Backlog) Postpone(ctx context.Context, tx *tenant.Tx, d Document, wait time.Duration) error {
+func (b *Backlog) Postpone(ctx context.Context, tx *data.Tx, d Document, wait time.Duration) error {
 	return tx.AsService(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
 			UPDATE ragd.backlog SET claimed_by = NULL, due_at = now() + $4::interval
@@ -139,7 +140,7 @@ func (b *Backlog) Postpone(ctx context.Context, tx *tenant.Tx, d Document, wait 
 // Leave removes documents of the transaction's tenant that were cancelled or deleted.
 // Documents whose rows are locked stay, because an instance is claiming or removing them;
 // their worker finds the jobs ended.
-func Leave(ctx context.Context, tx *tenant.Tx, documentIDs []string) error {
+func Leave(ctx context.Context, tx *data.Tx, documentIDs []string) error {
 	if len(documentIDs) == 0 {
 		return nil
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/telemetry"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Kind is what an entry is about.
@@ -113,15 +113,15 @@ func (l *Log) Do(ctx context.Context, a Action, call func(context.Context) (resu
 		_, err := call(ctx)
 		return err
 	}
-	r, ok := tenant.FromContext(ctx)
+	r, ok := access.FromContext(ctx)
 	if !ok {
-		r = &tenant.Request{}
+		r = &access.Request{}
 	}
 	on := string(r.Tenant)
-	if on == "" && r.Principal.Has(tenant.Operator) {
+	if on == "" && r.Principal.Has(access.Operator) {
 		on = a.Tenant
 	}
-	if !r.Principal.Has(tenant.Operator) {
+	if !r.Principal.Has(access.Operator) {
 		if err := l.admit(string(r.Tenant)); err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Entry is an entry of the audit log.
@@ -17,7 +17,7 @@ type Entry struct {
 	Kind Kind
 	// Tenant is the one that the action is about; empty for none.
 	Tenant string
-	// Subject is the caller, as tenant.Principal has it; empty if it is not known.
+	// Subject is the caller, as access.Principal has it; empty if it is not known.
 	Subject  string
 	Operator bool   // the caller is an operator
 	Issuer   string // of an access token
@@ -74,23 +74,23 @@ var outcomePattern = regexp.MustCompile(`^[a-z_]{0,40}$`)
 // named none, newest first. A tenant does not see the addresses of operators. Errors: Invalid;
 // Denied for credentials that see only some of the tenant.
 func (l *Log) List(ctx context.Context, q Question, pageSize int32, pageToken string) ([]Entry, string, error) {
-	id, err := tenant.RequireAll(ctx, "the audit log")
+	id, err := access.RequireAll(ctx, "the audit log")
 	if err != nil {
 		return nil, "", err
 	}
 	if err := q.check(); err != nil {
 		return nil, "", err
 	}
-	r, err := tenant.Caller(ctx)
+	r, err := access.Caller(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	tokens := tenant.Pages(ctx, "audit", q.From.UTC().String(), q.To.UTC().String(), string(q.Kind), q.Subject, q.Method, q.Outcome)
+	tokens := access.Pages(ctx, "audit", q.From.UTC().String(), q.To.UTC().String(), string(q.Kind), q.Subject, q.Method, q.Outcome)
 	key := func(e Entry) *position { return &position{e.ID} }
 	entries, next, err := pagination.List(tokens, pageSize, pageToken, nil, key, func(after *position, most int) ([]Entry, error) {
 		return l.list(ctx, id, q, after, most)
 	})
-	if !r.Principal.Has(tenant.Operator) {
+	if !r.Principal.Has(access.Operator) {
 		for i := range entries {
 			if entries[i].Operator {
 				entries[i].Client = ""

@@ -10,20 +10,22 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/operate/telemetry"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 )
 
 // begin adds the entry of an action without its outcome and returns its id.
-func (l *Log) begin(ctx context.Context, r *tenant.Request, on string, a Action) (id int64, err error) {
+func (l *Log) begin(ctx context.Context, r *access.Request, on string, a Action) (id int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	client := ""
-	if address := tenant.ClientOf(ctx); address.IsValid() {
+	if address := credential.ClientOf(ctx); address.IsValid() {
 		client = address.Unmap().String()
 	}
 	err = l.config.Control.QueryRow(ctx, `
 		INSERT INTO ragd.audit_log (kind, tenant_id, subject, operator, issuer, client, method, object, request_id, calls)
 		VALUES ('action', $1, $2, $3, $4, $5, $6, $7, $8, 1) RETURNING entry_id`,
-		cleanText(on), cleanText(r.Principal.Subject), r.Principal.Has(tenant.Operator), cleanText(r.Principal.Issuer), client, a.Method, clean(a.Object),
+		cleanText(on), cleanText(r.Principal.Subject), r.Principal.Has(access.Operator), cleanText(r.Principal.Issuer), client, a.Method, clean(a.Object),
 		httpserver.RequestID(ctx)).Scan(&id)
 	return id, postgres.Fault(err)
 }

@@ -22,7 +22,9 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/secure/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/place/placement"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // OfTenants are the columns with sealed secrets of tenants.
@@ -33,7 +35,7 @@ var OfService = []seal.Column{identity.Sealed, placement.Sealed}
 
 // Config configures a Service.
 type Config struct {
-	DB *tenant.DB
+	DB *data.DB
 	// Control reaches the control schema.
 	Control interface {
 		Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
@@ -43,7 +45,7 @@ type Config struct {
 	Keys *seal.Keys
 	// Tenants returns a page of the tenants, for a caller who is the operator, and the token of
 	// the next.
-	Tenants func(ctx context.Context, pageSize int32, pageToken string) ([]tenant.Tenant, string, error)
+	Tenants func(ctx context.Context, pageSize int32, pageToken string) ([]provision.Tenant, string, error)
 }
 
 // Service encrypts secrets again. Safe for concurrent use.
@@ -106,7 +108,7 @@ func incomplete(done Done, failed map[string]error) error {
 func (s *Service) tenant(ctx context.Context, id tenant.ID, done *Done) error {
 	h := s.config.DB.Handle(id)
 	for _, c := range OfTenants {
-		rows, err := tenant.Select[row](ctx, h, selectRows(c))
+		rows, err := data.Select[row](ctx, h, selectRows(c))
 		if err != nil {
 			return err
 		}

@@ -5,14 +5,15 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Restored seals the secrets of a restored tenant, which were sealed for the tenant of another
 // name or with another key, for this tenant and with the first master key. It returns the names of those that
 // no key opens, such as secrets/crm: they stay as they are, and must be given again.
-func (s *Service) Restored(ctx context.Context, tx *tenant.Tx, from tenant.ID) (lost []string, err error) {
+func (s *Service) Restored(ctx context.Context, tx *data.Tx, from tenant.ID) (lost []string, err error) {
 	for _, c := range OfTenants {
-		rows, err := tenant.Select[row](ctx, tx, selectRows(c))
+		rows, err := data.Select[row](ctx, tx, selectRows(c))
 		if err != nil {
 			return nil, err
 		}

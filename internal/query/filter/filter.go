@@ -152,7 +152,7 @@ func (f Filter) MatchChunk(metadata map[string]any, contentKeys []string) bool {
 // that holds the metadata, such as "c.metadata". column becomes SQL text: it
 // must be a constant of the calling code. Parameters are added to args. A condition on
 // $uri tests the column uri of the same table, and for ChunkMetadata the document of the
-// chunk c, with the stand-in names of tenant.Handle.
+// chunk c, with the stand-in names of data.Handle.
 //
 // The expression is true for the rows that match, and false or NULL for the
 // others, so it must not be negated. It can be joined with other conditions by AND

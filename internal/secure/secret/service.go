@@ -10,22 +10,24 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Service manages the secrets of the calling tenant. Safe for concurrent use.
 type Service struct {
-	db   *tenant.DB
+	db   *data.DB
 	keys *seal.Keys
 }
 
 // New returns a Service. Without keys it refuses to store secrets.
-func New(db *tenant.DB, keys *seal.Keys) *Service { return &Service{db, keys} }
+func New(db *data.DB, keys *seal.Keys) *Service { return &Service{db, keys} }
 
 // Set stores a secret, or replaces its value and, unless hosts is nil, its hosts. Errors:
 // Denied without the scope admin; Invalid; Exhausted when the tenant has too many;
 // Precondition without master key.
 func (s *Service) Set(ctx context.Context, name, value string, hosts []string) (Secret, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Admin)
+	r, err := access.RequireUnfiltered(ctx, access.Admin)
 	if err != nil {
 		return Secret{}, err
 	}
@@ -75,7 +77,7 @@ var Sealed = seal.Column{
 // List returns a page of the secrets in the order of their names. Errors: Denied without the
 // scope admin.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Secret, string, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Admin)
+	r, err := access.RequireUnfiltered(ctx, access.Admin)
 	if err != nil {
 		return nil, "", err
 	}
@@ -90,7 +92,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 // Delete removes a secret. Tools that name it fail from then on. Errors: Denied without the
 // scope admin; NotFound.
 func (s *Service) Delete(ctx context.Context, name string) error {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Admin)
+	r, err := access.RequireUnfiltered(ctx, access.Admin)
 	if err != nil {
 		return err
 	}
@@ -101,7 +103,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 // address: any caller if the secrets name the host of the address, else callers with the
 // scope admin, who could set the secrets. Errors: NotFound; Denied.
 func (s *Service) CheckUse(ctx context.Context, names []string, to *url.URL) error {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil || len(names) == 0 {
 		return err
 	}
@@ -113,7 +115,7 @@ func (s *Service) CheckUse(ctx context.Context, names []string, to *url.URL) err
 		switch {
 		case !found.secret().Allows(to):
 			return hostRefused(found.secret(), to)
-		case len(found.Hosts) == 0 && !r.Principal.Has(tenant.Admin):
+		case len(found.Hosts) == 0 && !r.Principal.Has(access.Admin):
 			return fault.New(fault.Denied, "the secret %q may be sent to any host, so that only a key with the scope admin may use it in a definition; or an admin names its hosts: ragd secret set %s --host %s", found.SecretName, found.SecretName, to.Host)
 		}
 	}
@@ -152,7 +154,7 @@ func (s *Service) Values(ctx context.Context, id tenant.ID, names []string, to *
 // Address returns the value of a secret that is an address with a user and a password, for a caller with the
 // scope admin. Errors: NotFound; Denied for a host that the secret does not allow; Precondition for another value.
 func (s *Service) Address(ctx context.Context, name string) (*url.URL, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Admin)
+	r, err := access.RequireUnfiltered(ctx, access.Admin)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 type row struct {
@@ -33,14 +33,14 @@ var secrets = catalog.Table[row]{
 }
 
 // find returns the secrets with these names that exist.
-func find(ctx context.Context, q tenant.Queryer, names []string) ([]row, error) {
-	return tenant.Select[row](ctx, q, `SELECT `+columns+` FROM ragd_shared.secrets WHERE secret_name = ANY($1)`, names)
+func find(ctx context.Context, q data.Queryer, names []string) ([]row, error) {
+	return data.Select[row](ctx, q, `SELECT `+columns+` FROM ragd_shared.secrets WHERE secret_name = ANY($1)`, names)
 }
 
 // put stores a secret or replaces it. A nil hosts keeps those of an existing one; seal
 // encrypts the value for the hosts. A lock makes the limit hold for concurrent calls.
-func put(ctx context.Context, h *tenant.Handle, name string, hosts []string, seal func(hosts []string) []byte) (stored row, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func put(ctx context.Context, h *data.Handle, name string, hosts []string, seal func(hosts []string) []byte) (stored row, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		if err := secrets.Lock(ctx, tx); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func put(ctx context.Context, h *tenant.Handle, name string, hosts []string, sea
 		if hosts == nil {
 			hosts = []string{}
 		}
-		stored, err = tenant.Get[row](ctx, tx, `
+		stored, err = data.Get[row](ctx, tx, `
 			INSERT INTO ragd_shared.secrets (secret_name, value, hosts) VALUES ($1, $2, $3)
 			ON CONFLICT (tenant_id, secret_name) DO UPDATE SET value = excluded.value, hosts = excluded.hosts, updated_at = clock_timestamp()
 			RETURNING `+columns, name, seal(hosts), hosts)

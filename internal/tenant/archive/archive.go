@@ -26,6 +26,9 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
+	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/migrations"
 )
 
@@ -49,11 +52,11 @@ const (
 
 // Config has what a Service uses. All but Logger and MaxIndexes are required.
 type Config struct {
-	Tenants *tenant.Service
+	Tenants *provision.Service
 	// Credentials check the keys and issuers of archives.
-	Credentials *tenant.Credentials
+	Credentials *credential.Service
 	// DB has the connections for exports and imports.
-	DB *tenant.DB
+	DB *data.DB
 	// Version is that of ragd, for the headers of archives.
 	Version string
 	// MaxIndexes is how many indexes a tenant may have whose settings do not say it. Default: index.DefaultMaxIndexes.
@@ -61,7 +64,7 @@ type Config struct {
 	// Settle makes the rows of a restored tenant right that depend on its name, its service, or work
 	// that has not ended. from is the name of the tenant in the archive. It returns the names of secrets that
 	// no key opens.
-	Settle func(ctx context.Context, tx *tenant.Tx, from tenant.ID) (lost []string, err error)
+	Settle func(ctx context.Context, tx *data.Tx, from tenant.ID) (lost []string, err error)
 	// Wake is called when an imported tenant is there.
 	Wake   func(tenant.ID)
 	Logger *slog.Logger

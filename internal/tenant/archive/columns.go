@@ -10,6 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // relation returns the name of the table for statements: as a stand-in name where it is the tenant's own.
@@ -24,13 +25,13 @@ func (t table) relation() string {
 }
 
 // columnsOf returns the columns of a table that are archived. A table of an index is that of the transaction's index.
-func columnsOf(ctx context.Context, tx *tenant.Tx, t table) ([]column, error) {
+func columnsOf(ctx context.Context, tx *data.Tx, t table) ([]column, error) {
 	relation := `to_regclass('` + t.relation() + `')`
 	if t.place == control { // a tenant's role may not look names up there
 		relation = `(SELECT c.oid FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 			WHERE n.nspname = '` + tenant.ControlSchema + `' AND c.relname = '` + t.name + `')`
 	}
-	all, err := tenant.Select[column](ctx, tx, `
+	all, err := data.Select[column](ctx, tx, `
 		SELECT a.attname::text AS name, t.typname || CASE WHEN a.atttypmod >= 0 THEN '(' || a.atttypmod || ')' ELSE '' END AS type
 		FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
 		WHERE a.attrelid = `+relation+` AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum`)

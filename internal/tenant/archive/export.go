@@ -11,8 +11,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/archive/frame"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Export says what to export.
@@ -60,7 +60,7 @@ func (s *Service) Export(ctx context.Context, e Export, send func(Piece) error) 
 	for _, sum := range e.Known {
 		x.known[sum] = true
 	}
-	err = s.config.DB.Handle(of.TenantID).Snapshot(ctx, func(snapshot *tenant.Snapshot) error { return x.run(ctx, s.config.Version, snapshot) })
+	err = s.config.DB.Handle(of.TenantID).Snapshot(ctx, func(snapshot *data.Snapshot) error { return x.run(ctx, s.config.Version, snapshot) })
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -93,16 +93,16 @@ type indexTables struct {
 	Files      map[string]int64 // by stand-in name: the file that the table is in
 }
 
-func (x *export) run(ctx context.Context, version string, snapshot *tenant.Snapshot) error {
+func (x *export) run(ctx context.Context, version string, snapshot *data.Snapshot) error {
 	header := Header{Ragd: version, Schemas: newest(), WithoutKeys: x.withoutKeys}
 	var indexes []indexTables
 	var last int64
-	err := snapshot.Tx(ctx, func(tx *tenant.Tx) (err error) {
+	err := snapshot.Tx(ctx, func(tx *data.Tx) (err error) {
 		header.TenantID = tx.Tenant()
-		if header.Schemas.Tenant, err = tenant.Value[int](ctx, tx, `SELECT version::int FROM tenant.schema_migrations`); err != nil {
+		if header.Schemas.Tenant, err = data.Value[int](ctx, tx, `SELECT version::int FROM tenant.schema_migrations`); err != nil {
 			return err
 		}
-		if header.PGVector, err = tenant.Value[string](ctx, tx, `SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vector'`); err != nil {
+		if header.PGVector, err = data.Value[string](ctx, tx, `SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vector'`); err != nil {
 			return err
 		}
 		if last, err = index.LastID(ctx, tx); err != nil {
@@ -136,7 +136,7 @@ func (x *export) run(ctx context.Context, version string, snapshot *tenant.Snaps
 		if t.place == own && t.name == "indexes" {
 			s.LastID = last
 		}
-		err := snapshot.Tx(ctx, func(tx *tenant.Tx) error { return x.table(ctx, tx, t, s) })
+		err := snapshot.Tx(ctx, func(tx *data.Tx) error { return x.table(ctx, tx, t, s) })
 		if err != nil {
 			return fmt.Errorf("export %s: %w", t, err)
 		}
@@ -145,14 +145,14 @@ func (x *export) run(ctx context.Context, version string, snapshot *tenant.Snaps
 }
 
 // listIndexes returns the indexes of the tenant with their tables.
-func listIndexes(ctx context.Context, tx *tenant.Tx) ([]indexTables, error) {
+func listIndexes(ctx context.Context, tx *data.Tx) ([]indexTables, error) {
 	type row struct {
 		IndexID    int64
 		Generation int
 		Name       string // of a table
 		File       int64
 	}
-	found, err := tenant.Select[row](ctx, tx, `
+	found, err := data.Select[row](ctx, tx, `
 		SELECT i.index_id, i.generation, t.name, c.relfilenode::bigint AS file FROM tenant.indexes AS i
 		CROSS JOIN unnest($1::text[]) AS t (name)
 		JOIN pg_catalog.pg_class AS c ON c.relkind = 'r'
@@ -170,21 +170,21 @@ func listIndexes(ctx context.Context, tx *tenant.Tx) ([]indexTables, error) {
 }
 
 // indexes exports the tables of the indexes.
-func (x *export) indexes(ctx context.Context, snapshot *tenant.Snapshot, indexes []indexTables) error {
+func (x *export) indexes(ctx context.Context, snapshot *data.Snapshot, indexes []indexTables) error {
 	for _, i := range indexes {
 		for _, t := range tables {
 			file, made := i.Files[t.name]
 			if t.place != ofIndex || !made {
 				continue
 			}
-			err := snapshot.Tx(ctx, func(tx *tenant.Tx) error {
+			err := snapshot.Tx(ctx, func(tx *data.Tx) error {
 				tx = tx.OfIndex(i.IndexID, i.Generation)
 				if err := holdTable(ctx, tx, t, file); err != nil {
 					return err
 				}
 				return x.table(ctx, tx, t, section{Table: t.String(), IndexID: i.IndexID})
 			})
-			var gone *tenant.GoneError
+			var gone *data.GoneError
 			// What deletes or empties an index cancels statements that it would wait for.
 			if errors.As(err, &gone) || fault.KindOf(err) == fault.Deadline && ctx.Err() == nil {
 				return errChanged
@@ -199,11 +199,11 @@ func (x *export) indexes(ctx context.Context, snapshot *tenant.Snapshot, indexes
 
 // holdTable keeps a table from being emptied until the transaction ends. Emptying it is not undone by a
 // snapshot, but gives it another file. Errors: errChanged if it was emptied since the snapshot.
-func holdTable(ctx context.Context, tx *tenant.Tx, t table, file int64) error {
+func holdTable(ctx context.Context, tx *data.Tx, t table, file int64) error {
 	if _, err := tx.Exec(ctx, `LOCK TABLE `+t.relation()+` IN ACCESS SHARE MODE`); err != nil {
 		return err
 	}
-	now, err := tenant.Value[int64](ctx, tx, `SELECT coalesce(pg_relation_filenode(to_regclass('`+t.relation()+`'))::bigint, 0)`)
+	now, err := data.Value[int64](ctx, tx, `SELECT coalesce(pg_relation_filenode(to_regclass('`+t.relation()+`'))::bigint, 0)`)
 	if err == nil && now != file {
 		return errChanged
 	}
@@ -211,7 +211,7 @@ func holdTable(ctx context.Context, tx *tenant.Tx, t table, file int64) error {
 }
 
 // table exports the rows of a table.
-func (x *export) table(ctx context.Context, tx *tenant.Tx, t table, s section) (err error) {
+func (x *export) table(ctx context.Context, tx *data.Tx, t table, s section) (err error) {
 	if s.Columns, err = columnsOf(ctx, tx, t); err != nil {
 		return err
 	}

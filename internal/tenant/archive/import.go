@@ -12,7 +12,9 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/archive/frame"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // Import says how to import an archive.
@@ -40,7 +42,7 @@ type Progress struct {
 
 // Result is what an import made.
 type Result struct {
-	Tenant tenant.Tenant
+	Tenant provision.Tenant
 	From   tenant.ID        // the name in the archive
 	Rows   map[string]int64 // stored, by table
 	// LeftOut are rows of the archive that were not stored, by table: keys and usage under another
@@ -52,15 +54,15 @@ type Result struct {
 
 // progress is the state of an import, which is stored with the rows.
 type progress struct {
-	Header      Header           `json:"header"`
-	WithoutKeys bool             `json:"withoutKeys"`
-	Order       int              `json:"order"` // of the present section in tables; -1 before the first
-	Section     section          `json:"section"`
-	Rows        map[string]int64 `json:"rows"` // read, by section
-	LeftOut     map[string]int64 `json:"leftOut"`
-	LastID      int64            `json:"lastId"` // of indexes
-	Imported    tenant.Imported  `json:"imported"`
-	Completed   []int64          `json:"completed"` // indexes with their Postgres indexes
+	Header      Header             `json:"header"`
+	WithoutKeys bool               `json:"withoutKeys"`
+	Order       int                `json:"order"` // of the present section in tables; -1 before the first
+	Section     section            `json:"section"`
+	Rows        map[string]int64   `json:"rows"` // read, by section
+	LeftOut     map[string]int64   `json:"leftOut"`
+	LastID      int64              `json:"lastId"` // of indexes
+	Imported    provision.Imported `json:"imported"`
+	Completed   []int64            `json:"completed"` // indexes with their Postgres indexes
 }
 
 func (p progress) clone() progress {
@@ -83,7 +85,7 @@ func (s *Service) Importing(ctx context.Context, name string) (Progress, error) 
 	return Progress{Tenant: at.TenantID, From: p.Header.TenantID, Frames: at.Frames, Rows: rows, CreatedAt: at.CreatedAt, UpdatedAt: at.UpdatedAt}, err
 }
 
-func read(at tenant.Import) (p progress, err error) {
+func read(at provision.Import) (p progress, err error) {
 	if err := json.Unmarshal(at.State, &p); err != nil {
 		return p, fmt.Errorf("read the state of the import of %s: %w", at.TenantID, err)
 	}
@@ -107,7 +109,7 @@ func (s *Service) Import(ctx context.Context, i Import, archive io.Reader) (Resu
 		}
 		return s.limited(func() (Result, error) { return s.resume(ctx, at, archive) })
 	}
-	if err := tenant.RequireOperator(ctx); err != nil {
+	if err := access.RequireOperator(ctx); err != nil {
 		return Result{}, err
 	}
 	return s.limited(func() (Result, error) { return s.begin(ctx, i, archive) })
@@ -149,7 +151,7 @@ func (s *Service) begin(ctx context.Context, i Import, archive io.Reader) (Resul
 	return s.load(ctx, begun, p, frames)
 }
 
-func (s *Service) resume(ctx context.Context, at tenant.Import, archive io.Reader) (Result, error) {
+func (s *Service) resume(ctx context.Context, at provision.Import, archive io.Reader) (Result, error) {
 	p, err := read(at)
 	if err != nil {
 		return Result{}, err
@@ -160,16 +162,16 @@ func (s *Service) resume(ctx context.Context, at tenant.Import, archive io.Reade
 }
 
 // at returns the import as it is stored at a position.
-func (p progress) at(position frame.Position) (tenant.Import, error) {
+func (p progress) at(position frame.Position) (provision.Import, error) {
 	state, err := json.Marshal(p)
 	if err != nil {
-		return tenant.Import{}, fmt.Errorf("write the state of an import: %w", err)
+		return provision.Import{}, fmt.Errorf("write the state of an import: %w", err)
 	}
-	return tenant.Import{Frames: int64(position.Frames), Chain: position.Chain[:], State: state}, nil
+	return provision.Import{Frames: int64(position.Frames), Chain: position.Chain[:], State: state}, nil
 }
 
 // load stores the frames that are read, and completes the tenant after the last.
-func (s *Service) load(ctx context.Context, stored tenant.Import, p progress, frames *frame.Reader) (Result, error) {
+func (s *Service) load(ctx context.Context, stored provision.Import, p progress, frames *frame.Reader) (Result, error) {
 	l := &loading{service: s, handle: s.config.DB.Handle(stored.TenantID), stored: stored, progress: p.clone(), frames: frames}
 	for {
 		f, err := frames.Next()

@@ -6,7 +6,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
 // readTenant keeps what the tenant's own row has, for the end.
@@ -46,7 +48,7 @@ func checkScopes(columns []column, rows [][][]byte) error {
 		if err := kinds.Scan(pgtype.TextArrayOID, pgtype.BinaryFormatCode, row[at], &scopes); err != nil {
 			return fault.Wrap(fault.Invalid, err, "the archive has API keys whose scopes cannot be read")
 		}
-		if err := tenant.CheckImportedScopes(scopes); err != nil {
+		if err := credential.CheckImportedScopes(scopes); err != nil {
 			return err
 		}
 	}
@@ -58,7 +60,7 @@ func checkScopes(columns []column, rows [][][]byte) error {
 func (s *Service) checkIssuers(columns []column, rows [][][]byte, all int64) error {
 	kinds := pgtype.NewMap()
 	for _, row := range rows {
-		var i tenant.OwnIssuer
+		var i credential.OwnIssuer
 		for n, c := range columns {
 			var err error
 			text := func(into *string) { err = kinds.Scan(pgtype.TextOID, pgtype.BinaryFormatCode, row[n], into) }
@@ -79,7 +81,7 @@ func (s *Service) checkIssuers(columns []column, rows [][][]byte, all int64) err
 				var scopes []string
 				err = kinds.Scan(pgtype.TextArrayOID, pgtype.BinaryFormatCode, row[n], &scopes)
 				for _, scope := range scopes {
-					i.Scopes = append(i.Scopes, tenant.Scope(scope))
+					i.Scopes = append(i.Scopes, access.Scope(scope))
 				}
 			case "filter_claim":
 				text(&i.FilterClaim)
@@ -100,9 +102,9 @@ func (s *Service) checkIssuers(columns []column, rows [][][]byte, all int64) err
 // checkIndexes returns an error if an archive has more indexes than the tenant may have: as many as the settings in the archive
 // say, or else Config.MaxIndexes. Errors: Exhausted.
 func (s *Service) checkIndexes(p progress) error {
-	have, most := p.Rows[string(own)+"/indexes"], tenant.IndexQuota(p.Imported.Settings, s.config.MaxIndexes)
+	have, most := p.Rows[string(own)+"/indexes"], quota.Indexes(p.Imported.Settings, s.config.MaxIndexes)
 	if have <= int64(most) {
 		return nil
 	}
-	return fault.New(fault.Exhausted, "the archive has more than the %d indexes that the tenant may have: the operator sets more with the setting max-indexes", most).Of(tenant.MaxIndexes)
+	return fault.New(fault.Exhausted, "the archive has more than the %d indexes that the tenant may have: the operator sets more with the setting max-indexes", most).Of(quota.MaxIndexes)
 }

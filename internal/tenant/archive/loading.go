@@ -11,16 +11,17 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/archive/frame"
+	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // loading is an import under way.
 type loading struct {
 	service  *Service
-	handle   *tenant.Handle
-	stored   tenant.Import // what is in the database
-	progress progress      // after the frames that were read
+	handle   *data.Handle
+	stored   provision.Import // what is in the database
+	progress progress         // after the frames that were read
 	frames   *frame.Reader
 	read     frame.Position // after the frames in batch
 
@@ -59,7 +60,7 @@ func (l *loading) section(ctx context.Context, content []byte) error {
 		p.LastID = next.LastID
 	}
 	l.read = l.frames.Position()
-	return l.store(ctx, &p, func(tx *tenant.Tx) error {
+	return l.store(ctx, &p, func(tx *data.Tx) error {
 		t := tables[order]
 		if t.place == ofIndex {
 			var err error
@@ -96,7 +97,7 @@ func follows(p progress, next section, order int) error {
 }
 
 // choose sets which columns of a section are stored.
-func (l *loading) choose(ctx context.Context, tx *tenant.Tx, t table, s section) error {
+func (l *loading) choose(ctx context.Context, tx *data.Tx, t table, s section) error {
 	here, err := columnsOf(ctx, tx, t)
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func (l *loading) flush(ctx context.Context) error {
 	}
 	p := l.progress.clone()
 	t := tables[p.Order]
-	return l.store(ctx, &p, func(tx *tenant.Tx) error {
+	return l.store(ctx, &p, func(tx *data.Tx) error {
 		if t.place == ofIndex {
 			i, err := index.ByID(ctx, tx, p.Section.IndexID)
 			if err != nil {
@@ -178,7 +179,7 @@ func (l *loading) flush(ctx context.Context) error {
 }
 
 // write stores the rows of the batch.
-func (l *loading) write(ctx context.Context, tx *tenant.Tx, t table, p *progress) error {
+func (l *loading) write(ctx context.Context, tx *data.Tx, t table, p *progress) error {
 	rows := l.batch
 	if len(l.kept) < len(p.Section.Columns) {
 		rows = nil
@@ -206,7 +207,7 @@ func (l *loading) write(ctx context.Context, tx *tenant.Tx, t table, p *progress
 }
 
 // insert stores rows of a table with rows of all tenants.
-func (l *loading) insert(ctx context.Context, tx *tenant.Tx, t table, p *progress, values [][][]byte) error {
+func (l *loading) insert(ctx context.Context, tx *data.Tx, t table, p *progress, values [][][]byte) error {
 	if t.place == shared {
 		return tx.Insert(ctx, t.relation(), names(l.into), values)
 	}
@@ -230,8 +231,8 @@ func (l *loading) insert(ctx context.Context, tx *tenant.Tx, t table, p *progres
 }
 
 // store runs do in a transaction that also stores the progress, which do may change, and drops the batch.
-func (l *loading) store(ctx context.Context, p *progress, do func(tx *tenant.Tx) error) error {
-	return l.advance(ctx, p, func(tx *tenant.Tx) error {
+func (l *loading) store(ctx context.Context, p *progress, do func(tx *data.Tx) error) error {
+	return l.advance(ctx, p, func(tx *data.Tx) error {
 		err := do(tx)
 		if code := postgres.Code(err); strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || code == invalidBinary {
 			return fault.Wrap(fault.Invalid, err, "the archive cannot be imported: the database refuses rows of %s, before frame %d", p.Section.key(), l.read.Frames)
@@ -244,11 +245,11 @@ func (l *loading) store(ctx context.Context, p *progress, do func(tx *tenant.Tx)
 const invalidBinary = "08P01"
 
 // advance runs do in a transaction that then stores the progress.
-func (l *loading) advance(ctx context.Context, p *progress, do func(tx *tenant.Tx) error) error {
-	var next tenant.Import
-	err := l.handle.Tx(ctx, func(tx *tenant.Tx) error {
+func (l *loading) advance(ctx context.Context, p *progress, do func(tx *data.Tx) error) error {
+	var next provision.Import
+	err := l.handle.Tx(ctx, func(tx *data.Tx) error {
 		// First, so that of two calls one waits for the other, and then fails.
-		if err := tenant.Advance(ctx, tx, l.stored, l.stored); err != nil {
+		if err := provision.Advance(ctx, tx, l.stored, l.stored); err != nil {
 			return err
 		}
 		if err := do(tx); err != nil {
@@ -258,7 +259,7 @@ func (l *loading) advance(ctx context.Context, p *progress, do func(tx *tenant.T
 		if next, err = p.at(l.read); err != nil {
 			return err
 		}
-		return tenant.Advance(ctx, tx, l.stored, next)
+		return provision.Advance(ctx, tx, l.stored, next)
 	})
 	if err != nil {
 		return err
@@ -299,7 +300,7 @@ func (l *loading) complete(ctx context.Context) error {
 			made = append(made, atoi(id))
 		}
 	}
-	indexes, err := tenant.Values[int64](ctx, l.handle, `SELECT i.index_id FROM tenant.indexes AS i ORDER BY i.index_id`)
+	indexes, err := data.Values[int64](ctx, l.handle, `SELECT i.index_id FROM tenant.indexes AS i ORDER BY i.index_id`)
 	if err != nil {
 		return err
 	}
@@ -313,7 +314,7 @@ func (l *loading) complete(ctx context.Context) error {
 		}
 		p := l.progress.clone()
 		p.Completed = append(p.Completed, id)
-		if err := l.advance(ctx, &p, func(tx *tenant.Tx) error { return index.Complete(ctx, tx, id) }); err != nil {
+		if err := l.advance(ctx, &p, func(tx *data.Tx) error { return index.Complete(ctx, tx, id) }); err != nil {
 			return err
 		}
 	}
@@ -324,8 +325,8 @@ func (l *loading) complete(ctx context.Context) error {
 func (l *loading) settle(ctx context.Context) (Result, error) {
 	p := l.progress
 	result := Result{From: p.Header.TenantID, Rows: map[string]int64{}, LeftOut: p.LeftOut}
-	err := l.handle.Tx(ctx, func(tx *tenant.Tx) error {
-		if err := tenant.Advance(ctx, tx, l.stored, l.stored); err != nil {
+	err := l.handle.Tx(ctx, func(tx *data.Tx) error {
+		if err := provision.Advance(ctx, tx, l.stored, l.stored); err != nil {
 			return err
 		}
 		if err := index.SetLastID(ctx, tx, p.LastID); err != nil {
@@ -341,7 +342,7 @@ func (l *loading) settle(ctx context.Context) (Result, error) {
 		if l.as() { // it is another tenant
 			p.Imported.CreatedAt = nil
 		}
-		return tenant.EndImport(ctx, tx, p.Imported)
+		return provision.EndImport(ctx, tx, p.Imported)
 	})
 	if err != nil {
 		return Result{}, err

@@ -26,7 +26,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/nearest"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Table is a table whose rows have names that are unique in a tenant. Its statements are constants;
@@ -47,8 +48,8 @@ type Table[R any] struct {
 }
 
 // Find returns a row. ok is false if there is none.
-func (t *Table[R]) Find(ctx context.Context, q tenant.Queryer, name string, scope ...any) (row R, ok bool, err error) {
-	row, err = tenant.Get[R](ctx, q, t.FindSQL, with(scope, name)...)
+func (t *Table[R]) Find(ctx context.Context, q data.Queryer, name string, scope ...any) (row R, ok bool, err error) {
+	row, err = data.Get[R](ctx, q, t.FindSQL, with(scope, name)...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return row, false, nil
 	}
@@ -56,7 +57,7 @@ func (t *Table[R]) Find(ctx context.Context, q tenant.Queryer, name string, scop
 }
 
 // Get returns a row. Errors: NotFound.
-func (t *Table[R]) Get(ctx context.Context, q tenant.Queryer, name string, scope ...any) (R, error) {
+func (t *Table[R]) Get(ctx context.Context, q data.Queryer, name string, scope ...any) (R, error) {
 	row, ok, err := t.Find(ctx, q, name, scope...)
 	if err == nil && !ok {
 		err = t.NotFound(ctx, q, name, scope...)
@@ -65,13 +66,13 @@ func (t *Table[R]) Get(ctx context.Context, q tenant.Queryer, name string, scope
 }
 
 // List returns at most so many rows whose names follow after, ordered by name.
-func (t *Table[R]) List(ctx context.Context, q tenant.Queryer, after string, most int, scope ...any) ([]R, error) {
-	return tenant.Select[R](ctx, q, t.ListSQL, with(scope, after, most)...)
+func (t *Table[R]) List(ctx context.Context, q data.Queryer, after string, most int, scope ...any) ([]R, error) {
+	return data.Select[R](ctx, q, t.ListSQL, with(scope, after, most)...)
 }
 
 // Page returns a page of the rows, ordered by name, and the token of the next page. Errors: Invalid for
 // pageSize and pageToken.
-func (t *Table[R]) Page(ctx context.Context, q tenant.Queryer, pageSize int32, pageToken string, scope ...any) ([]R, string, error) {
+func (t *Table[R]) Page(ctx context.Context, q data.Queryer, pageSize int32, pageToken string, scope ...any) ([]R, string, error) {
 	return Page(ctx, t.Plural, pageSize, pageToken, t.Name, func(after string, most int) ([]R, error) {
 		return t.List(ctx, q, after, most, scope...)
 	})
@@ -80,7 +81,7 @@ func (t *Table[R]) Page(ctx context.Context, q tenant.Queryer, pageSize int32, p
 // Page returns a page of a list that is ordered by name, and the token of the next page. read returns
 // at most so many of those that follow a name. Errors: Invalid for pageSize and pageToken; those of read.
 func Page[T any](ctx context.Context, list string, pageSize int32, pageToken string, name func(T) string, read func(after string, most int) ([]T, error)) ([]T, string, error) {
-	return pagination.List(tenant.Pages(ctx, list), pageSize, pageToken, "", name, read)
+	return pagination.List(access.Pages(ctx, list), pageSize, pageToken, "", name, read)
 }
 
 // Decoded returns what decode makes of rows that were read without err. It ends with the first error.
@@ -99,12 +100,12 @@ func Decoded[R, T any](rows []R, err error, decode func(R) (T, error)) ([]T, err
 
 // Insert stores a new row with a statement that returns it, and returns no row if the name is taken. It
 // locks the table, so that the quota holds for concurrent calls. Errors: Exhausted; Exists.
-func (t *Table[R]) Insert(ctx context.Context, tx *tenant.Tx, name, sql string, args ...any) (R, error) {
+func (t *Table[R]) Insert(ctx context.Context, tx *data.Tx, name, sql string, args ...any) (R, error) {
 	if err := t.CheckQuota(ctx, tx); err != nil {
 		var none R
 		return none, err
 	}
-	row, err := tenant.Get[R](ctx, tx, sql, args...)
+	row, err := data.Get[R](ctx, tx, sql, args...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = t.Exists(name)
 	}
@@ -112,14 +113,14 @@ func (t *Table[R]) Insert(ctx context.Context, tx *tenant.Tx, name, sql string, 
 }
 
 // Lock waits until no other transaction of the tenant changes the table.
-func (t *Table[R]) Lock(ctx context.Context, tx *tenant.Tx) error { return tx.Lock(ctx, t.Plural) }
+func (t *Table[R]) Lock(ctx context.Context, tx *data.Tx) error { return tx.Lock(ctx, t.Plural) }
 
 // CheckQuota locks the table and checks that the tenant may have one more row. Errors: Exhausted.
-func (t *Table[R]) CheckQuota(ctx context.Context, tx *tenant.Tx) error {
+func (t *Table[R]) CheckQuota(ctx context.Context, tx *data.Tx) error {
 	if err := t.Lock(ctx, tx); err != nil {
 		return err
 	}
-	have, err := tenant.Value[int](ctx, tx, t.CountSQL)
+	have, err := data.Value[int](ctx, tx, t.CountSQL)
 	if err == nil && have >= t.Most {
 		err = fault.New(fault.Exhausted, "a tenant may have %d %s: delete one that is no longer needed", t.Most, t.Plural)
 	}
@@ -127,7 +128,7 @@ func (t *Table[R]) CheckQuota(ctx context.Context, tx *tenant.Tx) error {
 }
 
 // CheckFree locks the table and checks that no row has the name. Errors: Exists.
-func (t *Table[R]) CheckFree(ctx context.Context, tx *tenant.Tx, name string) error {
+func (t *Table[R]) CheckFree(ctx context.Context, tx *data.Tx, name string) error {
 	if err := t.Lock(ctx, tx); err != nil {
 		return err
 	}
@@ -140,8 +141,8 @@ func (t *Table[R]) CheckFree(ctx context.Context, tx *tenant.Tx, name string) er
 
 // Update changes a row with a statement that returns it, and returns no row if the stored one is not
 // the one that was read. Errors: Conflict.
-func (t *Table[R]) Update(ctx context.Context, q tenant.Queryer, name, sql string, args ...any) (R, error) {
-	row, err := tenant.Get[R](ctx, q, sql, args...)
+func (t *Table[R]) Update(ctx context.Context, q data.Queryer, name, sql string, args ...any) (R, error) {
+	row, err := data.Get[R](ctx, q, sql, args...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = t.Changed(name)
 	}
@@ -149,8 +150,8 @@ func (t *Table[R]) Update(ctx context.Context, q tenant.Queryer, name, sql strin
 }
 
 // Delete deletes a row. Errors: NotFound.
-func (t *Table[R]) Delete(ctx context.Context, q tenant.Queryer, name string, scope ...any) error {
-	_, err := tenant.Value[string](ctx, q, t.DeleteSQL, with(scope, name)...)
+func (t *Table[R]) Delete(ctx context.Context, q data.Queryer, name string, scope ...any) error {
+	_, err := data.Value[string](ctx, q, t.DeleteSQL, with(scope, name)...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = t.NotFound(ctx, q, name, scope...)
 	}
@@ -158,10 +159,10 @@ func (t *Table[R]) Delete(ctx context.Context, q tenant.Queryer, name string, sc
 }
 
 // NotFound returns the error for a name that no row in the scope has. It names the nearest one.
-func (t *Table[R]) NotFound(ctx context.Context, q tenant.Queryer, name string, scope ...any) error {
+func (t *Table[R]) NotFound(ctx context.Context, q data.Queryer, name string, scope ...any) error {
 	var names []string
 	if t.NamesSQL != "" {
-		names, _ = tenant.Values[string](ctx, q, t.NamesSQL, scope...) // without them the error has no hint
+		names, _ = data.Values[string](ctx, q, t.NamesSQL, scope...) // without them the error has no hint
 	}
 	return t.NotFoundAmong(name, names)
 }

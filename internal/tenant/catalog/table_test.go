@@ -8,8 +8,10 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/service/testing/schematest"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 type row struct {
@@ -30,9 +32,9 @@ var secrets = catalog.Table[row]{
 	DeleteSQL: `DELETE FROM ragd_shared.secrets WHERE value <> $1 AND secret_name = $2 RETURNING secret_name`,
 }
 
-func insert(t *testing.T, h *tenant.Handle, name, value string) error {
+func insert(t *testing.T, h *data.Handle, name, value string) error {
 	t.Helper()
-	return h.Tx(t.Context(), func(tx *tenant.Tx) error {
+	return h.Tx(t.Context(), func(tx *data.Tx) error {
 		_, err := secrets.Insert(t.Context(), tx, name, `
 			INSERT INTO ragd_shared.secrets (secret_name, value, hosts) VALUES ($1, $2, '{}') ON CONFLICT DO NOTHING RETURNING secret_name, value`, name, []byte(value))
 		return err
@@ -40,15 +42,15 @@ func insert(t *testing.T, h *tenant.Handle, name, value string) error {
 }
 
 // acme returns the handle of a new tenant.
-func acme(t *testing.T) *tenant.Handle {
+func acme(t *testing.T) *data.Handle {
 	t.Helper()
 	pool := schematest.Pool(t)
-	tenants, err := tenant.New(t.Context(), pool, tenant.Config{Admin: pool})
+	tenants, err := provision.New(t.Context(), pool, provision.Config{Admin: pool})
 	must(t, err)
-	operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
+	operator := access.NewContext(t.Context(), &access.Request{Principal: access.Principal{Scopes: []access.Scope{access.Operator}}})
 	_, err = tenants.Create(operator, "acme", "", nil)
 	must(t, err)
-	return tenant.NewDB(pool, 0).Handle("acme")
+	return data.NewDB(pool, 0).Handle("acme")
 }
 
 func must(t *testing.T, err error) {
@@ -101,7 +103,7 @@ func TestErrorsSayWhatIsWrongWithAName(t *testing.T) {
 	}
 	_, err := secrets.Update(ctx, h, "payments", `UPDATE ragd_shared.secrets SET value = 'y' WHERE secret_name = $1 AND value = 'old' RETURNING secret_name, value`, "payments")
 	wantFault(t, "Update", err, fault.Conflict, `secret "payments" was changed or deleted meanwhile`)
-	must(t, h.Tx(ctx, func(tx *tenant.Tx) error {
+	must(t, h.Tx(ctx, func(tx *data.Tx) error {
 		_, ok, err := secrets.Find(ctx, tx, "paymentz", hidden)
 		if ok {
 			t.Error("Find returns a row outside its scope")
@@ -117,7 +119,7 @@ func TestPagesAreInTheOrderOfTheNames(t *testing.T) {
 	for _, name := range []string{"b", "d", "a", "c"} {
 		must(t, insert(t, h, name, "x"))
 	}
-	ctx := tenant.NewContext(t.Context(), &tenant.Request{Tenant: "acme"})
+	ctx := access.NewContext(t.Context(), &access.Request{Tenant: "acme"})
 	var got []string
 	for token, more := "", true; more; more = token != "" {
 		rows, next, err := secrets.Page(ctx, h, 3, token, []byte{})

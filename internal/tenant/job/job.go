@@ -11,7 +11,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Job is asynchronous work of a tenant.
@@ -67,7 +68,7 @@ const columns = `j.job_id::text, j.kind, j.status, j.index_name, j.document_id::
 // with this mandatory filter. A filter that is not empty hides all other jobs on whole indexes.
 func visibleSQL(ctx context.Context, f filter.Filter, args *filter.Args) string {
 	condition := "true"
-	if names := tenant.BoundsOf(ctx).Indexes; names != nil {
+	if names := access.BoundsOf(ctx).Indexes; names != nil {
 		condition = `j.index_name = ANY(` + args.Add(names) + `)`
 	}
 	if f.IsZero() {
@@ -78,13 +79,13 @@ func visibleSQL(ctx context.Context, f filter.Filter, args *filter.Args) string 
 
 // get returns a job. Errors: NotFound, also if the filter or the bounds of the request hide the
 // job.
-func get(ctx context.Context, q tenant.Queryer, jobID string, visible filter.Filter) (Job, error) {
+func get(ctx context.Context, q data.Queryer, jobID string, visible filter.Filter) (Job, error) {
 	notFound := fault.New(fault.NotFound, "job %q not found", shorten(jobID))
 	if !isID(jobID) {
 		return Job{}, fault.New(fault.NotFound, "job %q not found: this is not the id of a job, which has 36 characters; list the jobs to see them", shorten(jobID))
 	}
 	args := filter.NewArgs(jobID)
-	found, err := tenant.Get[Job](ctx, q, `
+	found, err := data.Get[Job](ctx, q, `
 		SELECT `+columns+` FROM tenant.jobs AS j
 		WHERE j.job_id = $1 AND `+visibleSQL(ctx, visible, args), args.Values()...)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -94,8 +95,8 @@ func get(ctx context.Context, q tenant.Queryer, jobID string, visible filter.Fil
 }
 
 // ByID returns the existing jobs among jobIDs, by id.
-func ByID(ctx context.Context, q tenant.Queryer, jobIDs []string) (map[string]Job, error) {
-	found, err := tenant.Select[Job](ctx, q, `SELECT `+columns+` FROM tenant.jobs AS j WHERE j.job_id = ANY($1::uuid[])`, jobIDs)
+func ByID(ctx context.Context, q data.Queryer, jobIDs []string) (map[string]Job, error) {
+	found, err := data.Select[Job](ctx, q, `SELECT `+columns+` FROM tenant.jobs AS j WHERE j.job_id = ANY($1::uuid[])`, jobIDs)
 	jobs := make(map[string]Job, len(found))
 	for _, j := range found {
 		jobs[j.JobID] = j
@@ -111,14 +112,14 @@ type position struct {
 
 // list returns up to limit jobs after the position, or the newest ones if it is nil.
 // An empty status means any.
-func list(ctx context.Context, q tenant.Queryer, status Status, visible filter.Filter, after *position, limit int) ([]Job, error) {
+func list(ctx context.Context, q data.Queryer, status Status, visible filter.Filter, after *position, limit int) ([]Job, error) {
 	var afterTime *time.Time
 	afterID := uuid.Nil.String()
 	if after != nil {
 		afterTime, afterID = &after.CreatedAt, after.JobID
 	}
 	args := filter.NewArgs(status, afterTime, afterID, limit)
-	return tenant.Select[Job](ctx, q, `
+	return data.Select[Job](ctx, q, `
 		SELECT `+columns+` FROM tenant.jobs AS j
 		WHERE ($1 = '' OR j.status = $1)
 			AND ($2::timestamptz IS NULL OR (j.created_at, j.job_id) < ($2, $3::uuid))

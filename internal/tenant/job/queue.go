@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/operate/telemetry"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // schema is the control schema, where River keeps its tables.
@@ -151,7 +152,7 @@ func (a args) Kind() string { return string(a.kind) }
 
 // Enqueue stores a task on an index of the transaction's tenant, unless the same task is
 // waiting or running already. jobID is empty for maintenance that no caller requested.
-func (q *Queue) Enqueue(ctx context.Context, tx *tenant.Tx, kind Kind, indexID int64, jobID string) error {
+func (q *Queue) Enqueue(ctx context.Context, tx *data.Tx, kind Kind, indexID int64, jobID string) error {
 	return tx.AsService(ctx, func(service pgx.Tx) error {
 		_, err := q.client.InsertTx(ctx, service, args{kind, Task{Tenant: tx.Tenant(), IndexID: indexID, JobID: jobID}}, q.options(kind))
 		return err
@@ -168,7 +169,7 @@ func (q *Queue) EnqueueAsService(ctx context.Context, tx pgx.Tx, kind Kind, task
 // Wake makes the task of a kind on something with a name, of the transaction's tenant, due now:
 // it stores the task, or ends its wait. A running task may already have missed what the transaction
 // changes: it becomes due again when it has ended, even if this instance is gone by then.
-func (q *Queue) Wake(ctx context.Context, tx *tenant.Tx, kind Kind, name string) error {
+func (q *Queue) Wake(ctx context.Context, tx *data.Tx, kind Kind, name string) error {
 	task := Task{Tenant: tx.Tenant(), Name: name}
 	return tx.AsService(ctx, func(service pgx.Tx) error {
 		// River changes the rows of tasks that have ended together, in an order of its own. A savepoint gives up
@@ -216,7 +217,7 @@ func (q *Queue) options(kind Kind) *river.InsertOpts {
 }
 
 // Start calls the Start function of the kind's Runner, if it has one.
-func (q *Queue) Start(ctx context.Context, tx *tenant.Tx, kind Kind, indexID int64) error {
+func (q *Queue) Start(ctx context.Context, tx *data.Tx, kind Kind, indexID int64) error {
 	if start := q.runners[kind].Start; start != nil {
 		return start(ctx, tx, indexID)
 	}
@@ -269,7 +270,7 @@ func (w *worker) outcome(err error) (string, error) {
 		return "done", nil
 	case w.pause() != nil: // the task may have failed because of the pause's reason
 		return "postponed", river.JobSnooze(pausedFor)
-	case tenant.BeingMoved(err): // to another database
+	case data.BeingMoved(err): // to another database
 		return "postponed", river.JobSnooze(movedFor)
 	case errors.As(err, &snooze):
 		return "postponed", river.JobSnooze(snooze.wait)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Registry maps each kind to its Runner.
@@ -42,7 +43,7 @@ type Runner struct {
 	// Start starts a job or task of the kind on an index, in a transaction of its
 	// tenant, if there is work and none is queued or running. Nil: Queue.Start
 	// does nothing for the kind.
-	Start func(ctx context.Context, tx *tenant.Tx, indexID int64) error
+	Start func(ctx context.Context, tx *data.Tx, indexID int64) error
 	// Cancel ends a queued or running job and reverts its unfinished changes. Nil: jobs
 	// of the kind cannot be cancelled. Errors: Precondition when it is too late.
 	Cancel func(ctx context.Context, id tenant.ID, j Job) error

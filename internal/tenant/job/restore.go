@@ -3,7 +3,7 @@ package job
 import (
 	"context"
 
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // interruptedByExport is the error of jobs that had not ended when their tenant was exported.
@@ -11,7 +11,7 @@ const interruptedByExport = "had not ended when the tenant was exported"
 
 // Restored ends the jobs of a restored tenant that had not ended, except ingest jobs of documents that
 // still wait: these are queued.
-func Restored(ctx context.Context, tx *tenant.Tx) error {
+func Restored(ctx context.Context, tx *data.Tx) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE tenant.jobs AS j SET status = 'queued', updated_at = now()
 		FROM tenant.documents AS d WHERE d.job_id = j.job_id AND d.document_id = j.document_id AND d.status IN ('pending', 'processing')

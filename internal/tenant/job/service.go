@@ -7,23 +7,24 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Service lists, watches, cancels and retries the jobs of the calling tenant. A credential with a
 // mandatory filter sees only the jobs of documents that the filter selects, and jobs that were
 // started with the same filter. A credential that is bound to indexes sees only their jobs. Safe for concurrent use.
 type Service struct {
-	db      *tenant.DB
+	db      *data.DB
 	runners Registry
 }
 
 // New returns a Service that cancels and retries jobs with the runners.
-func New(db *tenant.DB, runners Registry) *Service { return &Service{db: db, runners: runners} }
+func New(db *data.DB, runners Registry) *Service { return &Service{db: db, runners: runners} }
 
 // Get returns a job. Errors: NotFound.
 func (s *Service) Get(ctx context.Context, jobID string) (Job, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Job{}, err
 	}
@@ -33,7 +34,7 @@ func (s *Service) Get(ctx context.Context, jobID string) (Job, error) {
 // List returns a page of the tenant's jobs, newest first, and the token of the next
 // page. An empty status means any. Errors: Invalid naming the field.
 func (s *Service) List(ctx context.Context, status string, pageSize int32, pageToken string) ([]Job, string, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
@@ -42,7 +43,7 @@ func (s *Service) List(ctx context.Context, status string, pageSize int32, pageT
 		return nil, "", fault.Field("status", "unknown status %q; known are queued, running, succeeded, failed and cancelled", status)
 	}
 	key := func(j Job) *position { return &position{j.CreatedAt, j.JobID} }
-	return pagination.List(tenant.Pages(ctx, "jobs", status), pageSize, pageToken, nil, key, func(after *position, most int) ([]Job, error) {
+	return pagination.List(access.Pages(ctx, "jobs", status), pageSize, pageToken, nil, key, func(after *position, most int) ([]Job, error) {
 		return list(ctx, s.db.Handle(r.Tenant), Status(status), r.Principal.MandatoryFilter, after, most)
 	})
 }
@@ -82,7 +83,7 @@ func (s *Service) Watch(ctx context.Context, jobID string, send func(Job) error)
 // returned unchanged. Errors: NotFound; Precondition for a job that has succeeded or failed,
 // or whose kind cannot be cancelled.
 func (s *Service) Cancel(ctx context.Context, jobID string) (Job, error) {
-	r, err := tenant.Require(ctx, tenant.Write)
+	r, err := access.Require(ctx, access.Write)
 	if err != nil {
 		return Job{}, err
 	}
@@ -110,7 +111,7 @@ func (s *Service) Cancel(ctx context.Context, jobID string) (Job, error) {
 // Errors: NotFound; Precondition for a job that has not ended or has succeeded, and when
 // there is nothing left to retry.
 func (s *Service) Retry(ctx context.Context, jobID string) (Job, error) {
-	r, err := tenant.Require(ctx, tenant.Write)
+	r, err := access.Require(ctx, access.Write)
 	if err != nil {
 		return Job{}, err
 	}

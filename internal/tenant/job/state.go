@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Status is the state of a job. Only this file has SQL that names states.
@@ -80,7 +80,7 @@ func Begin(ctx context.Context, on execer, jobID string) error {
 // the new values from arrays, by the id's position in $1. PostgreSQL then always looks rows
 // up by key, even with wrong statistics of the table; for a join it might choose a plan
 // that compares each row with each id.
-func BeginAll(b *tenant.Batch, jobIDs []string, attempts []int) {
+func BeginAll(b *data.Batch, jobIDs []string, attempts []int) {
 	// coalesce with one argument changes nothing: Citus 13.2 crashes on an assignment of a bare array element.
 	b.Exec(`
 		UPDATE tenant.jobs AS j SET status = 'running', attempts = coalesce(($2::int[])[array_position($1::uuid[], j.job_id)]), updated_at = now()
@@ -150,8 +150,8 @@ func CancelDocuments(ctx context.Context, on execer, documentIDs []string, reaso
 
 // CancelIndex cancels all jobs of an index and returns the ids of the documents that
 // some of them were for.
-func CancelIndex(ctx context.Context, q tenant.Queryer, indexName, reason string) ([]string, error) {
-	documents, err := tenant.Values[*string](ctx, q, `
+func CancelIndex(ctx context.Context, q data.Queryer, indexName, reason string) ([]string, error) {
+	documents, err := data.Values[*string](ctx, q, `
 		UPDATE tenant.jobs AS j SET status = 'cancelled', error = $2, updated_at = now()
 		WHERE j.index_name = $1 AND j.status IN ('queued', 'running')
 		RETURNING j.document_id::text`, indexName, reason)
@@ -166,8 +166,8 @@ func CancelIndex(ctx context.Context, q tenant.Queryer, indexName, reason string
 
 // CancelOrphans cancels the jobs of an index whose documents no longer exist, and returns
 // the ids of these documents.
-func CancelOrphans(ctx context.Context, q tenant.Queryer, indexName, reason string) ([]string, error) {
-	return tenant.Values[string](ctx, q, `
+func CancelOrphans(ctx context.Context, q data.Queryer, indexName, reason string) ([]string, error) {
+	return data.Values[string](ctx, q, `
 		UPDATE tenant.jobs AS j SET status = 'cancelled', error = $2, updated_at = now()
 		WHERE j.index_name = $1 AND j.document_id IS NOT NULL AND j.status IN ('queued', 'running')
 			AND NOT EXISTS (SELECT FROM tenant.documents AS d WHERE d.document_id = j.document_id)

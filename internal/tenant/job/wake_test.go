@@ -8,8 +8,10 @@ import (
 
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // What changes while a task runs is seen by another attempt, once the first has ended.
@@ -59,19 +61,19 @@ func TestATaskThatIsWokenWhileItRunsRunsAgain(t *testing.T) {
 }
 
 // acme creates a tenant and returns its handle.
-func acme(t *testing.T, f fixture) *tenant.Handle {
+func acme(t *testing.T, f fixture) *data.Handle {
 	t.Helper()
-	tenants, err := tenant.New(t.Context(), f.pool, tenant.Config{Admin: f.pool})
+	tenants, err := provision.New(t.Context(), f.pool, provision.Config{Admin: f.pool})
 	must(t, err)
-	operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
+	operator := access.NewContext(t.Context(), &access.Request{Principal: access.Principal{Scopes: []access.Scope{access.Operator}}})
 	_, err = tenants.Create(operator, "acme", "", nil)
 	must(t, err)
-	return tenant.NewDB(f.pool, 0).Handle("acme")
+	return data.NewDB(f.pool, 0).Handle("acme")
 }
 
 // wake wakes the task of the connector site of a tenant.
-func (f fixture) wake(ctx context.Context, h *tenant.Handle) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error { return f.queue.Wake(ctx, tx, job.Sync, "site") })
+func (f fixture) wake(ctx context.Context, h *data.Handle) error {
+	return h.Tx(ctx, func(tx *data.Tx) error { return f.queue.Wake(ctx, tx, job.Sync, "site") })
 }
 
 // River changes the rows of tasks that have ended together, in an order of its own: it and a caller that wakes a running

@@ -15,13 +15,15 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
 
 // Key is a declared key with the times of its declaration.
 type Key struct {
-	tenant.ContextKey
+	access.ContextKey
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -54,17 +56,17 @@ var forbiddenPrefixes = []string{"Ragd-", "Mcp-", "Connect-", "Grpc-", "Sec-", "
 
 // Service declares keys of the calling tenant. Safe for concurrent use.
 type Service struct {
-	db    *tenant.DB
-	known *cache.Cache[tenant.ID, []*tenant.ContextKey]
+	db    *data.DB
+	known *cache.Cache[tenant.ID, []*access.ContextKey]
 }
 
 // New returns a Service.
-func New(db *tenant.DB) *Service {
-	return &Service{db, cache.New(cache.Config[tenant.ID, []*tenant.ContextKey]{Entries: cacheEntries, TTL: cacheTTL})}
+func New(db *data.DB) *Service {
+	return &Service{db, cache.New(cache.Config[tenant.ID, []*access.ContextKey]{Entries: cacheEntries, TTL: cacheTTL})}
 }
 
-// Of returns the keys that a tenant declared. It implements tenant.DeclaredFunc.
-func (s *Service) Of(ctx context.Context, id tenant.ID) ([]*tenant.ContextKey, error) {
+// Of returns the keys that a tenant declared. It implements access.DeclaredFunc.
+func (s *Service) Of(ctx context.Context, id tenant.ID) ([]*access.ContextKey, error) {
 	if declared, ok := s.known.Get(id); ok {
 		return declared, nil
 	}
@@ -73,7 +75,7 @@ func (s *Service) Of(ctx context.Context, id tenant.ID) ([]*tenant.ContextKey, e
 	if err != nil {
 		return nil, err
 	}
-	var declared []*tenant.ContextKey
+	var declared []*access.ContextKey
 	for _, r := range rows {
 		k, err := r.key()
 		if err != nil {
@@ -100,7 +102,7 @@ func (s *Service) Forget(id tenant.ID) {
 // Declare stores a key or replaces its declaration. Errors: Invalid; Exhausted when the tenant
 // has too many; Denied without the scope admin, with a mandatory filter or with bounds.
 func (s *Service) Declare(ctx context.Context, wanted Key) (Key, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Admin)
+	r, err := access.RequireUnfiltered(ctx, access.Admin)
 	if err != nil {
 		return Key{}, err
 	}
@@ -118,14 +120,14 @@ func (s *Service) Declare(ctx context.Context, wanted Key) (Key, error) {
 
 // check validates a declaration and returns its default as JSON, nil for none.
 func (k *Key) check() (json.RawMessage, error) {
-	if err := tenant.CheckContextKeyName("key.name", k.Name); err != nil {
+	if err := access.CheckContextKeyName("key.name", k.Name); err != nil {
 		return nil, err
 	}
 	if err := textlimit.Check("key.description", k.Description, maxDescriptionBytes); err != nil {
 		return nil, err
 	}
 	if k.Source == "" {
-		k.Source = tenant.FromCaller
+		k.Source = access.FromCaller
 	}
 	if err := k.checkSource(); err != nil {
 		return nil, err
@@ -142,9 +144,9 @@ func (k *Key) check() (json.RawMessage, error) {
 func (k *Key) checkSource() error {
 	needs := true
 	switch k.Source {
-	case tenant.FromCaller, tenant.Constant:
+	case access.FromCaller, access.Constant:
 		needs = false
-	case tenant.FromHeader, tenant.FromClaim, tenant.FromAttribute:
+	case access.FromHeader, access.FromClaim, access.FromAttribute:
 	default:
 		return fault.Field("key.source", "must be caller, header, claim, attribute or constant, got %q", textlimit.Shorten(string(k.Source), 64))
 	}
@@ -154,7 +156,7 @@ func (k *Key) checkSource() error {
 	case needs && k.From == "":
 		return fault.Field("key.from", "is missing: name the %s", k.Source)
 	}
-	if err := textlimit.Check("key.from", k.From, maxFromBytes); err != nil || k.Source != tenant.FromHeader {
+	if err := textlimit.Check("key.from", k.From, maxFromBytes); err != nil || k.Source != access.FromHeader {
 		return err
 	}
 	return k.checkHeader()
@@ -175,7 +177,7 @@ func (k *Key) checkHeader() error {
 
 func (k *Key) checkDefault() (json.RawMessage, error) {
 	if k.Default == nil {
-		if k.Source == tenant.Constant {
+		if k.Source == access.Constant {
 			return nil, fault.Field("key.default", "is missing: it is the value of a constant")
 		}
 		return nil, nil
@@ -196,7 +198,7 @@ func (k *Key) checkDefault() (json.RawMessage, error) {
 
 // Get returns a declared key. Errors: NotFound; Denied.
 func (s *Service) Get(ctx context.Context, name string) (Key, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Read)
+	r, err := access.RequireUnfiltered(ctx, access.Read)
 	if err != nil {
 		return Key{}, err
 	}
@@ -209,7 +211,7 @@ func (s *Service) Get(ctx context.Context, name string) (Key, error) {
 
 // List returns a page of the declared keys in the order of their names. Errors: Denied.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Key, string, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Read)
+	r, err := access.RequireUnfiltered(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
@@ -220,7 +222,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 
 // Delete deletes the declaration of a key. Errors: NotFound; Denied.
 func (s *Service) Delete(ctx context.Context, name string) error {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Admin)
+	r, err := access.RequireUnfiltered(ctx, access.Admin)
 	if err != nil {
 		return err
 	}

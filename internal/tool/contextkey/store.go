@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 )
 
@@ -25,9 +26,9 @@ type row struct {
 
 func (r row) key() (Key, error) {
 	k := Key{
-		ContextKey: tenant.ContextKey{
+		ContextKey: access.ContextKey{
 			Name: r.KeyName, Description: r.Description, Schema: r.Schema, Secret: r.Secret,
-			Source: tenant.ContextSource(r.Source), From: r.SourceName,
+			Source: access.ContextSource(r.Source), From: r.SourceName,
 		},
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
@@ -51,19 +52,19 @@ var keys = catalog.Table[row]{
 }
 
 // put stores a key or replaces it. A lock makes the limit hold for concurrent calls.
-func put(ctx context.Context, h *tenant.Handle, k Key, fallback json.RawMessage) (stored row, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func put(ctx context.Context, h *data.Handle, k Key, fallback json.RawMessage) (stored row, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		if err := keys.Lock(ctx, tx); err != nil {
 			return err
 		}
-		others, err := tenant.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.context_keys WHERE key_name <> $1`, k.Name)
+		others, err := data.Value[int](ctx, tx, `SELECT count(*) FROM ragd_shared.context_keys WHERE key_name <> $1`, k.Name)
 		if err != nil {
 			return err
 		}
 		if others >= maxKeys {
 			return fault.New(fault.Exhausted, "a tenant may declare %d keys of the request context: delete one that is no longer needed", maxKeys)
 		}
-		stored, err = tenant.Get[row](ctx, tx, `
+		stored, err = data.Get[row](ctx, tx, `
 			INSERT INTO ragd_shared.context_keys (key_name, description, schema, fallback, secret, source, source_name)
 			VALUES ($1, $2, $3, $4, $5, $6, $7)
 			ON CONFLICT (tenant_id, key_name) DO UPDATE SET description = excluded.description, schema = excluded.schema,

@@ -25,6 +25,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/httptool"
 	"github.com/ragdhq/ragd/internal/tool/remote"
@@ -72,7 +73,7 @@ const here = "127.0.0.0/8"
 
 // caller returns a context of a caller of a tenant.
 func caller(ctx context.Context, id tenant.ID) context.Context {
-	return tenant.NewContext(ctx, &tenant.Request{Tenant: id, Principal: tenant.Principal{Subject: "key1", Tenant: id, Scopes: []tenant.Scope{tenant.Read}}})
+	return access.NewContext(ctx, &access.Request{Tenant: id, Principal: access.Principal{Subject: "key1", Tenant: id, Scopes: []access.Scope{access.Read}}})
 }
 
 // requestContext is that of all calls.
@@ -737,7 +738,7 @@ func TestToolsThatCallEachOtherInACircleEnd(t *testing.T) {
 		_ = json.Unmarshal([]byte(settings), &decoded)
 		var depth int
 		_, _ = fmt.Sscan(req.Header.Get("Ragd-Depth"), &depth)
-		ctx := tenant.NewContext(req.Context(), &tenant.Request{Tenant: "acme", Depth: depth, Principal: tenant.Principal{Tenant: "acme", Scopes: []tenant.Scope{tenant.Read}}})
+		ctx := access.NewContext(req.Context(), &access.Request{Tenant: "acme", Depth: depth, Principal: access.Principal{Tenant: "acme", Scopes: []access.Scope{access.Read}}})
 		d, err := r.Check(ctx, decoded)
 		if err == nil {
 			_, err = r.Call(ctx, d, httptool.Call{Tool: "order", Request: requestContext})

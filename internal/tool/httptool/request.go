@@ -14,7 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/webhook"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/secure/identity"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 	"github.com/ragdhq/ragd/internal/tool/template"
 )
@@ -122,7 +122,7 @@ func (d *Definition) request(ctx context.Context, p *prepared, depth int, token 
 	if r.Header.Get("Accept") == "" {
 		r.Header.Set("Accept", d.accept())
 	}
-	r.Header.Set(tenant.DepthHeader, strconv.Itoa(depth+1))
+	r.Header.Set(access.DepthHeader, strconv.Itoa(depth+1))
 	if key := remote.IdempotencyKey(ctx); key != "" {
 		r.Header.Set("Idempotency-Key", key)
 	} else if d.retries > 0 && !methods[d.settings.Method] {
@@ -149,7 +149,7 @@ func (d *Definition) accept() string {
 }
 
 // claims returns what the token about a caller says.
-func (d *Definition) claims(r *tenant.Request, tool string, p *prepared, lookup func(string) (any, bool)) identity.Claims {
+func (d *Definition) claims(r *access.Request, tool string, p *prepared, lookup func(string) (any, bool)) identity.Claims {
 	bare := *p.url
 	bare.RawQuery = ""
 	c := identity.Claims{

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 	"github.com/ragdhq/ragd/internal/tool/template"
@@ -75,7 +75,7 @@ func (r *Runner) Check(ctx context.Context, settings map[string]any) (*Definitio
 // the endpoint, with its status and the beginning of its answer; Unavailable if it does not
 // answer in time; Exhausted and Precondition as remote.Client.Enter.
 func (r *Runner) Call(ctx context.Context, d *Definition, c Call) (Result, error) {
-	caller, err := tenant.Require(ctx, tenant.Read)
+	caller, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Result{}, err
 	}
@@ -103,7 +103,7 @@ func (r *Runner) Call(ctx context.Context, d *Definition, c Call) (Result, error
 	return result, err
 }
 
-func (r *Runner) call(ctx context.Context, caller *tenant.Request, d *Definition, c Call, values template.Values) (Result, error) {
+func (r *Runner) call(ctx context.Context, caller *access.Request, d *Definition, c Call, values template.Values) (Result, error) {
 	var err error
 	if values.Secrets, err = r.client.Secrets.Values(ctx, caller.Tenant, d.secrets, d.host); err != nil {
 		return Result{}, err

@@ -17,7 +17,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 )
 
@@ -55,8 +55,8 @@ func (p pinned) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, value := range p.server.Headers {
 		r.Header.Set(name, value)
 	}
-	if caller, ok := tenant.FromContext(r.Context()); ok {
-		r.Header.Set(tenant.DepthHeader, strconv.Itoa(caller.Depth+1))
+	if caller, ok := access.FromContext(r.Context()); ok {
+		r.Header.Set(access.DepthHeader, strconv.Itoa(caller.Depth+1))
 	}
 	response, err := p.next.RoundTrip(r)
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/mcptool"
 	"github.com/ragdhq/ragd/internal/tool/remote"
@@ -56,7 +57,7 @@ func runner(t *testing.T, allowed ...string) *mcptool.Runner {
 const here = "127.0.0.0/8"
 
 func caller(ctx context.Context, id tenant.ID, depth int) context.Context {
-	return tenant.NewContext(ctx, &tenant.Request{Tenant: id, Depth: depth, Principal: tenant.Principal{Tenant: id, Scopes: []tenant.Scope{tenant.Read}}})
+	return access.NewContext(ctx, &access.Request{Tenant: id, Depth: depth, Principal: access.Principal{Tenant: id, Scopes: []access.Scope{access.Read}}})
 }
 
 func none(string) (any, bool) { return nil, false }

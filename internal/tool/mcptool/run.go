@@ -16,7 +16,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/mcpclient"
 	"github.com/ragdhq/ragd/internal/tool/remote"
 	"github.com/ragdhq/ragd/internal/tool/schema"
@@ -66,7 +66,7 @@ type Result struct {
 // that the caller cannot use for this address; Precondition for an address inside the
 // operator's network; Unavailable if the server does not answer.
 func (r *Runner) Check(ctx context.Context, settings map[string]any, lookup func(path string) (any, bool)) (map[string]any, *Definition, error) {
-	caller, err := tenant.Require(ctx, tenant.Read)
+	caller, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -202,7 +202,7 @@ func (r *Runner) Call(ctx context.Context, d *Definition, arguments json.RawMess
 
 // CallWith is Call for a caller that takes part.
 func (r *Runner) CallWith(ctx context.Context, d *Definition, arguments json.RawMessage, lookup func(path string) (any, bool), w With) (Result, error) {
-	caller, err := tenant.Require(ctx, tenant.Read)
+	caller, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Result{}, err
 	}
@@ -283,7 +283,7 @@ func validate(field string, with, value json.RawMessage) error {
 }
 
 // within runs do with a session, once more with a new one if the server has ended it.
-func (r *Runner) within(ctx context.Context, caller *tenant.Request, d *Definition, lookup func(string) (any, bool), do func(ctx context.Context, u use) error, w With) error {
+func (r *Runner) within(ctx context.Context, caller *access.Request, d *Definition, lookup func(string) (any, bool), do func(ctx context.Context, u use) error, w With) error {
 	ctx, leave, err := r.client.Enter(ctx, caller)
 	if err != nil {
 		return err

@@ -8,8 +8,9 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tool/template"
 )
 
@@ -33,17 +34,17 @@ type Service struct {
 	// Source has further prompts; nil for none.
 	Source Source
 
-	db *tenant.DB
+	db *data.DB
 }
 
 // New returns a Service.
-func New(db *tenant.DB) *Service { return &Service{db: db} }
+func New(db *data.DB) *Service { return &Service{db: db} }
 
 // Create stores a new prompt as its version 1. Errors: Invalid; Exists; Exhausted when the tenant
 // has too many prompts; Denied for a credential with a mandatory filter or bounds, or without the
 // scope write.
 func (s *Service) Create(ctx context.Context, wanted Prompt) (Prompt, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return Prompt{}, err
 	}
@@ -56,7 +57,7 @@ func (s *Service) Create(ctx context.Context, wanted Prompt) (Prompt, error) {
 // Get returns a version of a prompt, given by its number or name; the latest for "". Errors:
 // NotFound, also for a version that does not exist and for a prompt that the caller may not use.
 func (s *Service) Get(ctx context.Context, name, version string) (Prompt, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Prompt{}, err
 	}
@@ -72,7 +73,7 @@ func (s *Service) Get(ctx context.Context, name, version string) (Prompt, error)
 
 // lent returns a prompt of the Source. ok is false if it has none of that name and version that the caller
 // may use.
-func (s *Service) lent(ctx context.Context, r *tenant.Request, name, version string) (p Prompt, ok bool, err error) {
+func (s *Service) lent(ctx context.Context, r *access.Request, name, version string) (p Prompt, ok bool, err error) {
 	if s.Source == nil || !r.Bounds.MayUsePrompt(name) || version != "" && version != latest && version != "1" {
 		return Prompt{}, false, nil
 	}
@@ -84,7 +85,7 @@ func (s *Service) lent(ctx context.Context, r *tenant.Request, name, version str
 	return all[i], true, nil
 }
 
-func (s *Service) get(ctx context.Context, q tenant.Queryer, r *tenant.Request, name, version string) (Prompt, error) {
+func (s *Service) get(ctx context.Context, q data.Queryer, r *access.Request, name, version string) (Prompt, error) {
 	var found []Prompt
 	if r.Bounds.MayUsePrompt(name) {
 		var err error
@@ -110,7 +111,7 @@ func (s *Service) get(ctx context.Context, q tenant.Queryer, r *tenant.Request, 
 
 // notFound returns the error for a prompt that does not exist or that the caller may not use. It
 // names the nearest one that the caller may use.
-func (s *Service) notFound(ctx context.Context, q tenant.Queryer, r *tenant.Request, name string) error {
+func (s *Service) notFound(ctx context.Context, q data.Queryer, r *access.Request, name string) error {
 	var names []string
 	if all, err := usable(ctx, q, r, "", maxPrompts); err == nil {
 		for _, p := range all {
@@ -121,7 +122,7 @@ func (s *Service) notFound(ctx context.Context, q tenant.Queryer, r *tenant.Requ
 }
 
 // usable returns the latest versions of prompts after a name that the caller may use.
-func usable(ctx context.Context, q tenant.Queryer, r *tenant.Request, after string, most int) ([]Prompt, error) {
+func usable(ctx context.Context, q data.Queryer, r *access.Request, after string, most int) ([]Prompt, error) {
 	rows, err := prompts.List(ctx, q, after, maxPrompts) // all that follow: a tenant has no more
 	var found []Prompt
 	for _, p := range promptsOf(rows) {
@@ -135,7 +136,7 @@ func usable(ctx context.Context, q tenant.Queryer, r *tenant.Request, after stri
 // List returns a page of the latest versions of the prompts that the caller may use, in the order
 // of their names.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Prompt, string, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
@@ -145,7 +146,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 }
 
 // listed returns prompts after a name that the caller may use, those of the Source too.
-func (s *Service) listed(ctx context.Context, r *tenant.Request, after string, most int) ([]Prompt, error) {
+func (s *Service) listed(ctx context.Context, r *access.Request, after string, most int) ([]Prompt, error) {
 	found, err := usable(ctx, s.db.Handle(r.Tenant), r, after, maxPrompts)
 	if err != nil {
 		return nil, err
@@ -172,7 +173,7 @@ func (s *Service) listed(ctx context.Context, r *tenant.Request, after string, m
 // latest version, and is taken from another one. Errors: NotFound; Invalid; Exhausted when the
 // prompt has too many versions; Conflict when another call changed it at the same time.
 func (s *Service) Update(ctx context.Context, name string, change func(*Definition), versionName *string) (Prompt, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return Prompt{}, err
 	}
@@ -202,7 +203,7 @@ func (s *Service) Update(ctx context.Context, name string, change func(*Definiti
 // Delete removes a prompt with all its versions, or the version that is given by its number or
 // name. Errors: NotFound; Precondition for the latest of several versions.
 func (s *Service) Delete(ctx context.Context, name, version string) error {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (s *Service) Delete(ctx context.Context, name, version string) error {
 // Messages returns a version of a prompt, as Get does, with the arguments filled in. Errors: those
 // of Get; Invalid for arguments that are missing, unknown or too long.
 func (s *Service) Messages(ctx context.Context, name, version string, arguments map[string]string) (Prompt, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return Prompt{}, err
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 type row struct {
@@ -43,14 +43,14 @@ var prompts = catalog.Table[row]{
 }
 
 // versions returns all versions of a prompt, the newest first.
-func versions(ctx context.Context, q tenant.Queryer, name string) ([]Prompt, error) {
-	rows, err := tenant.Select[row](ctx, q, `SELECT `+columns+` FROM ragd_shared.prompts WHERE prompt_name = $1 ORDER BY version DESC`, name)
+func versions(ctx context.Context, q data.Queryer, name string) ([]Prompt, error) {
+	rows, err := data.Select[row](ctx, q, `SELECT `+columns+` FROM ragd_shared.prompts WHERE prompt_name = $1 ORDER BY version DESC`, name)
 	return promptsOf(rows), err
 }
 
 // insert stores version 1 of a prompt.
-func insert(ctx context.Context, h *tenant.Handle, p Prompt) (made Prompt, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func insert(ctx context.Context, h *data.Handle, p Prompt) (made Prompt, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		if err := prompts.CheckFree(ctx, tx, p.Name); err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func insert(ctx context.Context, h *tenant.Handle, p Prompt) (made Prompt, err e
 }
 
 // write stores a version that must not exist.
-func write(ctx context.Context, tx *tenant.Tx, p Prompt) (Prompt, error) {
+func write(ctx context.Context, tx *data.Tx, p Prompt) (Prompt, error) {
 	stored, err := prompts.Update(ctx, tx, p.Name, `
 		INSERT INTO ragd_shared.prompts (prompt_name, version, version_name, definition)
 		VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING `+columns, p.Name, p.Version, p.VersionName, p.Definition)
@@ -73,8 +73,8 @@ func write(ctx context.Context, tx *tenant.Tx, p Prompt) (Prompt, error) {
 }
 
 // insertVersion stores a definition as the version after that of p, which must be the latest.
-func insertVersion(ctx context.Context, h *tenant.Handle, p Prompt) (made Prompt, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func insertVersion(ctx context.Context, h *data.Handle, p Prompt) (made Prompt, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		if err := prompts.Lock(ctx, tx); err != nil {
 			return err
 		}
@@ -98,8 +98,8 @@ func insertVersion(ctx context.Context, h *tenant.Handle, p Prompt) (made Prompt
 }
 
 // nameVersion gives a version its name.
-func nameVersion(ctx context.Context, h *tenant.Handle, p Prompt) (named Prompt, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func nameVersion(ctx context.Context, h *data.Handle, p Prompt) (named Prompt, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		if err := prompts.Lock(ctx, tx); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func nameVersion(ctx context.Context, h *tenant.Handle, p Prompt) (named Prompt,
 }
 
 // takeName takes the name of a version from other versions.
-func takeName(ctx context.Context, tx *tenant.Tx, p Prompt) error {
+func takeName(ctx context.Context, tx *data.Tx, p Prompt) error {
 	if p.VersionName == "" {
 		return nil
 	}
@@ -124,7 +124,7 @@ func takeName(ctx context.Context, tx *tenant.Tx, p Prompt) error {
 }
 
 // remove deletes a version of a prompt, or all of them for 0.
-func remove(ctx context.Context, h *tenant.Handle, name string, version int) error {
+func remove(ctx context.Context, h *data.Handle, name string, version int) error {
 	_, err := h.Exec(ctx, `DELETE FROM ragd_shared.prompts WHERE prompt_name = $1 AND ($2 = 0 OR version = $2)`, name, version)
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/identity"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 )
 
@@ -81,7 +82,7 @@ func (c *Client) UserAgent() string { return "ragd/" + c.Version }
 // Enter takes one of the tenant's calls; leave returns it. The context is that of the call, whose
 // answer takes memory of the tenant. Errors: Precondition for tools that
 // call each other in a circle; Exhausted when too many calls are under way for too long.
-func (c *Client) Enter(ctx context.Context, r *tenant.Request) (_ context.Context, leave func(), err error) {
+func (c *Client) Enter(ctx context.Context, r *access.Request) (_ context.Context, leave func(), err error) {
 	if r.Depth >= MaxDepth {
 		return nil, nil, fault.New(fault.Precondition, "tools call each other in a circle, or are nested deeper than %d calls: the address of this tool leads back to this service", MaxDepth)
 	}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 	"github.com/ragdhq/ragd/internal/tool/template"
 )
@@ -95,7 +95,7 @@ func NewMask(secrets map[string]string) Mask {
 
 // Hidden returns what answers must not show: the given secrets, and those of the request context.
 func Hidden(ctx context.Context, secrets map[string]string) map[string]string {
-	r, ok := tenant.FromContext(ctx)
+	r, ok := access.FromContext(ctx)
 	if !ok {
 		return secrets
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tool/template"
 )
@@ -31,7 +31,7 @@ type Server struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
-	defaults, fixed tenant.Overrides // see parse
+	defaults, fixed access.Overrides // see parse
 }
 
 // Definition is what a tenant has set of a server.
@@ -194,8 +194,8 @@ func (s *Server) checkLists() (err error) {
 }
 
 // Bounds returns what the server shows. It does not limit servers.
-func (d Definition) Bounds() tenant.Bounds {
-	return tenant.Bounds{Tools: d.Tools, Prompts: d.Prompts, Indexes: d.Indexes}
+func (d Definition) Bounds() access.Bounds {
+	return access.Bounds{Tools: d.Tools, Prompts: d.Prompts, Indexes: d.Indexes}
 }
 
 func (s *Server) checkPresented() error {
@@ -264,7 +264,7 @@ func (s *Server) checkContext() error {
 
 // checkDeclared refuses values of keys that are not declared, or that callers cannot set. Values
 // that old has are not checked again. Errors: Invalid and Denied, naming the key.
-func (s *Server) checkDeclared(r *tenant.Request, old Definition) error {
+func (s *Server) checkDeclared(r *access.Request, old Definition) error {
 	for field, values := range map[string][2]map[string]any{
 		"defaultContext": {old.DefaultContext, s.DefaultContext}, "fixedContext": {old.FixedContext, s.FixedContext},
 	} {
@@ -275,7 +275,7 @@ func (s *Server) checkDeclared(r *tenant.Request, old Definition) error {
 		if err != nil {
 			return err
 		}
-		if _, err := r.Accept(tenant.OriginServer, given); err != nil {
+		if _, err := r.Accept(access.OriginServer, given); err != nil {
 			return fault.Rename("Ragd-Context", field, err)
 		}
 	}
@@ -283,14 +283,14 @@ func (s *Server) checkDeclared(r *tenant.Request, old Definition) error {
 }
 
 // parseContext converts a request context to overrides. Errors: Invalid, naming field.
-func parseContext(field string, values map[string]any) (tenant.Overrides, error) {
+func parseContext(field string, values map[string]any) (access.Overrides, error) {
 	if len(values) == 0 {
-		return tenant.Overrides{}, nil
+		return access.Overrides{}, nil
 	}
 	raw, err := json.Marshal(values)
 	if err != nil || len(raw) > maxContextBytes {
-		return tenant.Overrides{}, fault.Field(field, "must be at most %d bytes of JSON, got %d", maxContextBytes, len(raw))
+		return access.Overrides{}, fault.Field(field, "must be at most %d bytes of JSON, got %d", maxContextBytes, len(raw))
 	}
-	overrides, err := tenant.ParseOverrides(raw)
+	overrides, err := access.ParseOverrides(raw)
 	return overrides, fault.Rename("Ragd-Context", field, err)
 }

@@ -9,12 +9,14 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Service stores the servers of the calling tenant. Safe for concurrent use.
 type Service struct {
-	db    *tenant.DB
+	db    *data.DB
 	known *cache.Cache[key, *Server] // nil for a name that does not exist
 }
 
@@ -31,7 +33,7 @@ const (
 )
 
 // New returns a Service.
-func New(db *tenant.DB) *Service {
+func New(db *data.DB) *Service {
 	return &Service{db, cache.New(cache.Config[key, *Server]{Bytes: cacheBytes, Weigh: weigh, TTL: cacheTTL})}
 }
 
@@ -73,8 +75,8 @@ func (s *Service) Create(ctx context.Context, wanted Server) (*Server, error) {
 
 // whole returns the request and a handle of the caller's tenant. Errors: Denied unless the caller
 // may change what the whole tenant sees.
-func (s *Service) whole(ctx context.Context) (*tenant.Request, *tenant.Handle, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Write)
+func (s *Service) whole(ctx context.Context) (*access.Request, *data.Handle, error) {
+	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,7 +86,7 @@ func (s *Service) whole(ctx context.Context) (*tenant.Request, *tenant.Handle, e
 // Get returns a server, without what the caller may not use. Errors: NotFound, also for one that
 // the caller may not use.
 func (s *Service) Get(ctx context.Context, name string) (*Server, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func (s *Service) Get(ctx context.Context, name string) (*Server, error) {
 
 // List returns a page of the servers that the caller may use, in the order of their names.
 func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]*Server, string, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return nil, "", err
 	}
@@ -109,7 +111,7 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 }
 
 // usable returns the servers after a name that the caller may use.
-func usable(ctx context.Context, q tenant.Queryer, r *tenant.Request, after string, most int) ([]*Server, error) {
+func usable(ctx context.Context, q data.Queryer, r *access.Request, after string, most int) ([]*Server, error) {
 	rows, err := servers.List(ctx, q, after, maxServers) // all that follow: a tenant has no more
 	var found []*Server
 	for _, row := range rows {
@@ -122,7 +124,7 @@ func usable(ctx context.Context, q tenant.Queryer, r *tenant.Request, after stri
 
 // within returns the server without names that the bounds do not allow. A request context may
 // name anything, so with bounds it is left out. It returns nil for a nil Server.
-func (s *Server) within(bounds tenant.Bounds) *Server {
+func (s *Server) within(bounds access.Bounds) *Server {
 	if s == nil || bounds.IsZero() {
 		return s
 	}
@@ -172,7 +174,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 
 // notFound returns the error for a server that does not exist or that the caller may not use.
 // It names the nearest one that the caller may use.
-func notFound(ctx context.Context, q tenant.Queryer, r *tenant.Request, name string) error {
+func notFound(ctx context.Context, q data.Queryer, r *access.Request, name string) error {
 	var names []string
 	if all, err := usable(ctx, q, r, "", maxServers); err == nil {
 		for _, s := range all {
@@ -201,7 +203,7 @@ func (s *Service) Forget(id tenant.ID, name string) {
 // definition if that of Default does not exist; it must not be changed. Errors: NotFound for
 // one that does not exist or that the caller may not use, without telling which.
 func (s *Service) Enter(ctx context.Context, name string) (context.Context, *Server, error) {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return ctx, nil, err
 	}
@@ -212,11 +214,11 @@ func (s *Service) Enter(ctx context.Context, name string) (context.Context, *Ser
 	if err != nil {
 		return ctx, nil, err
 	}
-	return NewContext(tenant.NewContext(ctx, entered.through(r)), entered), entered, nil
+	return NewContext(access.NewContext(ctx, entered.through(r)), entered), entered, nil
 }
 
 // use returns a server that the caller may use.
-func (s *Service) use(ctx context.Context, r *tenant.Request, name string) (*Server, error) {
+func (s *Service) use(ctx context.Context, r *access.Request, name string) (*Server, error) {
 	unknown := fault.New(fault.NotFound, "server not found: %q does not exist, or this credential may not use it", name)
 	if !IsName(name) || !r.Bounds.MayUseServer(name) {
 		return nil, unknown
@@ -253,12 +255,12 @@ func (s *Server) parse() (err error) {
 		return err
 	}
 	s.fixed, err = parseContext("fixedContext", s.FixedContext)
-	s.defaults, s.fixed = s.defaults.From(tenant.OriginServer), s.fixed.From(tenant.OriginServer)
+	s.defaults, s.fixed = s.defaults.From(access.OriginServer), s.fixed.From(access.OriginServer)
 	return err
 }
 
 // through returns the request as it is on the server.
-func (s *Server) through(r *tenant.Request) *tenant.Request {
+func (s *Server) through(r *access.Request) *access.Request {
 	entered := *r
 	entered.Server = s.Name
 	entered.Bounds = r.Bounds.Intersect(s.Bounds())

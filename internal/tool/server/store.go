@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 type serverRow struct {
@@ -32,7 +32,7 @@ var servers = catalog.Table[serverRow]{
 }
 
 // get returns a server, nil if there is none.
-func get(ctx context.Context, q tenant.Queryer, name string) (*Server, error) {
+func get(ctx context.Context, q data.Queryer, name string) (*Server, error) {
 	row, ok, err := servers.Find(ctx, q, name)
 	if !ok || err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func get(ctx context.Context, q tenant.Queryer, name string) (*Server, error) {
 }
 
 // insert stores a new server.
-func insert(ctx context.Context, h *tenant.Handle, s *Server) (made *Server, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func insert(ctx context.Context, h *data.Handle, s *Server) (made *Server, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		row, err := servers.Insert(ctx, tx, s.Name, `
 			INSERT INTO ragd_shared.servers (server_name, definition)
 			VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING `+serverColumns, s.Name, s.Definition)
@@ -53,7 +53,7 @@ func insert(ctx context.Context, h *tenant.Handle, s *Server) (made *Server, err
 }
 
 // update stores a changed server if it was last updated at asOf.
-func update(ctx context.Context, h *tenant.Handle, s *Server, asOf time.Time) (*Server, error) {
+func update(ctx context.Context, h *data.Handle, s *Server, asOf time.Time) (*Server, error) {
 	row, err := servers.Update(ctx, h, s.Name, `
 		UPDATE ragd_shared.servers SET definition = $2,
 			updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')

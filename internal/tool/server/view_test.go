@@ -6,7 +6,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/toolset"
 )
 
@@ -34,8 +34,8 @@ func TestToolsAreShownUnderTheirNamesOnTheServer(t *testing.T) {
 			{Tool: "rerank", Description: "Sorts."}, {Tool: "get_job", Name: "rerank"},
 		},
 	}}
-	r := &tenant.Request{Tenant: "acme", Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Read}}}
-	ctx := tenant.NewContext(t.Context(), s.through(r))
+	r := &access.Request{Tenant: "acme", Principal: access.Principal{Scopes: []access.Scope{access.Read}}}
+	ctx := access.NewContext(t.Context(), s.through(r))
 	for name, want := range map[string]toolset.Definition{
 		"search_help": {Source: "vector_query", Title: "Search"}, "vector_query": {Source: "graph_rag"}, "rerank": {Source: "rerank", Description: "Sorts."},
 		"graph_rag": {}, "get_job": {}, "list_indexes": {},
@@ -56,7 +56,7 @@ func TestToolsAreShownUnderTheirNamesOnTheServer(t *testing.T) {
 		t.Errorf("the server lists %v", names)
 	}
 	var none *Server
-	if all := tools.List(tenant.NewContext(t.Context(), r), none.View()); len(all) < 8 {
+	if all := tools.List(access.NewContext(t.Context(), r), none.View()); len(all) < 8 {
 		t.Errorf("without a server there are %d tools", len(all))
 	}
 }

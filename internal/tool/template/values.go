@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Values are what the placeholders of one call stand for.
@@ -48,16 +48,16 @@ func (v Values) Lookup(path string) (any, bool) {
 // subject, server, the request context, claims of an access token and, below key, attributes of an
 // API key.
 func RequestValues(ctx context.Context) func(path string) (any, bool) {
-	return requestValues(ctx, (*tenant.Request).Lookup)
+	return requestValues(ctx, (*access.Request).Lookup)
 }
 
 // ShownValues is RequestValues for texts that the caller sees, without secrets.
 func ShownValues(ctx context.Context) func(path string) (any, bool) {
-	return requestValues(ctx, (*tenant.Request).Show)
+	return requestValues(ctx, (*access.Request).Show)
 }
 
-func requestValues(ctx context.Context, lookup func(*tenant.Request, string) (any, bool)) func(path string) (any, bool) {
-	r, ok := tenant.FromContext(ctx)
+func requestValues(ctx context.Context, lookup func(*access.Request, string) (any, bool)) func(path string) (any, bool) {
+	r, ok := access.FromContext(ctx)
 	if !ok {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 const (
@@ -48,7 +49,7 @@ func newByCaller[V any]() *byCaller[V] {
 // callerOf returns the caller's tenant and bounds. They are "" on standard input, where there is one
 // caller, who is not known.
 func callerOf(ctx context.Context) (id tenant.ID, bounds string) {
-	if r, ok := tenant.FromContext(ctx); ok {
+	if r, ok := access.FromContext(ctx); ok {
 		return r.Tenant, r.Bounds.String()
 	}
 	return "", ""

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // A list that was loaded before a tool was created is not cached after it: clients would not see
@@ -13,7 +14,7 @@ import (
 func TestWhatWasLoadedBeforeAChangeIsNotCached(t *testing.T) {
 	t.Parallel()
 	of := func(id tenant.ID) context.Context {
-		return tenant.NewContext(t.Context(), &tenant.Request{Tenant: id})
+		return access.NewContext(t.Context(), &access.Request{Tenant: id})
 	}
 	for name, changed := range map[string]tenant.ID{"of one tenant": "acme", "of all tenants": ""} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // maxListedNames limits the index names in a schema; with more, list_indexes serves
@@ -27,7 +27,7 @@ func newIndexNames(api API) *indexNames { return &indexNames{newByCaller[[]strin
 // of returns the names of all indexes that the caller may see, or nil if there are more
 // than maxListedNames or they cannot be loaded.
 func (n *indexNames) of(ctx context.Context) []string {
-	if r, ok := tenant.FromContext(ctx); ok && !r.Principal.Has(tenant.Read) {
+	if r, ok := access.FromContext(ctx); ok && !r.Principal.Has(access.Read) {
 		return nil
 	}
 	if names, ok := n.get(ctx); ok {

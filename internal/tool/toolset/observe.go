@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // observed runs a call and tells the observer of it.
@@ -27,7 +27,7 @@ func (s *Set) observed(ctx context.Context, t *tool, c Call, arguments accepted)
 
 // indexOf returns the name of the index that a call is over, or "".
 func indexOf(ctx context.Context, t *tool, arguments accepted) string {
-	if r, ok := tenant.FromContext(ctx); ok && !t.fixed && r.Overrides.IndexName != nil {
+	if r, ok := access.FromContext(ctx); ok && !t.fixed && r.Overrides.IndexName != nil {
 		return *r.Overrides.IndexName
 	}
 	index, _ := t.indexIn(ctx)
@@ -58,7 +58,7 @@ type insideKey struct{}
 // the request is one more, which counts those of other processes too. Errors: Precondition for
 // too many.
 func deeper(ctx context.Context) (context.Context, error) {
-	r, ok := tenant.FromContext(ctx)
+	r, ok := access.FromContext(ctx)
 	if !ok {
 		return ctx, nil
 	}
@@ -66,7 +66,7 @@ func deeper(ctx context.Context) (context.Context, error) {
 		changed := *r
 		changed.Depth++
 		r = &changed
-		ctx = tenant.NewContext(ctx, r)
+		ctx = access.NewContext(ctx, r)
 	}
 	if r.Depth >= maxDepth {
 		return ctx, fault.New(fault.Precondition, "tools call each other in a circle, or are nested deeper than %d calls", maxDepth)

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 func TestCallsWithinCallsEndAtALimit(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[int]int{0: maxDepth, 3: maxDepth - 3, maxDepth: 0, 32767: 0} {
-		ctx, calls := tenant.NewContext(t.Context(), &tenant.Request{Depth: from}), 0
+		ctx, calls := access.NewContext(t.Context(), &access.Request{Depth: from}), 0
 		for ; ; calls++ {
 			deep, err := deeper(ctx)
 			if err != nil {
@@ -20,7 +20,7 @@ func TestCallsWithinCallsEndAtALimit(t *testing.T) {
 				break
 			}
 			ctx = deep
-			if r, _ := tenant.FromContext(ctx); r.Depth != from+calls {
+			if r, _ := access.FromContext(ctx); r.Depth != from+calls {
 				t.Errorf("call %d of a request at depth %d has depth %d", calls, from, r.Depth)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // withContext adds the overrides of a call to a copy of the caller's request context. They take
@@ -19,15 +19,15 @@ func withContext(ctx context.Context, raw json.RawMessage, fixed bool) (context.
 	if raw == nil {
 		return ctx, nil
 	}
-	overrides, err := tenant.ParseOverrides(raw)
+	overrides, err := access.ParseOverrides(raw)
 	if err != nil {
 		return ctx, err
 	}
-	request, ok := tenant.FromContext(ctx)
+	request, ok := access.FromContext(ctx)
 	if !ok {
 		return ctx, fault.New(fault.Unauthenticated, "a valid API key is needed")
 	}
-	if overrides, err = request.Accept(tenant.OriginCall, overrides); err != nil {
+	if overrides, err = request.Accept(access.OriginCall, overrides); err != nil {
 		return ctx, err
 	}
 	last := request.Fixed
@@ -36,14 +36,14 @@ func withContext(ctx context.Context, raw json.RawMessage, fixed bool) (context.
 	}
 	changed := *request
 	changed.Overrides = last.Or(overrides.Or(request.Overrides))
-	return tenant.NewContext(ctx, &changed), nil
+	return access.NewContext(ctx, &changed), nil
 }
 
 // keepsIndex checks that a caller whose credential is bound to tools or servers uses a tool with
 // the index of its settings: the key may use the tool, and not the other indexes. What the
 // server says takes precedence over the settings as for others. Errors: Denied.
 func keepsIndex(ctx context.Context, t *tool) error {
-	r, ok := tenant.FromContext(ctx)
+	r, ok := access.FromContext(ctx)
 	if !ok || !r.Principal.Bounds.OnlyTools() {
 		return nil
 	}
@@ -51,7 +51,7 @@ func keepsIndex(ctx context.Context, t *tool) error {
 	if !named {
 		return nil
 	}
-	if wanted := r.Overrides.IndexName; wanted == nil || *wanted == index || r.Overrides.Origin("indexName") == tenant.OriginServer {
+	if wanted := r.Overrides.IndexName; wanted == nil || *wanted == index || r.Overrides.Origin("indexName") == access.OriginServer {
 		return nil
 	}
 	denied := fault.Field("Ragd-Context.indexName", "cannot be set for this tool: it has an index of its own, and the credential is bound to tools or servers")
@@ -62,11 +62,11 @@ func keepsIndex(ctx context.Context, t *tool) error {
 // filterOnly removes all overrides of the request context but the filter and the values of
 // declared keys.
 func filterOnly(ctx context.Context) context.Context {
-	request, ok := tenant.FromContext(ctx)
+	request, ok := access.FromContext(ctx)
 	if !ok {
 		return ctx
 	}
 	changed := *request
 	changed.Overrides = request.Overrides.FilterOnly()
-	return tenant.NewContext(ctx, &changed)
+	return access.NewContext(ctx, &changed)
 }

@@ -13,7 +13,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/toolschema"
 )
 
@@ -246,7 +246,7 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 	}
 	o := &ownTool{tool: tool{definition: kind.definition, fixed: made.GetFixed()}}
 	o.run = func(ctx context.Context, c Call, arguments accepted) (Result, error) {
-		ctx = tenant.WithStore(ctx, o.store)
+		ctx = access.WithStore(ctx, o.store)
 		settings, err := o.settingsFor(ctx)
 		if err != nil {
 			return Result{}, err

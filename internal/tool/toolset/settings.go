@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tool/schema"
 	"github.com/ragdhq/ragd/internal/tool/template"
 )
@@ -91,7 +91,7 @@ func (o *ownTool) settingsFor(ctx context.Context) (map[string]json.RawMessage, 
 // valueIn returns the function that replaces references by values of the request in ctx.
 func valueIn(ctx context.Context) template.ReplaceFunc {
 	lookup := func(string) (any, bool) { return nil, false }
-	if r, ok := tenant.FromContext(ctx); ok {
+	if r, ok := access.FromContext(ctx); ok {
 		lookup = r.Show
 	}
 	return func(_ string, reference template.Placeholder) (any, bool, error) {
@@ -135,6 +135,6 @@ func (o *ownTool) checkSettings(ctx context.Context, kind *tool, given accepted,
 }
 
 func overridesIndex(ctx context.Context) bool {
-	r, ok := tenant.FromContext(ctx)
+	r, ok := access.FromContext(ctx)
 	return ok && r.Overrides.IndexName != nil
 }

@@ -11,7 +11,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // chunkerAPI is an API with one stored tool, named ask_stored.
@@ -49,11 +49,11 @@ func TestToolsOfSourcesAreListedBoundedAndCalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	as := func(b tenant.Bounds) context.Context {
-		return tenant.NewContext(t.Context(), &tenant.Request{Tenant: "acme", Bounds: b})
+	as := func(b access.Bounds) context.Context {
+		return access.NewContext(t.Context(), &access.Request{Tenant: "acme", Bounds: b})
 	}
 	said := map[string]string{}
-	for _, d := range s.List(as(tenant.Bounds{}), View{}) {
+	for _, d := range s.List(as(access.Bounds{}), View{}) {
 		said[d.Name] = d.Description
 	}
 	if said["ask_anna"] != "provided" || said["ask_bert"] != "provided" || said["ask_stored"] != "stored" || said["search"] == "provided" {
@@ -64,16 +64,16 @@ func TestToolsOfSourcesAreListedBoundedAndCalled(t *testing.T) {
 			t.Errorf("no warning of %s in %s", hidden, &warnings)
 		}
 	}
-	call := func(b tenant.Bounds, v View, name, arguments string) (Result, error) {
+	call := func(b access.Bounds, v View, name, arguments string) (Result, error) {
 		return s.Call(as(b), v, Call{Name: name, Arguments: json.RawMessage(arguments)})
 	}
-	if result, err := call(tenant.Bounds{}, View{}, "ask_anna", `{"message":"hi"}`); err != nil || result.Text != `ask_anna{"message":"hi"}` {
+	if result, err := call(access.Bounds{}, View{}, "ask_anna", `{"message":"hi"}`); err != nil || result.Text != `ask_anna{"message":"hi"}` {
 		t.Errorf("%+v, %v", result, err)
 	}
-	if _, err := call(tenant.Bounds{}, View{}, "ask_anna", `{"text":"hi"}`); fault.KindOf(err) != fault.Invalid {
+	if _, err := call(access.Bounds{}, View{}, "ask_anna", `{"text":"hi"}`); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("arguments that do not fit: %v", err)
 	}
-	only := tenant.Bounds{Tools: []string{"ask_bert"}}
+	only := access.Bounds{Tools: []string{"ask_bert"}}
 	listed := s.List(as(only), View{})
 	if !slices.Equal(names(listed), []string{"ask_bert"}) {
 		t.Errorf("a bound key sees %v", names(listed))
@@ -82,10 +82,10 @@ func TestToolsOfSourcesAreListedBoundedAndCalled(t *testing.T) {
 		t.Errorf("a bound key calls another tool: %v", err)
 	}
 	view := NewView(map[string]Presentation{"ask_anna": {Name: "anna"}})
-	if result, err := call(tenant.Bounds{}, view, "anna", `{"message":"hi"}`); err != nil || result.Text != `ask_anna{"message":"hi"}` {
+	if result, err := call(access.Bounds{}, view, "anna", `{"message":"hi"}`); err != nil || result.Text != `ask_anna{"message":"hi"}` {
 		t.Errorf("in a view: %+v, %v", result, err)
 	}
-	if _, err := call(tenant.Bounds{}, view, "ask_anna", `{"message":"hi"}`); fault.KindOf(err) != fault.NotFound {
+	if _, err := call(access.Bounds{}, view, "ask_anna", `{"message":"hi"}`); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("by its other name in a view: %v", err)
 	}
 }

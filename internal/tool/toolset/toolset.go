@@ -27,6 +27,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/nearest"
 	"github.com/ragdhq/ragd/internal/operate/telemetry"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // API is the part of the RPC API that the tools call. Its errors are faults, or
@@ -297,11 +298,11 @@ func (s *Set) visible(ctx context.Context, v View) map[string]*tool {
 // allowed reports whether the credential may use the tool. It only helps the model; the
 // services check the rights.
 func (s *Set) allowed(ctx context.Context, t *tool) bool {
-	r, ok := tenant.FromContext(ctx)
+	r, ok := access.FromContext(ctx)
 	if ok && !r.Bounds.MayUseTool(t.definition.Source) {
 		return false
 	}
-	return !t.definition.Writes() || !ok || r.Principal.Has(tenant.Write)
+	return !t.definition.Writes() || !ok || r.Principal.Has(access.Write)
 }
 
 // Find returns the definition of a tool by its name in the view. Errors: NotFound for one that
@@ -395,16 +396,16 @@ func (s *Set) call(ctx context.Context, t *tool, c Call) (result Result, err err
 
 // Needs returns the scope that a call needs of a tool by its name in the view; Read for one that
 // the caller may not use or that does not exist, so that the answer does not tell.
-func (s *Set) Needs(ctx context.Context, v View, name string) tenant.Scope {
+func (s *Set) Needs(ctx context.Context, v View, name string) access.Scope {
 	t := s.builtin[v.source(name)]
 	if t == nil || !t.definition.Writes() {
-		return tenant.Read
+		return access.Read
 	}
 	shown, ok := v.show(t)
-	if r, found := tenant.FromContext(ctx); !ok || shown.definition.Name != name || found && !r.Bounds.MayUseTool(t.definition.Source) {
-		return tenant.Read
+	if r, found := access.FromContext(ctx); !ok || shown.definition.Name != name || found && !r.Bounds.MayUseTool(t.definition.Source) {
+		return access.Read
 	}
-	return tenant.Write
+	return access.Write
 }
 
 // IndexNames returns the names of all indexes that the caller may see, or nil if there are

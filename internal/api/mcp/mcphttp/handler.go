@@ -18,11 +18,14 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/event"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 )
 
 // Path is the path of the endpoint of a tenant's default server. Its named servers are below it.
-const Path = tenant.MCPPath
+const Path = credential.MCPPath
 
 // named is the end of the patterns of the paths of named servers.
 const named = "/{server}"
@@ -30,12 +33,12 @@ const named = "/{server}"
 // Config configures a Handler. Authenticate and Server are required; zero values mean the
 // defaults.
 type Config struct {
-	// Authenticate returns the middleware that puts a tenant.Request into the context or
-	// calls refuse. It is the method Middleware of tenant.Authenticator.
+	// Authenticate returns the middleware that puts a access.Request into the context or
+	// calls refuse. It is the method Middleware of credential.Authenticator.
 	Authenticate func(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler
 	// DB keeps the sessions, so that each instance can serve those of the others. Default: the
 	// sessions of an instance end with it.
-	DB *tenant.DB
+	DB *data.DB
 	// Detached says that the tools take their arguments from Arguments, if it has them, and
 	// return what Result returns, which keeps both from the library.
 	Detached bool
@@ -49,9 +52,9 @@ type Config struct {
 	// Handler.
 	Forget func(id tenant.ID, name string)
 	// Issuers returns the authorization servers whose tokens are accepted in requests that name
-	// this tenant, "" for none. It is the method Issuers of tenant.Authenticator. Default: only
+	// this tenant, "" for none. It is the method Issuers of credential.Authenticator. Default: only
 	// API keys are accepted, and there is no metadata document.
-	Issuers func(ctx context.Context, named string) ([]tenant.Issuer, error)
+	Issuers func(ctx context.Context, named string) ([]credential.Issuer, error)
 	// Gate limits the memory of messages. Default: one with the default limits.
 	Gate *admission.Gate
 	// Guard checks hosts and origins. Default: one that knows PublicURL alone.
@@ -73,12 +76,12 @@ type Config struct {
 	Missed func(id tenant.ID, server, session string)
 	// Needs returns the scope that a tool needs, by the name that it has on the server of the
 	// request. Default: Read for all.
-	Needs func(ctx context.Context, tool string) tenant.Scope
+	Needs func(ctx context.Context, tool string) access.Scope
 	// PublicURL is the address of the service for clients, without Path. Default: taken
 	// from each request, which is right without a proxy.
 	PublicURL string
 	// Recheck returns an error if the credential that opened a stream is no longer valid.
-	// It is the method Recheck of tenant.Authenticator. Default: no check.
+	// It is the method Recheck of credential.Authenticator. Default: no check.
 	Recheck func(context.Context, http.Header) error
 	// RecheckEvery is the interval between checks of an open stream's credential.
 	// Default: 1m.
@@ -202,7 +205,7 @@ func New(cfg Config) (*Handler, error) {
 // access token may be for that server alone.
 func ofServer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(tenant.WithServer(r.Context(), r.PathValue("server"))))
+		next.ServeHTTP(w, r.WithContext(credential.WithServer(r.Context(), r.PathValue("server"))))
 	})
 }
 
@@ -345,7 +348,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, c *call, misse
 
 // caller is who sends a request, and to which server of the tenant.
 type caller struct {
-	*tenant.Request // as it is on the server
+	*access.Request // as it is on the server
 	server          string
 	owner           owner
 	ctx             context.Context // of the request on the server
@@ -375,7 +378,7 @@ func (h *Handler) admit(r *http.Request) (_ *caller, end func(), err error) {
 }
 
 func (h *Handler) callerOf(r *http.Request) (*caller, error) {
-	request, ok := tenant.FromContext(r.Context())
+	request, ok := access.FromContext(r.Context())
 	if !ok {
 		return nil, errors.New("mcphttp: the authentication middleware put no request into the context")
 	}
@@ -383,8 +386,8 @@ func (h *Handler) callerOf(r *http.Request) (*caller, error) {
 	if request.Tenant == "" {
 		return nil, fault.Field("Ragd-Tenant", "an operator credential has no tenant of its own: name one in this header")
 	}
-	if !request.Principal.Has(tenant.Read) {
-		return nil, &tenant.ScopeError{Need: tenant.Read, Prefix: request.Principal.ScopePrefix}
+	if !request.Principal.Has(access.Read) {
+		return nil, &access.ScopeError{Need: access.Read, Prefix: request.Principal.ScopePrefix}
 	}
 	c := &caller{server: r.PathValue("server"), outer: r.Context()}
 	c.owner = ownerOf(request, c.server)
@@ -392,7 +395,7 @@ func (h *Handler) callerOf(r *http.Request) (*caller, error) {
 	if c.ctx, err = h.cfg.Enter(r.Context(), c.server); err != nil {
 		return nil, err
 	}
-	c.Request, _ = tenant.FromContext(c.ctx)
+	c.Request, _ = access.FromContext(c.ctx)
 	return c, nil
 }
 
@@ -404,7 +407,7 @@ func (h *Handler) admitTool(caller *caller, m message) error {
 		return nil
 	}
 	if need := h.cfg.Needs(caller.ctx, m.tool); !caller.Principal.Has(need) {
-		return &tenant.ScopeError{Need: need, Prefix: caller.Principal.ScopePrefix}
+		return &access.ScopeError{Need: need, Prefix: caller.Principal.ScopePrefix}
 	}
 	return nil
 }
@@ -415,12 +418,12 @@ func (h *Handler) recheck(v *call, header http.Header) (stop func()) {
 	if h.cfg.Recheck == nil || !v.message.isStream() {
 		return func() {}
 	}
-	valid, stop := tenant.WhileValid(v.ctx, h.cfg.RecheckEvery, func(ctx context.Context) error {
+	valid, stop := access.WhileValid(v.ctx, h.cfg.RecheckEvery, func(ctx context.Context) error {
 		if err := h.cfg.Recheck(ctx, header); err != nil {
 			return err
 		}
-		request, _ := tenant.FromContext(v.caller.outer)
-		_, err := h.cfg.Enter(tenant.NewContext(ctx, request), v.caller.server)
+		request, _ := access.FromContext(v.caller.outer)
+		_, err := h.cfg.Enter(access.NewContext(ctx, request), v.caller.server)
 		return err
 	})
 	context.AfterFunc(valid, v.cancel)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/api/httpserver"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 )
 
@@ -25,7 +25,7 @@ func TestRefusals(t *testing.T) {
 		c.Gate = admission.New(admission.Config{MaxMessageBytes: 1000})
 		c.PublicURL = "https://rag.example.com"
 		c.Guard = guard(t, c.PublicURL, "https://app.example.com")
-		c.Issuers = issuers(tenant.Issuer{URL: "https://id.example.com", ScopePrefix: "ragd:"})
+		c.Issuers = issuers(credential.Issuer{URL: "https://id.example.com", ScopePrefix: "ragd:"})
 	})
 	ping := legacy(1, "ping", nil)
 	const metadata = `resource_metadata="https://rag.example.com/.well-known/oauth-protected-resource/mcp"`
@@ -138,15 +138,15 @@ func TestPagesOfAllowedOrigins(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	t.Parallel()
-	id := tenant.Issuer{URL: "https://id.example.com", ScopePrefix: "api://ragd/"}
-	own := tenant.Issuer{URL: "https://id.acme.example"}
-	ofTenant := func(_ context.Context, named string) ([]tenant.Issuer, error) {
+	id := credential.Issuer{URL: "https://id.example.com", ScopePrefix: "api://ragd/"}
+	own := credential.Issuer{URL: "https://id.acme.example"}
+	ofTenant := func(_ context.Context, named string) ([]credential.Issuer, error) {
 		if named != "acme" {
 			return nil, nil
 		}
-		return []tenant.Issuer{own}, nil
+		return []credential.Issuer{own}, nil
 	}
-	document := func(path string, issuers ...tenant.Issuer) map[string]any {
+	document := func(path string, issuers ...credential.Issuer) map[string]any {
 		d := map[string]any{"resource": "https://rag.example.com" + path, "resource_name": "ragd", "bearer_methods_supported": []any{"header"}}
 		if strings.HasSuffix(path, "/front") {
 			d["resource_name"] = "ragd front"
@@ -164,7 +164,7 @@ func TestMetadata(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		path   string
-		issuer func(context.Context, string) ([]tenant.Issuer, error)
+		issuer func(context.Context, string) ([]credential.Issuer, error)
 		want   map[string]any // nil: not found
 	}{
 		{"the root", "", issuers(id), document("/mcp", id)},
@@ -204,8 +204,8 @@ func TestMetadata(t *testing.T) {
 }
 
 // issuers returns a Config.Issuers with these for all resources.
-func issuers(all ...tenant.Issuer) func(context.Context, string) ([]tenant.Issuer, error) {
-	return func(context.Context, string) ([]tenant.Issuer, error) { return all, nil }
+func issuers(all ...credential.Issuer) func(context.Context, string) ([]credential.Issuer, error) {
+	return func(context.Context, string) ([]credential.Issuer, error) { return all, nil }
 }
 
 // Without an issuer a client must not look for one: it would ask its user to log in, where only
@@ -225,11 +225,11 @@ func TestTheAddressNamesTheTenant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) {
 		c.PublicURL = "https://rag.example.com"
-		c.Issuers = func(_ context.Context, named string) ([]tenant.Issuer, error) {
+		c.Issuers = func(_ context.Context, named string) ([]credential.Issuer, error) {
 			if named != "acme" {
 				return nil, nil
 			}
-			return []tenant.Issuer{{URL: "https://id.acme.example"}}, nil
+			return []credential.Issuer{{URL: "https://id.acme.example"}}, nil
 		}
 	})
 	ask := func(path string, header ...string) (int, string) {

@@ -24,6 +24,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Callers in the tests: two users of one tenant and one of another. A token is "tenant
@@ -53,8 +54,8 @@ func fakeAuthenticate(refuse func(http.ResponseWriter, *http.Request, error)) fu
 				return
 			}
 			id := tenant.ID(owner)
-			request := &tenant.Request{Tenant: id, Principal: tenant.Principal{Subject: subject, Tenant: id, Scopes: []tenant.Scope{tenant.Read, tenant.Write}}}
-			next.ServeHTTP(w, r.WithContext(tenant.NewContext(r.Context(), request)))
+			request := &access.Request{Tenant: id, Principal: access.Principal{Subject: subject, Tenant: id, Scopes: []access.Scope{access.Read, access.Write}}}
+			next.ServeHTTP(w, r.WithContext(access.NewContext(r.Context(), request)))
 		})
 	}
 }
@@ -157,11 +158,11 @@ func (w *world) server(id tenant.ID, name string) *server.MCPServer {
 		return mcpgo.NewToolResultText(fmt.Sprintf("%s %v", answer.Action, answer.Content)), nil
 	})
 	s.AddTool(mcpgo.NewTool("whoami"), func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-		r, _ := tenant.FromContext(ctx)
+		r, _ := access.FromContext(ctx)
 		return mcpgo.NewToolResultText(fmt.Sprintf("%s %s on %s", r.Tenant, r.Principal.Subject, strings.TrimSuffix(string(id)+"/"+name, "/"))), nil
 	})
 	s.AddTool(mcpgo.NewTool("wait"), func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-		r, _ := tenant.FromContext(ctx)
+		r, _ := access.FromContext(ctx)
 		w.started <- r.Principal.Subject
 		select {
 		case <-ctx.Done():

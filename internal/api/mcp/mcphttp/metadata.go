@@ -8,7 +8,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 func (h *Handler) named(routes http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := r.PathValue("tenant")
-		path := strings.TrimPrefix(r.URL.Path, tenant.Resource{Tenant: name}.Base())
+		path := strings.TrimPrefix(r.URL.Path, credential.Resource{Tenant: name}.Base())
 		if path != Path && !strings.HasPrefix(path, Path+"/") {
 			h.serveUnknown(w, r)
 			return
@@ -45,13 +46,13 @@ func (h *Handler) named(routes http.Handler) http.Handler {
 type namedKey struct{}
 
 // resourceOf returns the resource that a request to the endpoint is about.
-func resourceOf(r *http.Request) tenant.Resource {
+func resourceOf(r *http.Request) credential.Resource {
 	name, _ := r.Context().Value(namedKey{}).(string)
-	return tenant.Resource{Tenant: name, Server: r.PathValue("server")}
+	return credential.Resource{Tenant: name, Server: r.PathValue("server")}
 }
 
 // parseResource returns the resource with a path, such as /t/acme/mcp/front.
-func parseResource(path string) (to tenant.Resource, ok bool) {
+func parseResource(path string) (to credential.Resource, ok bool) {
 	if rest, ok := strings.CutPrefix(path, TenantPath); ok {
 		to.Tenant, path, _ = strings.Cut(rest, "/")
 		if path = "/" + path; to.Tenant == "" {
@@ -103,7 +104,7 @@ func (h *Handler) serveMetadata(w http.ResponseWriter, r *http.Request) {
 		config.AuthorizationServers = append(config.AuthorizationServers, i.URL)
 	}
 	if prefix, ok := commonPrefix(issuers); ok {
-		config.ScopesSupported = strings.Fields(tenant.ScopesUpTo(tenant.Write, prefix))
+		config.ScopesSupported = strings.Fields(access.ScopesUpTo(access.Write, prefix))
 	}
 	server.NewProtectedResourceMetadataHandler(config).ServeHTTP(w, r)
 }
@@ -111,7 +112,7 @@ func (h *Handler) serveMetadata(w http.ResponseWriter, r *http.Request) {
 // commonPrefix returns the prefix of the scopes of all issuers; false if they differ. A client
 // that is told scopes which its issuer does not have cannot log in; without any it asks for the
 // issuer's default.
-func commonPrefix(issuers []tenant.Issuer) (string, bool) {
+func commonPrefix(issuers []credential.Issuer) (string, bool) {
 	for _, i := range issuers {
 		if i.ScopePrefix != issuers[0].ScopePrefix {
 			return "", false
@@ -121,7 +122,7 @@ func commonPrefix(issuers []tenant.Issuer) (string, bool) {
 }
 
 // issuers returns the authorization servers whose tokens a request to the endpoint may have.
-func (h *Handler) issuers(r *http.Request) ([]tenant.Issuer, error) {
+func (h *Handler) issuers(r *http.Request) ([]credential.Issuer, error) {
 	if h.cfg.Issuers == nil {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // newNamed returns a world in which acme has the servers front and back, and globex has front.
@@ -19,13 +20,13 @@ func newNamed(t *testing.T, change func(*Config)) *world {
 	return newWorld(t, func(c *Config) {
 		c.LegacySSE = true
 		c.Enter = func(ctx context.Context, name string) (context.Context, error) {
-			r, _ := tenant.FromContext(ctx)
+			r, _ := access.FromContext(ctx)
 			if name != "" && !slices.Contains([]string{"acme front", "acme back", "globex front"}, string(r.Tenant)+" "+name) {
 				return ctx, fault.New(fault.NotFound, "server not found")
 			}
 			through := *r
 			through.Server = name
-			return tenant.NewContext(ctx, &through), nil
+			return access.NewContext(ctx, &through), nil
 		}
 		if change != nil {
 			change(c)

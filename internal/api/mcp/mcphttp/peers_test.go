@@ -18,6 +18,9 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // database is a database with the tenants of the callers.
@@ -35,10 +38,10 @@ func newDatabase(t *testing.T) database {
 			t.Fatal(err)
 		}
 	}
-	must(tenant.GrantService(t.Context(), admin, db.pool))
-	tenants, err := tenant.New(t.Context(), db.pool, tenant.Config{Admin: admin})
+	must(provision.GrantService(t.Context(), admin, db.pool))
+	tenants, err := provision.New(t.Context(), db.pool, provision.Config{Admin: admin})
 	must(err)
-	operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
+	operator := access.NewContext(t.Context(), &access.Request{Principal: access.Principal{Scopes: []access.Scope{access.Operator}}})
 	for _, name := range []string{"acme", "globex"} {
 		_, err := tenants.Create(operator, name, "", nil)
 		must(err)
@@ -51,7 +54,7 @@ func (d database) instance(t *testing.T, change func(*Config)) *world {
 	t.Helper()
 	events := event.NewListener(d.pool.Config().ConnConfig, slog.New(slog.DiscardHandler))
 	w := newWorld(t, func(c *Config) {
-		c.DB, c.Events = tenant.NewDB(d.pool, 0), events
+		c.DB, c.Events = data.NewDB(d.pool, 0), events
 		c.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 		if change != nil {
 			change(c)

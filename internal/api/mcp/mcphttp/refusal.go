@@ -12,7 +12,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/api/httpserver"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // refusal is an error with an HTTP status that no kind of fault has.
@@ -34,7 +34,7 @@ func malformed(message string) *refusal {
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch fault.KindOf(err) {
 	case fault.Unauthenticated:
-		challenge := h.challenge(r, tenant.Write)
+		challenge := h.challenge(r, access.Write)
 		if r.Header.Get("Authorization") != "" {
 			challenge += ` error="invalid_token"`
 		}
@@ -49,21 +49,21 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // challengeScope adds a challenge that names the missing scope.
-func (h *Handler) challengeScope(w http.ResponseWriter, r *http.Request, lacking *tenant.ScopeError) {
+func (h *Handler) challengeScope(w http.ResponseWriter, r *http.Request, lacking *access.ScopeError) {
 	w.Header().Set("WWW-Authenticate", h.challenge(r, "")+" "+lacking.Challenge())
 }
 
 // challenge returns the start of a challenge, to which more parameters can be added. Where access
 // tokens are accepted it names the metadata, and the scopes up to need if all issuers have the
 // same names for them.
-func (h *Handler) challenge(r *http.Request, need tenant.Scope) string {
+func (h *Handler) challenge(r *http.Request, need access.Scope) string {
 	issuers, err := h.issuers(r)
 	if err != nil || len(issuers) == 0 {
 		return `Bearer realm="ragd",`
 	}
 	challenge := fmt.Sprintf(`Bearer resource_metadata="%s",`, h.metadataURL(r))
 	if prefix, ok := commonPrefix(issuers); ok && need != "" {
-		challenge += fmt.Sprintf(` scope="%s",`, tenant.ScopesUpTo(need, prefix))
+		challenge += fmt.Sprintf(` scope="%s",`, access.ScopesUpTo(need, prefix))
 	}
 	return challenge
 }
@@ -81,7 +81,7 @@ func (h *Handler) reject(w http.ResponseWriter, r *http.Request, err error) {
 		answer.message += fmt.Sprintf(" (request id %s)", httpserver.RequestID(r.Context()))
 	}
 
-	var lacking *tenant.ScopeError
+	var lacking *access.ScopeError
 	if errors.As(err, &lacking) {
 		h.challengeScope(w, r, lacking)
 	}

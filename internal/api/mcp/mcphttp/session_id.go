@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // MinSessionKeyBytes is the shortest Config.SessionKey.
@@ -35,7 +36,7 @@ type owner struct {
 }
 
 // ownerOf returns the owner of a request that has not entered the server.
-func ownerOf(r *tenant.Request, server string) owner {
+func ownerOf(r *access.Request, server string) owner {
 	o := owner{tenant: r.Tenant, issuer: r.Principal.Issuer, subject: r.Principal.Subject, bounds: r.Bounds.String(), server: server}
 	if f := r.Principal.MandatoryFilter; !f.IsZero() {
 		o.filter = string(f.JSON())

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // A session id is valid only for the caller it was made for, with every method.
@@ -189,7 +189,7 @@ func TestOwnersOfSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alice := tenant.Request{Tenant: "acme", Principal: tenant.Principal{Subject: "alice"}}
+	alice := access.Request{Tenant: "acme", Principal: access.Principal{Subject: "alice"}}
 	filtered := alice
 	filtered.Principal.MandatoryFilter = red
 	owners := []owner{

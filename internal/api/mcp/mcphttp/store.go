@@ -12,6 +12,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Limits of what is stored of the sessions of a tenant.
@@ -33,7 +34,7 @@ const (
 // stored as hashes: who reads the database cannot use them. Errors of all methods: Unavailable when
 // the database does not answer.
 type store struct {
-	db *tenant.DB
+	db *data.DB
 	// instance is the name of this one.
 	instance string
 	// keepMessages is how long messages are kept.
@@ -80,7 +81,7 @@ func (s *store) create(ctx context.Context, of tenant.ID, session, owner hash, c
 func (s *store) load(ctx context.Context, of tenant.ID, session, owner hash) (storedSession, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	found, err := tenant.Get[storedSession](ctx, s.db.Handle(of), `
+	found, err := data.Get[storedSession](ctx, s.db.Handle(of), `
 		SELECT owner_hash, client, log_level, subscriptions, notifier, version FROM ragd_shared.mcp_sessions
 		WHERE session_hash = $1 AND owner_hash = $2 AND created_at > now() - $3::interval`, session[:], owner[:], sessionLifetime)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -93,7 +94,7 @@ func (s *store) load(ctx context.Context, of tenant.ID, session, owner hash) (st
 func (s *store) change(ctx context.Context, of tenant.ID, session hash, set, condition string, value any) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	version, err := tenant.Value[int64](ctx, s.db.Handle(of), `
+	version, err := data.Value[int64](ctx, s.db.Handle(of), `
 		UPDATE ragd_shared.mcp_sessions SET `+set+`, version = version + 1, used_at = now()
 		WHERE session_hash = $1 AND `+condition+` RETURNING version`, session[:], value)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -189,7 +190,7 @@ func (s *store) send(ctx context.Context, of tenant.ID, session hash, addressee 
 func (s *store) message(ctx context.Context, of tenant.ID, session hash, id int64) (sent, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	found, err := tenant.Get[sent](ctx, s.db.Handle(of), `
+	found, err := data.Get[sent](ctx, s.db.Handle(of), `
 		SELECT message_id, kind, stream, number, body FROM ragd_shared.mcp_messages WHERE session_hash = $1 AND message_id = $2`, session[:], id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return found, false, nil
@@ -202,7 +203,7 @@ func (s *store) message(ctx context.Context, of tenant.ID, session hash, id int6
 func (s *store) pending(ctx context.Context, of tenant.ID, session hash) ([]sent, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return tenant.Select[sent](ctx, s.db.Handle(of), `
+	return data.Select[sent](ctx, s.db.Handle(of), `
 		SELECT message_id, kind, stream, number, body FROM ragd_shared.mcp_messages
 		WHERE session_hash = $1 AND addressee IN ('', $2) ORDER BY message_id`, session[:], s.instance)
 }
@@ -212,7 +213,7 @@ func (s *store) pending(ctx context.Context, of tenant.ID, session hash) ([]sent
 func (s *store) events(ctx context.Context, of tenant.ID, session hash, addressee, stream string, after int64) ([]sent, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return tenant.Select[sent](ctx, s.db.Handle(of), `
+	return data.Select[sent](ctx, s.db.Handle(of), `
 		SELECT message_id, kind, stream, number, body FROM ragd_shared.mcp_messages
 		WHERE session_hash = $1 AND addressee = $2 AND stream = $3 AND message_id > $4 ORDER BY message_id LIMIT 100`, session[:], addressee, stream, after)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/event"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Retention says how long events are kept. Zero values mean the defaults.
@@ -65,7 +66,7 @@ type Control interface {
 // Config are the settings of a Journal. All are required but Keep, which Check has completed if it is
 // given.
 type Config struct {
-	DB      *tenant.DB
+	DB      *data.DB
 	Control Control
 	Events  *event.Listener
 	Logger  *slog.Logger
@@ -119,7 +120,7 @@ func (j *Journal) receive(e event.Event) {
 
 // Enlist notes that the tenant of a transaction has events from now on, so that Run deletes
 // its old ones.
-func Enlist(ctx context.Context, tx *tenant.Tx) error {
+func Enlist(ctx context.Context, tx *data.Tx) error {
 	return tx.AsService(ctx, func(service pgx.Tx) error {
 		_, err := service.Exec(ctx, `
 			INSERT INTO ragd.event_tenants AS t (tenant_id) VALUES ($1)

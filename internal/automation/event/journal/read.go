@@ -7,7 +7,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // scope is which events a watcher asks for and may see.
@@ -15,15 +16,15 @@ type scope struct {
 	types          []string
 	indexes, tools []string // nil: all
 	visible        filter.Filter
-	bounds         tenant.Bounds
+	bounds         access.Bounds
 	subject        string
 	everyone       bool // whether events of tools that others called, and of keys, are visible
 }
 
-func scopeOf(r *tenant.Request, types []string, wanted Watch) scope {
+func scopeOf(r *access.Request, types []string, wanted Watch) scope {
 	s := scope{
 		types: types, visible: r.Principal.MandatoryFilter, bounds: r.Bounds, subject: r.Principal.Subject,
-		everyone: r.Principal.Has(tenant.Admin) && r.Principal.MandatoryFilter.IsZero() && r.Bounds.IsZero(),
+		everyone: r.Principal.Has(access.Admin) && r.Principal.MandatoryFilter.IsZero() && r.Bounds.IsZero(),
 	}
 	if len(wanted.Indexes) > 0 {
 		s.indexes = wanted.Indexes
@@ -59,7 +60,7 @@ func (s scope) sql(args *filter.Args) string {
 
 // seen returns the documents among those of the events that the watcher may see. It is a statement of its own, because
 // Citus joins no table that tenants share with one of a tenant.
-func (s scope) seen(ctx context.Context, q tenant.Queryer, page []eventRow) (map[string]bool, error) {
+func (s scope) seen(ctx context.Context, q data.Queryer, page []eventRow) (map[string]bool, error) {
 	if s.visible.IsZero() {
 		return nil, nil
 	}
@@ -73,7 +74,7 @@ func (s scope) seen(ctx context.Context, q tenant.Queryer, page []eventRow) (map
 		return nil, nil
 	}
 	args := filter.NewArgs(ids)
-	found, err := tenant.Values[string](ctx, q, `
+	found, err := data.Values[string](ctx, q, `
 		SELECT d.document_id::text FROM tenant.documents AS d WHERE d.document_id = ANY($1::text[]::uuid[]) AND `+s.visible.SQL("d.metadata", args), args.Values()...)
 	seen := make(map[string]bool, len(found))
 	for _, id := range found {
@@ -131,8 +132,8 @@ func (s *stream) check(ctx context.Context) error {
 	return err
 }
 
-func snapshot(ctx context.Context, q tenant.Queryer) (string, error) {
-	return tenant.Value[string](ctx, q, `SELECT pg_current_snapshot()::text`)
+func snapshot(ctx context.Context, q data.Queryer) (string, error) {
+	return data.Value[string](ctx, q, `SELECT pg_current_snapshot()::text`)
 }
 
 // read sends all events that are visible now and were not sent yet. It reports whether there
@@ -181,7 +182,7 @@ func (s *stream) read(ctx context.Context) (sent bool, err error) {
 
 func (s *stream) page(ctx context.Context) ([]eventRow, error) {
 	args := filter.NewArgs(s.at.Seen, s.at.Target, s.at.Xid, s.at.Number, pageSize)
-	return tenant.Select[eventRow](ctx, s.handle, `
+	return data.Select[eventRow](ctx, s.handle, `
 		SELECT e.xid::text AS xid, e.number, e.event_id::text AS event_id, e.type, e.created_at, e.data, e.document_id::text AS document_id
 		FROM ragd_shared.events AS e
 		WHERE e.xid >= pg_snapshot_xmin($1::text::pg_snapshot) AND NOT pg_visible_in_snapshot(e.xid, $1::text::pg_snapshot)

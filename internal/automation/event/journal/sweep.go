@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 const (
@@ -102,7 +103,7 @@ func (j *Journal) clean(ctx context.Context, id tenant.ID) error {
 	if err != nil {
 		return err
 	}
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		listed := func(sql string) error {
 			return tx.AsService(ctx, func(service pgx.Tx) error {
 				_, err := service.Exec(ctx, sql, id)
@@ -112,7 +113,7 @@ func (j *Journal) clean(ctx context.Context, id tenant.ID) error {
 		if err := listed(`SELECT FROM ragd.event_tenants WHERE tenant_id = $1 FOR UPDATE`); err != nil {
 			return err
 		}
-		used, err := tenant.Value[bool](ctx, tx, `
+		used, err := data.Value[bool](ctx, tx, `
 			SELECT EXISTS (SELECT FROM ragd_shared.events) OR EXISTS (SELECT FROM ragd_shared.hooks)
 				OR EXISTS (SELECT FROM ragd_shared.event_watchers WHERE until > now())`)
 		if err != nil || used {

@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Limits of events of tools that wait to be written, of an instance.
@@ -67,7 +68,7 @@ func (c *ToolCall) bytes() int { return len(c.Arguments) + len(c.Result) + len(c
 // Recorder writes events of tools, after the calls that they tell of. Events that the
 // database does not take as fast as they happen are dropped. Safe for concurrent use.
 type Recorder struct {
-	db       *tenant.DB
+	db       *data.DB
 	log      *slog.Logger
 	unwanted *cache.Cache[tenant.ID, bool]
 	heard    atomic.Int64 // how often unwanted was corrected
@@ -86,7 +87,7 @@ type waiting struct {
 }
 
 // NewRecorder returns a Recorder that writes nothing until Run.
-func NewRecorder(db *tenant.DB, events *event.Listener, log *slog.Logger) *Recorder {
+func NewRecorder(db *data.DB, events *event.Listener, log *slog.Logger) *Recorder {
 	r := &Recorder{
 		db: db, log: log, any: make(chan struct{}, 1), waiting: map[tenant.ID]*waiting{},
 		unwanted: cache.New(cache.Config[tenant.ID, bool]{Entries: maxUnwanted, TTL: unwantedFor}),

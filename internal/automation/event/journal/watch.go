@@ -9,6 +9,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Limits of watchers.
@@ -61,7 +63,7 @@ func (w *watcher) notify() {
 // message has no event. Errors: Invalid; Precondition for a cursor that is older than
 // the events that are kept; Exhausted when too many callers watch; those of send.
 func (j *Journal) Watch(ctx context.Context, wanted Watch, send func(Message) error) error {
-	r, err := tenant.Require(ctx, tenant.Read)
+	r, err := access.Require(ctx, access.Read)
 	if err != nil {
 		return err
 	}
@@ -114,14 +116,14 @@ func (j *Journal) leave(id tenant.ID, me *watcher) {
 
 // stream is the stream of one watcher.
 type stream struct {
-	handle *tenant.Handle
+	handle *data.Handle
 	send   func(Message) error
 	scope  scope
 	tokens tokens
 	at     cursor
 }
 
-func newStream(ctx context.Context, r *tenant.Request, wanted Watch, keep time.Duration) (*stream, error) {
+func newStream(ctx context.Context, r *access.Request, wanted Watch, keep time.Duration) (*stream, error) {
 	types, err := Select("types", wanted.Types)
 	if err != nil {
 		return nil, err
@@ -131,7 +133,7 @@ func newStream(ctx context.Context, r *tenant.Request, wanted Watch, keep time.D
 			return nil, err
 		}
 	}
-	s := &stream{scope: scopeOf(r, types, wanted), tokens: tokens{tenant.Pages(ctx, "events"), keep}}
+	s := &stream{scope: scopeOf(r, types, wanted), tokens: tokens{access.Pages(ctx, "events"), keep}}
 	if wanted.Cursor != "" {
 		s.at, err = s.tokens.decode(wanted.Cursor)
 	}
@@ -152,7 +154,7 @@ func checkNames(field string, names []string) error {
 
 // register says that the events of the stream are wanted, from now on until unregister.
 func (s *stream) register(ctx context.Context, id string) error {
-	return s.handle.Tx(ctx, func(tx *tenant.Tx) error {
+	return s.handle.Tx(ctx, func(tx *data.Tx) error {
 		if err := Enlist(ctx, tx); err != nil {
 			return err
 		}

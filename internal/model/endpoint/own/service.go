@@ -12,11 +12,13 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Config configures a Service.
 type Config struct {
-	DB *tenant.DB
+	DB *data.DB
 	// Operator has the operator's endpoints.
 	Operator *endpoint.Directory
 	// Guard checks the addresses that tenants give.
@@ -25,7 +27,7 @@ type Config struct {
 	Keys *seal.Keys
 	// IndexOf returns the name of an index with a model of the endpoint, empty if there is
 	// none.
-	IndexOf func(ctx context.Context, q tenant.Queryer, endpointName string) (string, error)
+	IndexOf func(ctx context.Context, q data.Queryer, endpointName string) (string, error)
 }
 
 // Service manages the endpoints of the calling tenant. Safe for concurrent use.
@@ -64,8 +66,8 @@ func (s *Service) Create(ctx context.Context, wanted Endpoint, secret Secret) (E
 
 // admin returns a handle of the caller's tenant. Errors: Denied unless the caller may
 // administrate the tenant.
-func (s *Service) admin(ctx context.Context) (*tenant.Handle, error) {
-	r, err := tenant.RequireUnfiltered(ctx, tenant.Admin)
+func (s *Service) admin(ctx context.Context) (*data.Handle, error) {
+	r, err := access.RequireUnfiltered(ctx, access.Admin)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +263,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	err = remove(ctx, h, name, func(q tenant.Queryer) error {
+	err = remove(ctx, h, name, func(q data.Queryer) error {
 		index, err := s.config.IndexOf(ctx, q, name)
 		if err == nil && index != "" {
 			err = fault.New(fault.Precondition, "endpoint %q is in use: the index %q has a model of it; delete the index, or give it another model first", name, index)

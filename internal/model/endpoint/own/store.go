@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/model/endpoint"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/catalog"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // row is a row of the table of endpoints.
@@ -47,8 +47,8 @@ var stored = catalog.Table[row]{
 }
 
 // insert stores a new endpoint.
-func insert(ctx context.Context, h *tenant.Handle, e Endpoint, secret []byte) (made row, err error) {
-	err = h.Tx(ctx, func(tx *tenant.Tx) error {
+func insert(ctx context.Context, h *data.Handle, e Endpoint, secret []byte) (made row, err error) {
+	err = h.Tx(ctx, func(tx *data.Tx) error {
 		made, err = stored.Insert(ctx, tx, e.Name, `
 			INSERT INTO ragd_shared.endpoints (endpoint_name, kind, base_url, secret, has_api_key, header_names,
 				max_concurrent_calls, requests_per_second, timeout_ms, models)
@@ -67,7 +67,7 @@ func models(e Endpoint) []endpoint.Model {
 }
 
 // update stores a changed endpoint if the stored one is still old.
-func update(ctx context.Context, h *tenant.Handle, e Endpoint, secret []byte, old row) (row, error) {
+func update(ctx context.Context, h *data.Handle, e Endpoint, secret []byte, old row) (row, error) {
 	return stored.Update(ctx, h, e.Name, `
 		UPDATE ragd_shared.endpoints SET base_url = $2, secret = $3, has_api_key = $4, header_names = $5,
 			max_concurrent_calls = $6, requests_per_second = $7, timeout_ms = $8, models = $9,
@@ -77,8 +77,8 @@ func update(ctx context.Context, h *tenant.Handle, e Endpoint, secret []byte, ol
 }
 
 // remove deletes an endpoint unless inUse returns an error.
-func remove(ctx context.Context, h *tenant.Handle, name string, inUse func(tenant.Queryer) error) error {
-	return h.Tx(ctx, func(tx *tenant.Tx) error {
+func remove(ctx context.Context, h *data.Handle, name string, inUse func(data.Queryer) error) error {
+	return h.Tx(ctx, func(tx *data.Tx) error {
 		if err := inUse(tx); err != nil {
 			return err
 		}

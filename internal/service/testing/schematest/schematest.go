@@ -17,8 +17,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/migrations"
 )
 
@@ -79,7 +79,7 @@ func migrate(ctx context.Context, url string) error {
 		return err
 	}
 	defer pool.Close()
-	if err := tenant.MigrateControl(ctx, pool); err != nil {
+	if err := provision.MigrateControl(ctx, pool); err != nil {
 		return err
 	}
 	return job.Migrate(ctx, riverpgxv5.New(pool))

@@ -22,7 +22,8 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -37,7 +38,7 @@ type Service struct {
 	Pool *pgxpool.Pool
 	// ServicePool and DB run statements as the service does.
 	ServicePool *pgxpool.Pool
-	DB          *tenant.DB
+	DB          *data.DB
 	place       string // the database in which Tenant creates tenants; empty for any
 }
 
@@ -77,7 +78,7 @@ func New(t testing.TB, config service.Config) *Service {
 		t.Fatal(err)
 	}
 	run(t, s)
-	running := &Service{Service: s, URL: s.URL(), Pool: config.AdminPool, ServicePool: config.Pool, DB: tenant.NewDB(config.Pool, 0)}
+	running := &Service{Service: s, URL: s.URL(), Pool: config.AdminPool, ServicePool: config.Pool, DB: data.NewDB(config.Pool, 0)}
 	if other != "" {
 		running.place = "placed"
 		running.Register(t, running.place, other)
@@ -282,7 +283,7 @@ func (c Client) Await(t testing.TB, indexName, jobID, documentID string) *ragdv1
 // KeyID returns the id of the API key with this secret.
 func (s *Service) KeyID(t testing.TB, secret string) string {
 	t.Helper()
-	id, ok := tenant.APIKeyIDOf(secret)
+	id, ok := credential.APIKeyIDOf(secret)
 	if !ok {
 		t.Fatal("this is no API key")
 	}

@@ -15,15 +15,18 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // Fixture is a migrated database with the services of tenants and of their credentials.
 type Fixture struct {
 	Pool        *pgxpool.Pool // of a superuser
 	Service     *pgxpool.Pool // of the role of requests and jobs
-	Tenants     *tenant.Service
-	Credentials *tenant.Credentials
+	Tenants     *provision.Service
+	Credentials *credential.Service
 	Operator    context.Context // of a request with the scope operator
 }
 
@@ -37,18 +40,18 @@ func Setup(t testing.TB) Fixture {
 // SetupOn migrates the database of two pools, which may be the same.
 func SetupOn(t testing.TB, pool, service *pgxpool.Pool) Fixture {
 	t.Helper()
-	must(t, tenant.MigrateControl(t.Context(), pool))
+	must(t, provision.MigrateControl(t.Context(), pool))
 	must(t, job.Migrate(t.Context(), riverpgxv5.New(pool)))
-	must(t, tenant.GrantService(t.Context(), pool, service))
+	must(t, provision.GrantService(t.Context(), pool, service))
 	queue, err := job.NewQueue(job.QueueConfig{Driver: riverpgxv5.New(service), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
-	credentials, err := tenant.NewCredentials(t.Context(), service, tenant.CredentialConfig{})
+	credentials, err := credential.New(t.Context(), service, credential.Config{})
 	must(t, err)
-	tenants, err := tenant.New(t.Context(), service, tenant.Config{
-		Admin: pool, Changed: credentials.Auth.Forget, OnDelete: []tenant.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant},
+	tenants, err := provision.New(t.Context(), service, provision.Config{
+		Admin: pool, Changed: credentials.Auth.Forget, OnDelete: []provision.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant},
 	})
 	must(t, err)
-	operator := tenant.NewContext(t.Context(), &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
+	operator := access.NewContext(t.Context(), &access.Request{Principal: access.Principal{Scopes: []access.Scope{access.Operator}}})
 	return Fixture{pool, service, tenants, credentials, operator}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // undo lets the writes of a tenant go on in the old database.
@@ -61,7 +62,7 @@ func (s *Service) removeFrom(ctx context.Context, database string, id tenant.ID)
 		if err := removeCopy(ctx, conn, id, database == ""); err != nil {
 			return postgres.Fault(err)
 		}
-		return tenant.DropRole(ctx, conn, id)
+		return provision.DropRole(ctx, conn, id)
 	})
 }
 

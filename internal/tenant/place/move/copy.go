@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 const (
@@ -30,8 +31,8 @@ const (
 // copying is the copy of one tenant under way.
 type copying struct {
 	id     tenant.ID
-	from   *tenant.Database
-	to     *tenant.Database
+	from   *provision.Database
+	to     *provision.Database
 	source *pgxpool.Conn
 	target *pgxpool.Conn
 	report func(ctx context.Context, step string, rows, bytes int64) error

@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
 )
@@ -28,10 +29,10 @@ type oracle struct {
 
 // write changes a tool, a chunk and a document in one transaction or in single statements, and notes the new value
 // once it is acknowledged.
-func (o *oracle) write(ctx context.Context, h *tenant.Handle, name string, value int) error {
+func (o *oracle) write(ctx context.Context, h *data.Handle, name string, value int) error {
 	var err error
 	if value%2 == 0 {
-		err = h.Tx(ctx, func(tx *tenant.Tx) error {
+		err = h.Tx(ctx, func(tx *data.Tx) error {
 			if _, err := tx.Exec(ctx, writeTool, name, fmt.Sprint(value)); err != nil {
 				return err
 			}
@@ -65,12 +66,12 @@ const (
 )
 
 // check reads a tool and its chunk and compares them with what was acknowledged before. Only one writer has the name.
-func (o *oracle) check(ctx context.Context, h *tenant.Handle, name string) error {
+func (o *oracle) check(ctx context.Context, h *data.Handle, name string) error {
 	o.mu.Lock()
 	atLeast, known := o.values[name]
 	o.mu.Unlock()
 	type row struct{ Tool, Chunk int }
-	found, err := tenant.Select[row](ctx, h, `
+	found, err := data.Select[row](ctx, h, `
 		SELECT t.title::int AS tool, c.text::int AS chunk FROM ragd_shared.tools AS t JOIN tenant.chunk_1 AS c ON c.chunk_id = t.tool_name WHERE t.tool_name = $1`, name)
 	switch {
 	case err != nil:
@@ -81,7 +82,7 @@ func (o *oracle) check(ctx context.Context, h *tenant.Handle, name string) error
 		return fmt.Errorf("%s is %+v, and %d was acknowledged", name, found[0], atLeast)
 	}
 	o.reads.Add(1)
-	foreign, err := tenant.Value[int](ctx, h, `SELECT count(*) FROM ragd_shared.tools WHERE tenant_id <> ragd_shared.current_tenant()`)
+	foreign, err := data.Value[int](ctx, h, `SELECT count(*) FROM ragd_shared.tools WHERE tenant_id <> ragd_shared.current_tenant()`)
 	if err == nil && foreign > 0 {
 		err = fmt.Errorf("%d tools of other tenants are read", foreign)
 	}

@@ -34,6 +34,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 const (
@@ -59,7 +60,7 @@ const (
 
 // Config has what a Service uses. All but Logger, Keep and Moved are required.
 type Config struct {
-	Tenants *tenant.Service
+	Tenants *provision.Service
 	// Control is the pool of the first database.
 	Control *pgxpool.Pool
 	// Queue is that of the first database.

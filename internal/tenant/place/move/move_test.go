@@ -21,8 +21,11 @@ import (
 	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 func must(t testing.TB, err error) {
@@ -39,15 +42,15 @@ func unique(prefix string) string { return prefix + "-" + strings.ToLower(rand.T
 // each statement.
 type databases struct {
 	first *pgxpool.Pool
-	all   map[string]*tenant.Database
-	sites map[string]*tenant.Site
+	all   map[string]*provision.Database
+	sites map[string]*data.Site
 
 	mu    sync.Mutex
 	known map[tenant.ID]string // what this instance believes
 	own   map[tenant.ID]bool   // that live in databases of their own
 }
 
-func (d *databases) Open(_ context.Context, name string) (*tenant.Database, error) {
+func (d *databases) Open(_ context.Context, name string) (*provision.Database, error) {
 	found, ok := d.all[name]
 	if !ok {
 		return nil, fault.New(fault.NotFound, "database %q not found", name)
@@ -55,7 +58,7 @@ func (d *databases) Open(_ context.Context, name string) (*tenant.Database, erro
 	return found, nil
 }
 
-func (d *databases) Opened() (all []*tenant.Database, silent []tenant.LeftOut) {
+func (d *databases) Opened() (all []*provision.Database, silent []provision.LeftOut) {
 	for _, one := range d.all {
 		all = append(all, one)
 	}
@@ -76,7 +79,7 @@ func (d *databases) look(ctx context.Context, id tenant.ID) (name string, err er
 	return name, err
 }
 
-func (d *databases) Of(ctx context.Context, id tenant.ID) (*tenant.Site, error) {
+func (d *databases) Of(ctx context.Context, id tenant.ID) (*data.Site, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	name, ok := d.known[id]
@@ -90,7 +93,7 @@ func (d *databases) Of(ctx context.Context, id tenant.ID) (*tenant.Site, error) 
 	return d.sites[name], nil
 }
 
-func (d *databases) Moved(ctx context.Context, id tenant.ID, refused *tenant.Site) (bool, error) {
+func (d *databases) Moved(ctx context.Context, id tenant.ID, refused *data.Site) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	name, err := d.look(ctx, id)
@@ -99,18 +102,18 @@ func (d *databases) Moved(ctx context.Context, id tenant.ID, refused *tenant.Sit
 }
 
 // instance is one instance of a service: it has its own belief where tenants live.
-type instance struct{ db *tenant.DB }
+type instance struct{ db *data.DB }
 
 // fixture is a service with several databases.
 type fixture struct {
 	pools      map[string]*pgxpool.Pool
-	tenants    *tenant.Service
+	tenants    *provision.Service
 	moves      *move.Service
 	operator   context.Context
 	step       func(string) // called before each step of moves
 	one, two   instance
 	own        map[tenant.ID]bool // that live in databases of their own
-	registered map[string]*tenant.Database
+	registered map[string]*provision.Database
 }
 
 // setup makes a service with the databases main, east and west.
@@ -120,18 +123,18 @@ func setup(t *testing.T) *fixture {
 	ctx := t.Context()
 	var instances [2]*databases
 	for i := range instances {
-		instances[i] = &databases{all: map[string]*tenant.Database{}, sites: map[string]*tenant.Site{}, known: map[tenant.ID]string{}, own: map[tenant.ID]bool{}}
+		instances[i] = &databases{all: map[string]*provision.Database{}, sites: map[string]*data.Site{}, known: map[tenant.ID]string{}, own: map[tenant.ID]bool{}}
 	}
 	for _, name := range []string{"", "east", "west"} {
 		pool := schematest.Pool(t)
 		f.pools[name] = pool
 		for _, d := range instances {
-			d.sites[name] = tenant.NewSite(name, pool, 0)
+			d.sites[name] = data.NewSite(name, pool, 0)
 			if name == "" {
 				d.first = pool
 				continue
 			}
-			opened, err := tenant.NewDatabase(ctx, name, pool, pool)
+			opened, err := provision.NewDatabase(ctx, name, pool, pool)
 			must(t, err)
 			d.all[name] = opened
 			_, err = d.first.Exec(ctx, `INSERT INTO ragd.databases (database_name, database_id, url, address, max_connections) VALUES ($1, gen_random_uuid(), '', '', 1) ON CONFLICT DO NOTHING`, name)
@@ -141,28 +144,28 @@ func setup(t *testing.T) *fixture {
 	f.own, f.registered = instances[0].own, instances[0].all
 	queue, err := job.NewQueue(job.QueueConfig{Driver: riverpgxv5.New(f.pools[""]), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
-	f.tenants, err = tenant.New(ctx, f.pools[""], tenant.Config{
-		Databases: instances[0], OnDelete: []tenant.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant},
+	f.tenants, err = provision.New(ctx, f.pools[""], provision.Config{
+		Databases: instances[0], OnDelete: []provision.DeleteFunc{queue.DeleteTenant, backlog.DeleteTenant},
 	})
 	must(t, err)
 	f.moves, err = move.New(move.Config{Tenants: f.tenants, Control: f.pools[""], Queue: queue, Keep: time.Millisecond}.At(func(name string) { f.step(name) }))
 	must(t, err)
 	queue.Register(f.moves.Runners())
 	f.tenants.BeforeDelete(f.moves.Settle)
-	f.operator = tenant.NewContext(ctx, &tenant.Request{Principal: tenant.Principal{Scopes: []tenant.Scope{tenant.Operator}}})
+	f.operator = access.NewContext(ctx, &access.Request{Principal: access.Principal{Scopes: []access.Scope{access.Operator}}})
 	for i, to := range []*instance{&f.one, &f.two} {
-		to.db = tenant.NewDB(f.pools[""], 0).WithPlacement(instances[i])
+		to.db = data.NewDB(f.pools[""], 0).WithPlacement(instances[i])
 	}
 	return f
 }
 
 // create makes a tenant in the first database, with something in tables of its own and in tables with rows of all tenants.
-func (f *fixture) create(t *testing.T, name string) *tenant.Handle {
+func (f *fixture) create(t *testing.T, name string) *data.Handle {
 	t.Helper()
 	_, err := f.tenants.CreateIn(f.operator, tenant.FirstDatabase, name, "", nil)
 	must(t, err)
 	h := f.one.db.Handle(tenant.ID(name))
-	must(t, h.Tx(t.Context(), func(tx *tenant.Tx) error {
+	must(t, h.Tx(t.Context(), func(tx *data.Tx) error {
 		return tx.Script(t.Context(), fill...)
 	}))
 	_, err = f.pools[""].Exec(t.Context(), `
@@ -296,7 +299,7 @@ func TestAMovedTenantHasAllThatItHad(t *testing.T) {
 		if diff := cmp.Diff(before, f.contents(t, to, id)); diff != "" {
 			t.Fatalf("what the tenant has (-before +in %s):\n%s", title(to), diff)
 		}
-		if n, err := tenant.Value[int](t.Context(), h, `SELECT count(*) FROM tenant.chunk_1`); n != 500 || err != nil {
+		if n, err := data.Value[int](t.Context(), h, `SELECT count(*) FROM tenant.chunk_1`); n != 500 || err != nil {
 			t.Errorf("in %s the tenant reads %d chunks, %v", title(to), n, err)
 		}
 		f.checkNothingLeft(t, at, id)

@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
 )
@@ -45,7 +46,7 @@ func TestEverySharedTableRefusesAStoppedTenant(t *testing.T) {
 				t.Errorf("%s of another tenant: %v", sql, err)
 			}
 		}
-		if _, err := tenant.Value[int](t.Context(), stopped, `SELECT count(*) FROM ragd_shared.`+table); err != nil {
+		if _, err := data.Value[int](t.Context(), stopped, `SELECT count(*) FROM ragd_shared.`+table); err != nil {
 			t.Errorf("a stopped tenant cannot read %s: %v", table, err)
 		}
 	}
@@ -72,7 +73,7 @@ func TestAStoppedTenantReadsOnly(t *testing.T) {
 				t.Errorf("%s is accepted", sql)
 			}
 		}
-		if n, err := tenant.Value[int](t.Context(), h, `SELECT count(*) FROM tenant.chunk_1`); n != 500 || err != nil {
+		if n, err := data.Value[int](t.Context(), h, `SELECT count(*) FROM tenant.chunk_1`); n != 500 || err != nil {
 			t.Errorf("%d chunks are read, %v", n, err)
 		}
 	}
@@ -99,7 +100,7 @@ func TestChangesDuringTheCopyAreCopied(t *testing.T) {
 	f.step = func(step string) {
 		switch step {
 		case "stopping writes":
-			must(t, h.Tx(t.Context(), func(tx *tenant.Tx) error {
+			must(t, h.Tx(t.Context(), func(tx *data.Tx) error {
 				return tx.Script(t.Context(),
 					`DELETE FROM tenant.chunk_1 WHERE ordinal % 7 = 0`,
 					`UPDATE tenant.chunk_1 SET text = 'changed', chunk_id = 'key ' || chunk_id WHERE ordinal % 7 = 1`,
@@ -307,7 +308,7 @@ func TestTheMoveOfATenantWithManyChunks(t *testing.T) {
 	f := setup(t)
 	id := tenant.ID(unique("acme"))
 	h := f.create(t, string(id))
-	must(t, h.Tx(t.Context(), func(tx *tenant.Tx) error {
+	must(t, h.Tx(t.Context(), func(tx *data.Tx) error {
 		return tx.Script(t.Context(),
 			`DELETE FROM ragd_shared.hooks`,
 			`CREATE TABLE tenant.chunk_2 (namespace text COLLATE "C" NOT NULL DEFAULT 'default', chunk_id text COLLATE "C" NOT NULL, embedding vector(384) NOT NULL, metadata jsonb NOT NULL DEFAULT '{}',

@@ -10,13 +10,15 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/job"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // Start begins to move a tenant to a database. Errors: Denied unless the caller is the operator; NotFound for the tenant
 // and the database; Unavailable when the database is down; Precondition if the tenant lives there or is being moved.
 func (s *Service) Start(ctx context.Context, tenantName, database string) (Move, error) {
-	if err := tenant.RequireOperator(ctx); err != nil {
+	if err := access.RequireOperator(ctx); err != nil {
 		return Move{}, err
 	}
 	found, err := s.config.Tenants.Get(ctx, tenantName)
@@ -53,7 +55,7 @@ func (s *Service) Start(ctx context.Context, tenantName, database string) (Move,
 }
 
 // checkStart returns an error if a tenant cannot be moved to a database now, before its old copy elsewhere is dropped.
-func (s *Service) checkStart(ctx context.Context, id tenant.ID, to *tenant.Database) error {
+func (s *Service) checkStart(ctx context.Context, id tenant.ID, to *provision.Database) error {
 	name, err := placeOf(ctx, s.config.Control, id)
 	if err != nil {
 		return err
@@ -65,7 +67,7 @@ func (s *Service) checkStart(ctx context.Context, id tenant.ID, to *tenant.Datab
 	if err != nil {
 		return err
 	}
-	for _, d := range []*tenant.Database{from, to} {
+	for _, d := range []*provision.Database{from, to} {
 		if d.Distributed() {
 			return fault.New(fault.Precondition, "the tenants of the database %s are spread by Citus, from and to which none is moved: export the tenant, and import the archive under another name", d.Title())
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Phase is how far a move is.
@@ -163,7 +164,7 @@ func switched(ctx context.Context, on beginner, m Move, pause, keep time.Duratio
 
 // Get returns a move. Errors: Denied unless the caller is the operator; NotFound.
 func (s *Service) Get(ctx context.Context, id string) (Move, error) {
-	if err := tenant.RequireOperator(ctx); err != nil {
+	if err := access.RequireOperator(ctx); err != nil {
 		return Move{}, err
 	}
 	if uuid.Validate(id) != nil {
@@ -185,11 +186,11 @@ type position struct {
 // List returns a page of the moves, newest first, and the token of the next page; those of one tenant if it is given.
 // Errors: Denied unless the caller is the operator.
 func (s *Service) List(ctx context.Context, of string, pageSize int32, pageToken string) ([]Move, string, error) {
-	if err := tenant.RequireOperator(ctx); err != nil {
+	if err := access.RequireOperator(ctx); err != nil {
 		return nil, "", err
 	}
 	key := func(m Move) position { return position{m.CreatedAt, m.ID} }
-	return pagination.List(tenant.Pages(ctx, "moves "+of), pageSize, pageToken, position{}, key, func(after position, most int) ([]Move, error) {
+	return pagination.List(access.Pages(ctx, "moves "+of), pageSize, pageToken, position{}, key, func(after position, most int) ([]Move, error) {
 		var from *time.Time
 		if after.ID != "" {
 			from = &after.CreatedAt

@@ -8,7 +8,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// Choose implements tenant.Databases. The smallest database is the one with the fewest bytes among the
+// Choose implements provision.Databases. The smallest database is the one with the fewest bytes among the
 // first one and those of the operator that answer.
 func (r *Registry) Choose(ctx context.Context, wanted string, id tenant.ID) (string, error) {
 	if err := r.Refresh(ctx); err != nil {

@@ -9,27 +9,28 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
 // Requests returns the placement of tenants for requests.
-func (r *Registry) Requests() tenant.Placement {
-	return placement{r, r.requests, func(m *member) *tenant.Site { return m.requests }}
+func (r *Registry) Requests() data.Placement {
+	return placement{r, r.requests, func(m *member) *data.Site { return m.requests }}
 }
 
 // Work returns the placement of tenants for background work.
-func (r *Registry) Work() tenant.Placement {
-	return placement{r, r.work, func(m *member) *tenant.Site { return m.work }}
+func (r *Registry) Work() data.Placement {
+	return placement{r, r.work, func(m *member) *data.Site { return m.work }}
 }
 
-// placement implements tenant.Placement.
+// placement implements data.Placement.
 type placement struct {
 	registry *Registry
-	first    *tenant.Site
-	pick     func(*member) *tenant.Site
+	first    *data.Site
+	pick     func(*member) *data.Site
 }
 
-// Of implements tenant.Placement.
-func (p placement) Of(ctx context.Context, id tenant.ID) (*tenant.Site, error) {
+// Of implements data.Placement.
+func (p placement) Of(ctx context.Context, id tenant.ID) (*data.Site, error) {
 	if !p.registry.any.Load() {
 		return p.first, nil
 	}
@@ -49,13 +50,13 @@ func (p placement) Of(ctx context.Context, id tenant.ID) (*tenant.Site, error) {
 }
 
 // site returns a database by its name. Errors: Unavailable.
-func (p placement) site(ctx context.Context, name string) (*tenant.Site, error) {
+func (p placement) site(ctx context.Context, name string) (*data.Site, error) {
 	if name == "" {
 		return p.first, nil
 	}
 	m, err := p.registry.member(ctx, name)
 	if err != nil {
-		return nil, tenant.Unreachable(name, err)
+		return nil, data.Unreachable(name, err)
 	}
 	if _, err := m.open(ctx); err != nil {
 		return nil, err
@@ -63,8 +64,8 @@ func (p placement) site(ctx context.Context, name string) (*tenant.Site, error) 
 	return p.pick(m), nil
 }
 
-// Moved implements tenant.Placement.
-func (p placement) Moved(ctx context.Context, id tenant.ID, refused *tenant.Site) (bool, error) {
+// Moved implements data.Placement.
+func (p placement) Moved(ctx context.Context, id tenant.ID, refused *data.Site) (bool, error) {
 	r := p.registry
 	if !r.any.Load() {
 		if err := r.Refresh(ctx); err != nil || !r.any.Load() {
@@ -128,7 +129,7 @@ func (r *Registry) Serves(ctx context.Context, database string, id tenant.ID) er
 	return err
 }
 
-// Own implements tenant.Databases and tenant.KeyDatabases.
+// Own implements provision.Databases and credential.Databases.
 func (r *Registry) Own(ctx context.Context, id tenant.ID) (bool, error) {
 	name, err := r.NameOf(ctx, id)
 	if err != nil || name == "" {

@@ -12,6 +12,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 	"github.com/ragdhq/ragd/migrations"
 )
 
@@ -93,7 +95,7 @@ func checkURL(url string) error {
 // Precondition without master keys, and for a database that belongs to another service or is registered
 // already; Unavailable when it does not answer.
 func (r *Registry) Register(ctx context.Context, wanted Registration) (Database, error) {
-	if err := tenant.RequireOperator(ctx); err != nil {
+	if err := access.RequireOperator(ctx); err != nil {
 		return Database{}, err
 	}
 	if wanted.MaxConnections == 0 {
@@ -186,7 +188,7 @@ func (r *Registry) try(ctx context.Context, url string, owner tenant.ID, do func
 
 // serviceID returns the id of this service, which is that of its first database.
 func (r *Registry) serviceID(ctx context.Context) (string, error) {
-	own, err := tenant.ReadIdentity(ctx, r.config.First)
+	own, err := provision.ReadIdentity(ctx, r.config.First)
 	return own.ServiceID, err
 }
 
@@ -205,7 +207,7 @@ func (r *Registry) claim(ctx context.Context, pool *pgxpool.Pool) (id string, er
 	if err := pool.QueryRow(ctx, `SELECT to_regnamespace('ragd') IS NOT NULL`).Scan(&used); err != nil {
 		return "", postgres.Fault(err)
 	}
-	is, err := tenant.ReadIdentity(ctx, pool)
+	is, err := provision.ReadIdentity(ctx, pool)
 	switch {
 	case err != nil:
 		return "", err
@@ -243,7 +245,7 @@ func (r *Registry) opened(ctx context.Context, name string) (Database, error) {
 // List returns all databases, the first one first, the others by name. Errors: Denied unless the caller
 // is the operator.
 func (r *Registry) List(ctx context.Context) ([]Database, error) {
-	if err := tenant.RequireOperator(ctx); err != nil {
+	if err := access.RequireOperator(ctx); err != nil {
 		return nil, err
 	}
 	return r.Describe(ctx)
@@ -340,7 +342,7 @@ type Change struct {
 // same database. Errors: Denied unless the caller is the operator; NotFound; Invalid; Precondition for
 // another database; Unavailable when it does not answer.
 func (r *Registry) Update(ctx context.Context, name string, change Change) (Database, error) {
-	if err := tenant.RequireOperator(ctx); err != nil {
+	if err := access.RequireOperator(ctx); err != nil {
 		return Database{}, err
 	}
 	if err := r.Refresh(ctx); err != nil {
@@ -363,7 +365,7 @@ func (r *Registry) Update(ctx context.Context, name string, change Change) (Data
 			return Database{}, errNoKeys()
 		}
 		found, err := r.try(ctx, *change.URL, m.row.OwnerID, func(ctx context.Context, pool *pgxpool.Pool) (string, error) {
-			is, err := tenant.ReadIdentity(ctx, pool)
+			is, err := provision.ReadIdentity(ctx, pool)
 			return is.DatabaseID, err
 		})
 		if err != nil {
@@ -392,7 +394,7 @@ func (r *Registry) BeforeDelete(do func(ctx context.Context, tx pgx.Tx, name str
 // Delete removes a registered database in which no tenant lives. What is in the database stays. Errors:
 // Denied unless the caller is the operator; NotFound; Precondition while tenants live there, or are moved from or to it.
 func (r *Registry) Delete(ctx context.Context, name string) error {
-	if err := tenant.RequireOperator(ctx); err != nil {
+	if err := access.RequireOperator(ctx); err != nil {
 		return err
 	}
 	err := pgx.BeginFunc(ctx, r.config.First, func(tx pgx.Tx) error {

@@ -13,6 +13,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 const (
@@ -42,9 +44,9 @@ type member struct {
 	mu       sync.Mutex
 	closing  bool
 	err      error // why it does not answer
-	opened   *tenant.Database
-	requests *tenant.Site
-	work     *tenant.Site
+	opened   *provision.Database
+	requests *data.Site
+	work     *data.Site
 }
 
 // start returns a member that a goroutine opens, watches and closes.
@@ -142,8 +144,8 @@ func (r *Registry) open(m *member) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.opened = opened
-	m.requests = tenant.NewSite(m.row.DatabaseName, requests, r.config.PerTenant)
-	m.work = tenant.NewSite(m.row.DatabaseName, work, 0)
+	m.requests = data.NewSite(m.row.DatabaseName, requests, r.config.PerTenant)
+	m.work = data.NewSite(m.row.DatabaseName, work, 0)
 	return nil
 }
 
@@ -157,8 +159,8 @@ func (c Config) url(of row) (string, error) {
 }
 
 // prepare checks and migrates a database.
-func (r *Registry) prepare(ctx context.Context, m *member, url string, requests *pgxpool.Pool) (work *pgxpool.Pool, opened *tenant.Database, err error) {
-	is, err := tenant.ReadIdentity(ctx, requests)
+func (r *Registry) prepare(ctx context.Context, m *member, url string, requests *pgxpool.Pool) (work *pgxpool.Pool, opened *provision.Database, err error) {
+	is, err := provision.ReadIdentity(ctx, requests)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -171,7 +173,7 @@ func (r *Registry) prepare(ctx context.Context, m *member, url string, requests 
 	if work, err = r.config.connect(ctx, url, m.row.OwnerID, r.config.WorkConns, "ragd ingest"); err != nil {
 		return nil, nil, err
 	}
-	opened, err = tenant.NewDatabase(ctx, m.row.DatabaseName, requests, work)
+	opened, err = provision.NewDatabase(ctx, m.row.DatabaseName, requests, work)
 	return work, opened, err
 }
 
@@ -249,7 +251,7 @@ func (m *member) failure() error {
 }
 
 // database returns the database of a member, nil while it has not been opened yet.
-func (m *member) database() *tenant.Database {
+func (m *member) database() *provision.Database {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.opened
@@ -257,7 +259,7 @@ func (m *member) database() *tenant.Database {
 
 // open returns the database of a member. It waits for the first attempt to connect. Errors:
 // Unavailable.
-func (m *member) open(ctx context.Context) (*tenant.Database, error) {
+func (m *member) open(ctx context.Context) (*provision.Database, error) {
 	m.wait(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -269,7 +271,7 @@ func (m *member) open(ctx context.Context) (*tenant.Database, error) {
 
 // unreachable returns the fault for a member that does not answer. The caller holds mu.
 func (m *member) unreachable() error {
-	return tenant.Unreachable(m.row.DatabaseName, m.err)
+	return data.Unreachable(m.row.DatabaseName, m.err)
 }
 
 // wait waits until a member was tried once, at most openWait.

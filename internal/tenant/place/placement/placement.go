@@ -31,7 +31,9 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/outbound"
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // Config configures a Registry. First, Work, Guard, Prepare and Logger are required.
@@ -47,7 +49,7 @@ type Config struct {
 	// Prepare migrates the schemas of the service in a registered database.
 	Prepare func(ctx context.Context, pool *pgxpool.Pool) error
 	Logger  *slog.Logger
-	// PerTenant is as for tenant.NewDB.
+	// PerTenant is as for data.NewDB.
 	PerTenant int
 	// WorkConns is the number of connections for background work to each database.
 	WorkConns int
@@ -69,8 +71,8 @@ const (
 // Registry knows the databases and where tenants live. Safe for concurrent use.
 type Registry struct {
 	config   Config
-	requests *tenant.Site // of the first database
-	work     *tenant.Site
+	requests *data.Site // of the first database
+	work     *data.Site
 	ctx      context.Context // ends with Close
 	close    context.CancelFunc
 	group    sync.WaitGroup
@@ -88,7 +90,7 @@ type Registry struct {
 // for a few seconds, and goes on without those that do not answer.
 func New(ctx context.Context, config Config) (*Registry, error) {
 	r := &Registry{
-		config: config, requests: tenant.NewSite("", config.First, config.PerTenant), work: tenant.NewSite("", config.Work, 0),
+		config: config, requests: data.NewSite("", config.First, config.PerTenant), work: data.NewSite("", config.Work, 0),
 		members: map[string]*member{}, directory: map[tenant.ID]string{}, changed: make(chan struct{}),
 	}
 	r.requests.Replicas = config.Replicas
@@ -235,7 +237,7 @@ func (r *Registry) member(ctx context.Context, name string) (*member, error) {
 // Run keeps the list of databases up to date until ctx ends. It calls each for every database that
 // answers, with a context that ends with ctx or when the database is closed. It returns when all
 // calls have.
-func (r *Registry) Run(ctx context.Context, each func(ctx context.Context, d *tenant.Database)) error {
+func (r *Registry) Run(ctx context.Context, each func(ctx context.Context, d *provision.Database)) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	running := map[*member]bool{}
@@ -277,8 +279,8 @@ func (r *Registry) Run(ctx context.Context, each func(ctx context.Context, d *te
 	}
 }
 
-// Open implements tenant.Databases.
-func (r *Registry) Open(ctx context.Context, name string) (*tenant.Database, error) {
+// Open implements provision.Databases.
+func (r *Registry) Open(ctx context.Context, name string) (*provision.Database, error) {
 	m, err := r.member(ctx, name)
 	if err != nil {
 		return nil, err
@@ -286,7 +288,7 @@ func (r *Registry) Open(ctx context.Context, name string) (*tenant.Database, err
 	return m.open(ctx)
 }
 
-// Pool implements tenant.KeyDatabases.
+// Pool implements credential.Databases.
 func (r *Registry) Pool(ctx context.Context, name string) (*pgxpool.Pool, error) {
 	d, err := r.Open(ctx, name)
 	if err != nil {
@@ -295,15 +297,15 @@ func (r *Registry) Pool(ctx context.Context, name string) (*pgxpool.Pool, error)
 	return d.Requests, nil
 }
 
-// Opened implements tenant.Databases.
-func (r *Registry) Opened() (answer []*tenant.Database, silent []tenant.LeftOut) {
+// Opened implements provision.Databases.
+func (r *Registry) Opened() (answer []*provision.Database, silent []provision.LeftOut) {
 	for _, m := range r.all() {
 		d, err := m.database(), m.failure()
 		switch {
 		case err != nil:
-			silent = append(silent, tenant.LeftOut{Database: m.row.DatabaseName, Err: err})
+			silent = append(silent, provision.LeftOut{Database: m.row.DatabaseName, Err: err})
 		case d == nil:
-			silent = append(silent, tenant.LeftOut{Database: m.row.DatabaseName, Err: errUntried})
+			silent = append(silent, provision.LeftOut{Database: m.row.DatabaseName, Err: errUntried})
 		default:
 			answer = append(answer, d)
 		}

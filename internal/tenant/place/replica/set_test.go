@@ -13,8 +13,8 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
-	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
+	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
 
 // fixture is a Set over a primary and its replicas, with the table notes.
@@ -29,7 +29,7 @@ func setup(t *testing.T, replicas int) *fixture {
 	t.Helper()
 	f := &fixture{primary: pgtest.Primary(t)}
 	f.pool = f.primary.Pool(t)
-	if err := tenant.MigrateControl(t.Context(), f.pool); err != nil {
+	if err := provision.MigrateControl(t.Context(), f.pool); err != nil {
 		t.Fatal(err)
 	}
 	f.write(t, `CREATE TABLE extensions.notes (id int PRIMARY KEY)`)
@@ -293,7 +293,7 @@ func TestAReplicaOfAnotherServerIsNotUsed(t *testing.T) {
 	f := setup(t, 0)
 	other := pgtest.Primary(t)
 	pool := other.Pool(t)
-	if err := tenant.MigrateControl(t.Context(), pool); err != nil {
+	if err := provision.MigrateControl(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
 	strange := other.Replica(t)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
 // maxRates limits the tenants whose rate is tracked. One that was evicted starts anew, with
@@ -19,7 +20,7 @@ const maxRates = 10_000
 // requests running as it may have. The quotas are those of the tenant's settings, which take
 // the place of the Config's. The caller must call end once, when the request is answered.
 // Errors: Exhausted with a delay; that of ctx.
-func (g *Gate) Begin(ctx context.Context, of tenant.ID, quotas tenant.Quotas) (end func(), err error) {
+func (g *Gate) Begin(ctx context.Context, of tenant.ID, quotas quota.Limits) (end func(), err error) {
 	if err := g.count(of, quotas); err != nil {
 		return nil, err
 	}
@@ -28,7 +29,7 @@ func (g *Gate) Begin(ctx context.Context, of tenant.ID, quotas tenant.Quotas) (e
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		return nil, fault.Retry(retryAfter, "this tenant has %d requests running, as many as it may have at once: send fewer at a time, or the operator raises %s in the tenant's settings, or the setting tenant-concurrent-requests", most, tenant.ConcurrentRequests).Of(tenant.ConcurrentRequests)
+		return nil, fault.Retry(retryAfter, "this tenant has %d requests running, as many as it may have at once: send fewer at a time, or the operator raises %s in the tenant's settings, or the setting tenant-concurrent-requests", most, quota.ConcurrentRequests).Of(quota.ConcurrentRequests)
 	}
 	return func() { g.running.Release(of, 1) }, nil
 }
@@ -38,7 +39,7 @@ func (g *Gate) Running() int { return int(g.running.Taken()) }
 
 // BeginStream is Begin for a request that may last, such as a stream: it does not count as
 // running, and does not wait.
-func (g *Gate) BeginStream(ctx context.Context, of tenant.ID, quotas tenant.Quotas) (end func(), err error) {
+func (g *Gate) BeginStream(ctx context.Context, of tenant.ID, quotas quota.Limits) (end func(), err error) {
 	if err := g.count(of, quotas); err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func (g *Gate) BeginStream(ctx context.Context, of tenant.ID, quotas tenant.Quot
 
 // count counts a request. Errors: Exhausted over the rate of the tenant, with the time until
 // the next request is allowed.
-func (g *Gate) count(of tenant.ID, quotas tenant.Quotas) error {
+func (g *Gate) count(of tenant.ID, quotas quota.Limits) error {
 	perSecond := cmp.Or(quotas.RequestsPerSecond, g.config.RequestsPerSecond)
 	if perSecond == 0 {
 		return nil
@@ -65,5 +66,5 @@ func (g *Gate) count(of tenant.ID, quotas tenant.Quotas) error {
 	}
 	missing := 1 - bucket.Tokens()
 	wait := time.Duration(missing / float64(perSecond) * float64(time.Second))
-	return fault.Retry(max(wait, time.Millisecond), "this tenant made more than %d requests a second: make fewer, or the operator raises %s in the tenant's settings, or the setting tenant-request-rate", perSecond, tenant.RequestsPerSecond).Of(tenant.RequestsPerSecond)
+	return fault.Retry(max(wait, time.Millisecond), "this tenant made more than %d requests a second: make fewer, or the operator raises %s in the tenant's settings, or the setting tenant-request-rate", perSecond, quota.RequestsPerSecond).Of(quota.RequestsPerSecond)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
 func TestRequestsOfATenantAtOnceAreLimited(t *testing.T) {
@@ -16,7 +17,7 @@ func TestRequestsOfATenantAtOnceAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{ConcurrentRequests: 2})
 		begin := func(of tenant.ID, own int) (func(), error) {
-			return g.Begin(t.Context(), of, tenant.Quotas{ConcurrentRequests: own})
+			return g.Begin(t.Context(), of, quota.Limits{ConcurrentRequests: own})
 		}
 		end, err := begin("acme", 0)
 		if err != nil {
@@ -34,7 +35,7 @@ func TestRequestsOfATenantAtOnceAreLimited(t *testing.T) {
 		}
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := g.Begin(cancelled, "acme", tenant.Quotas{}); !errors.Is(err, context.Canceled) {
+		if _, err := g.Begin(cancelled, "acme", quota.Limits{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("a request that was given up: %v", err)
 		}
 		if _, err := begin("acme", 3); err != nil {
@@ -43,7 +44,7 @@ func TestRequestsOfATenantAtOnceAreLimited(t *testing.T) {
 		if _, err := begin("bolt", 0); err != nil {
 			t.Errorf("another tenant: %v", err)
 		}
-		if _, err := g.BeginStream(t.Context(), "acme", tenant.Quotas{}); err != nil {
+		if _, err := g.BeginStream(t.Context(), "acme", quota.Limits{}); err != nil {
 			t.Errorf("a stream: %v", err)
 		}
 	})
@@ -54,7 +55,7 @@ func TestTheRateOfATenantIsLimited(t *testing.T) {
 	g := New(Config{RequestsPerSecond: 1})
 	refused := func(of tenant.ID, own, calls int) (last error) {
 		for range calls {
-			last = g.count(of, tenant.Quotas{RequestsPerSecond: own})
+			last = g.count(of, quota.Limits{RequestsPerSecond: own})
 		}
 		return last
 	}
@@ -74,7 +75,7 @@ func TestTheRateOfATenantIsLimited(t *testing.T) {
 	if err := refused("corp", 1, 3); fault.KindOf(err) != fault.Exhausted {
 		t.Errorf("a lowered quota: %v", err)
 	}
-	if err := New(Config{}).count("acme", tenant.Quotas{}); err != nil {
+	if err := New(Config{}).count("acme", quota.Limits{}); err != nil {
 		t.Errorf("without a limit: %v", err)
 	}
 }

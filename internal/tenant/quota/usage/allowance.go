@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
 // ErrQuota is the cause of errors about a quota of a month: trying again soon does not help.
@@ -52,9 +52,9 @@ func (m *Meter) Admit(ctx context.Context, id string) error {
 	}
 	next := monthOf(now).AddDate(0, 1, 0)
 	refused := fault.Wrap(fault.Exhausted, ErrQuota, "this tenant has used %d tokens of models in this month, and its quota is %d: wait until %s, or the operator raises %s in the tenant's settings",
-		used, most, next.Format(time.DateOnly), tenant.MaxTokensPerMonth)
+		used, most, next.Format(time.DateOnly), quota.MaxTokensPerMonth)
 	refused.RetryAfter = next.Sub(now)
-	return refused.Of(tenant.MaxTokensPerMonth)
+	return refused.Of(quota.MaxTokensPerMonth)
 }
 
 // refresh reads the tenant's quota and use, if they are not known or old.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
-	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // Row is what a tenant used in an interval. What the question does not group by is empty.
@@ -78,7 +78,7 @@ func (q Question) complete(now time.Time) (Question, error) {
 // named none, by start, tenant, index, stage and model. It has what was used up to a few seconds
 // ago. Errors: Invalid; Denied for credentials that see only some of the tenant.
 func (m *Meter) List(ctx context.Context, q Question, pageSize int32, pageToken string) ([]Row, string, error) {
-	id, err := tenant.RequireAll(ctx, "the usage")
+	id, err := access.RequireAll(ctx, "the usage")
 	if err != nil {
 		return nil, "", err
 	}
@@ -86,7 +86,7 @@ func (m *Meter) List(ctx context.Context, q Question, pageSize int32, pageToken 
 	if q, err = q.complete(m.config.Now()); err != nil {
 		return nil, "", err
 	}
-	tokens := tenant.Pages(ctx, "usage", given.From.UTC().String(), given.To.UTC().String(), q.Interval, strings.Join(q.GroupBy, ","), q.Index, string(q.Stage))
+	tokens := access.Pages(ctx, "usage", given.From.UTC().String(), given.To.UTC().String(), q.Interval, strings.Join(q.GroupBy, ","), q.Index, string(q.Stage))
 	key := func(r Row) *position { return &position{r.Start, r.Tenant, r.Index, string(r.Stage), r.Model} }
 	return pagination.List(tokens, pageSize, pageToken, nil, key, func(after *position, most int) ([]Row, error) {
 		return list(ctx, m.config.Control, id, q, after, most)

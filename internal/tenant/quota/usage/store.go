@@ -11,6 +11,8 @@ import (
 
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
 // upsert adds given rows. Those of tenants that are gone are left out, also if another tenant
@@ -81,7 +83,7 @@ func refused(err error) bool {
 // Ingested counts documents of an index of the transaction's tenant, which has just stored them:
 // they are counted if and only if they are stored. Call it last, because other transactions of
 // the tenant wait for the row.
-func Ingested(ctx context.Context, tx *tenant.Tx, index string, c Counts) error {
+func Ingested(ctx context.Context, tx *data.Tx, index string, c Counts) error {
 	id := tx.Tenant()
 	return tx.AsService(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
@@ -115,7 +117,7 @@ func tokensOf(ctx context.Context, on control, id string, since time.Time) (toke
 		) ELSE 0 END AS used
 		FROM (
 			SELECT CASE jsonb_typeof(settings->$2) WHEN 'number' THEN (settings->>$2)::float8::bigint ELSE 0 END AS quota
-			FROM ragd.tenants WHERE tenant_id = $1) AS t`, id, tenant.MaxTokensPerMonth, since)
+			FROM ragd.tenants WHERE tenant_id = $1) AS t`, id, quota.MaxTokensPerMonth, since)
 	if err != nil {
 		return tokenUse{}, postgres.Fault(err)
 	}

@@ -1,0 +1,197 @@
+package provision
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/pagination"
+	"github.com/ragdhq/ragd/internal/operate/postgres"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/quota"
+)
+
+// Tenant is a customer of the service.
+type Tenant struct {
+	TenantID    tenant.ID
+	DisplayName string
+	Settings    map[string]any // free-form, for the operator; some keys are quotas, such as quota.MaxIndexes
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	Database    string // in which it lives
+}
+
+// Create creates a tenant with its role and schema. An interrupted creation leaves nothing,
+// unless there was a schema before: then another call completes it. With several databases it lives in the
+// one that it brought, else in the smallest. Errors: Exists, Invalid, Exhausted without space on the
+// disk, Precondition while a tenant of this name is being deleted.
+func (s *Service) Create(ctx context.Context, name, displayName string, settings map[string]any) (Tenant, error) {
+	return s.CreateIn(ctx, "", name, displayName, settings)
+}
+
+// CreateIn is Create in the database of a name; any if that is empty. Errors: also NotFound for a
+// database that is not registered, Unavailable for one that does not answer.
+func (s *Service) CreateIn(ctx context.Context, database, name, displayName string, settings map[string]any) (Tenant, error) {
+	if _, err := access.RequireScope(ctx, access.Operator); err != nil {
+		return Tenant{}, err
+	}
+	id, err := tenant.ParseID(name)
+	if err != nil {
+		return Tenant{}, err
+	}
+	if err := checkTenant(displayName, settings); err != nil {
+		return Tenant{}, err
+	}
+	if err := s.storage.Disk(); err != nil {
+		return Tenant{}, err
+	}
+	if settings == nil {
+		settings = map[string]any{}
+	}
+	row, err := tenant.Find(ctx, s.store.pool, id)
+	if err == nil && row.Status == tenant.StatusDeleting { // do not wait for the lock of the deletion
+		return Tenant{}, beingDeleted(id)
+	}
+	d, err := s.choose(ctx, database, id)
+	if err != nil {
+		return Tenant{}, err
+	}
+	err = s.store.locked(ctx, id, func(conn *pgxpool.Conn) error {
+		wanted := Tenant{TenantID: id, DisplayName: displayName, Settings: settings}
+		if d.Name == "" {
+			row, err = d.provision(ctx, conn, wanted)
+		} else {
+			row, err = s.provisionIn(ctx, conn, d, wanted)
+		}
+		return err
+	})
+	return tenantOf(row), err
+}
+
+func beingDeleted(id tenant.ID) error {
+	return fault.New(fault.Precondition, "tenant %q is being deleted: delete it again to wait for the end of that, then create it", id)
+}
+
+// Get returns a tenant. Errors: NotFound.
+func (s *Service) Get(ctx context.Context, name string) (Tenant, error) {
+	if _, err := access.RequireScope(ctx, access.Operator); err != nil {
+		return Tenant{}, err
+	}
+	row, err := tenant.FindReady(ctx, s.store.pool, name)
+	if err != nil {
+		return Tenant{}, err
+	}
+	return tenantOf(row), nil
+}
+
+func (s *Service) tenant(ctx context.Context, id tenant.ID) (Tenant, error) {
+	row, err := tenant.Find(ctx, s.store.pool, id)
+	return tenantOf(row), err
+}
+
+// tenantOf returns the tenant of a record.
+func tenantOf(r tenant.Record) Tenant {
+	return Tenant{TenantID: r.TenantID, DisplayName: r.DisplayName, Settings: r.Settings, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Database: cmp.Or(r.DatabaseName, tenant.FirstDatabase)}
+}
+
+// List returns a page of the tenants, ordered by id, and the token of the next page.
+func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([]Tenant, string, error) {
+	if _, err := access.RequireScope(ctx, access.Operator); err != nil {
+		return nil, "", err
+	}
+	name := func(r tenant.Record) string { return string(r.TenantID) }
+	rows, next, err := pagination.List(access.Pages(ctx, "tenants"), pageSize, pageToken, "", name, func(after string, most int) ([]tenant.Record, error) {
+		return s.store.tenants(ctx, after, most)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	tenants := make([]Tenant, len(rows))
+	for i, row := range rows {
+		tenants[i] = tenantOf(row)
+	}
+	return tenants, next, nil
+}
+
+// Update changes a tenant's display name and settings; nil leaves them unchanged. Errors:
+// NotFound, Invalid.
+func (s *Service) Update(ctx context.Context, name string, displayName *string, settings map[string]any) (Tenant, error) {
+	if _, err := access.RequireScope(ctx, access.Operator); err != nil {
+		return Tenant{}, err
+	}
+	row, err := tenant.FindReady(ctx, s.store.pool, name)
+	if err != nil {
+		return Tenant{}, err
+	}
+	var newName string
+	if displayName != nil {
+		newName = *displayName
+	}
+	if err := checkTenant(newName, settings); err != nil {
+		return Tenant{}, err
+	}
+	if err := s.updateTenant(ctx, row.TenantID, displayName, settings); err != nil {
+		return Tenant{}, err
+	}
+	s.changed() // the settings
+	return s.tenant(ctx, row.TenantID)
+}
+
+func checkTenant(displayName string, settings map[string]any) error {
+	if err := tenant.CheckDisplayName(displayName); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(settings)
+	if err != nil {
+		return fault.Field("settings", "cannot be written as JSON")
+	}
+	if len(raw) > maxSettingsBytes {
+		return fault.Field("settings", "must be at most %d bytes of JSON, got %d", maxSettingsBytes, len(raw))
+	}
+	return quota.Check(settings)
+}
+
+// maxSettingsBytes bounds the JSON of a tenant's settings.
+const maxSettingsBytes = 16 << 10
+
+// tenants returns up to limit tenants with ids greater than after, ordered by id.
+func (s *store) tenants(ctx context.Context, after string, limit int) ([]tenant.Record, error) {
+	rows, _ := s.pool.Query(ctx, `
+		SELECT `+tenant.RecordColumns+` FROM ragd.tenants
+		WHERE tenant_id > $1 AND status = 'ready'
+		ORDER BY tenant_id LIMIT $2`, after, limit)
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[tenant.Record])
+	return out, postgres.Fault(err)
+}
+
+func (s *store) updateTenant(ctx context.Context, id tenant.ID, displayName *string, settings map[string]any) error {
+	_, err := s.pool.Exec(ctx, `
+		UPDATE ragd.tenants SET
+			display_name = coalesce($2, display_name),
+			settings = coalesce($3::jsonb, settings),
+			updated_at = now()
+		WHERE tenant_id = $1`, id, displayName, nullIfNil(settings))
+	return postgres.Fault(err)
+}
+
+// setStores replaces the tenant's own names of its vector store.
+func (s *store) setStores(ctx context.Context, id tenant.ID, names []string) error {
+	_, err := s.pool.Exec(ctx, `
+		UPDATE ragd.tenants SET vector_store_names = coalesce($2::text[], '{}'), updated_at = now() WHERE tenant_id = $1`, id, names)
+	return postgres.Fault(err)
+}
+
+// nullIfNil returns an untyped nil for a nil map: SQL NULL, where the map would be JSON
+// null.
+func nullIfNil(m map[string]any) any {
+	if m == nil {
+		return nil
+	}
+	return m
+}
