@@ -36,7 +36,7 @@ CREATE TABLE evaluations (
 	index_name     text NOT NULL,
 	access         text NOT NULL,
 	settings       jsonb NOT NULL,
-	delegation     jsonb,                -- access.Delegation: with whose rights an agent is asked; null for queries
+	delegation     jsonb,                -- tenant.Delegation: with whose rights an agent is asked; null for queries
 	question_count int NOT NULL,
 	job_id         uuid NOT NULL,
 	estimates      jsonb,                -- null until it has ended

@@ -6,7 +6,7 @@ CREATE TABLE context_keys (
 	schema      jsonb,
 	fallback    jsonb,            -- the default
 	secret      boolean NOT NULL,
-	source      text NOT NULL,    -- access.ContextSource
+	source      text NOT NULL,    -- tenant.ContextSource
 	source_name text NOT NULL,
 	created_at  timestamptz NOT NULL DEFAULT now(),
 	updated_at  timestamptz NOT NULL DEFAULT now(),

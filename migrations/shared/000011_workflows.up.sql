@@ -23,7 +23,7 @@ CREATE TABLE workflow_runs (
 	version       int NOT NULL,
 	status        text NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled')),
 	subject       text COLLATE "C" NOT NULL, -- who started it
-	access        json NOT NULL, -- access.Delegation: with whose rights steps run
+	access        json NOT NULL, -- tenant.Delegation: with whose rights steps run
 	input         json NOT NULL,
 	output        json,
 	error         text NOT NULL DEFAULT '',

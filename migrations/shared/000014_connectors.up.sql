@@ -5,7 +5,7 @@ CREATE TABLE connectors (
 	index_name       text COLLATE "C" NOT NULL,
 	namespace        text COLLATE "C" NOT NULL,
 	definition       json NOT NULL, -- connector.Definition
-	access           json NOT NULL, -- access.Delegation: with whose rights it runs
+	access           json NOT NULL, -- tenant.Delegation: with whose rights it runs
 	index_id         bigint NOT NULL DEFAULT 0, -- of the index that the items were stored in
 	paused           boolean NOT NULL DEFAULT false,
 	paused_reason    text NOT NULL DEFAULT '',
