@@ -18,6 +18,12 @@ export async function launch() {
 }
 after(async () => void (await (await browser)?.close()));
 
+/** downloaded returns the text of a download. The browser is another process, whose files are not read directly. */
+export async function downloaded(download) {
+  const parts = await (await download.createReadStream()).toArray();
+  return Buffer.concat(parts).toString();
+}
+
 /** call calls a method of the API, such as "IndexService/CreateIndex", with a key. */
 export async function call(key, method, message = {}, headers = {}) {
   const response = await fetch(`${url}/ragd.v1.${method}`, {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import test from "node:test";
-import { accessible, finished, handbook, harmless, hostile, newTenant, openPage, streaming, upload } from "./console.mjs";
+import { accessible, downloaded, finished, handbook, harmless, hostile, newTenant, openPage, streaming, upload } from "./console.mjs";
 
 const questions = [
   { questionId: "gate", text: "When does the gate open?", relevant: [{ uri: "tides.md" }] },
@@ -152,7 +152,7 @@ test("questions are imported from a file, exported, drafted, reviewed and delete
   await page.getByRole("button", { name: "More" }).click();
   const download = page.waitForEvent("download");
   await page.getByRole("menuitem", { name: "Export as a file" }).click();
-  const exported = (await readFile(await (await download).path(), "utf8")).trim().split("\n");
+  const exported = (await downloaded(await download)).trim().split("\n");
   assert.deepEqual(exported.map((line) => JSON.parse(line)).sort((a, b) => a.id.localeCompare(b.id)), lines.map((line) => JSON.parse(line)).sort((a, b) => a.id.localeCompare(b.id)));
 
   await page.getByRole("button", { name: "More" }).click();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { accessible, call, handbook, newTenant, openPage, upload } from "./console.mjs";
+import { accessible, call, downloaded, handbook, newTenant, openPage, upload } from "./console.mjs";
 
 test("usage is shown by time and stage, and saved as CSV", async (t) => {
   const tenant = await newTenant();
@@ -21,7 +21,7 @@ test("usage is shown by time and stage, and saved as CSV", async (t) => {
   await table.getByText("docs").first().waitFor();
   assert.match(page.url(), /by=index/);
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save as CSV" }).click()]);
-  const text = await (await file.createReadStream()).toArray().then((parts) => Buffer.concat(parts).toString());
+  const text = await downloaded(file);
   assert.match(text, /^start,tenant,index,stage,/);
   assert.ok(text.includes(`,${tenant.tenantId},docs,query,,1,`), text);
 });
