@@ -49,6 +49,7 @@ type Environment struct {
 	variables []string
 	enter     Enter
 	ctx       context.Context // of For
+	maxTime   time.Duration   // of an evaluation
 }
 
 // shortBytes is the length of an expression up to which it is compiled without a slot of the
@@ -82,7 +83,7 @@ func New(enter Enter, variables ...string) (*Environment, error) {
 		options = append(options, cel.Variable(name, cel.DynType))
 	}
 	e, err := cel.NewCustomEnv(append(options, functions()...)...)
-	return &Environment{env: e, variables: variables, enter: enter}, err
+	return &Environment{env: e, variables: variables, enter: enter, maxTime: maxTime}, err
 }
 
 // Expression is a compiled expression. Safe for concurrent use.
@@ -93,6 +94,7 @@ type Expression struct {
 	enter   Enter
 	used    map[string][]string // members of variables that the text selects
 	asked   map[string][]string // further members, which the text asks for with has or .?
+	maxTime time.Duration       // of an evaluation
 }
 
 // Uses reports whether the text names a variable.
@@ -148,7 +150,7 @@ func (e *Environment) compile(field, text string, condition bool) (*Expression, 
 	if kind := checked.OutputType(); condition && !kind.IsExactType(cel.BoolType) && !kind.IsExactType(cel.DynType) {
 		return nil, fault.Field(field, "must be true or false, but is of type %s", kind)
 	}
-	x := &Expression{field: field, enter: e.enter}
+	x := &Expression{field: field, enter: e.enter, maxTime: e.maxTime}
 	for cost, program := range map[uint64]*cel.Program{shortCost: &x.short, maxCost: &x.program} {
 		var err error
 		if *program, err = e.env.Program(checked,
@@ -266,7 +268,7 @@ func (x *Expression) JSON(ctx context.Context, values map[string]any) (any, erro
 // eval evaluates the expression, and once more in a slot if it turns out to be long: it has no side
 // effects.
 func (x *Expression) eval(ctx context.Context, values map[string]any) (ref.Val, error) {
-	out, err := evalIn(ctx, x.short, values)
+	out, err := x.evalIn(ctx, x.short, values)
 	if tooCostly(err) {
 		if x.enter != nil {
 			leave, entering := x.enter(ctx)
@@ -275,7 +277,7 @@ func (x *Expression) eval(ctx context.Context, values map[string]any) (ref.Val, 
 			}
 			defer leave()
 		}
-		out, err = evalIn(ctx, x.program, values)
+		out, err = x.evalIn(ctx, x.program, values)
 	}
 	switch {
 	case err == nil:
@@ -296,11 +298,11 @@ func (x *Expression) eval(ctx context.Context, values map[string]any) (ref.Val, 
 }
 
 // evalIn evaluates a program within the time of an evaluation.
-func evalIn(ctx context.Context, program cel.Program, values map[string]any) (ref.Val, error) {
+func (x *Expression) evalIn(ctx context.Context, program cel.Program, values map[string]any) (ref.Val, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	limited, cancel := context.WithTimeout(ctx, maxTime)
+	limited, cancel := context.WithTimeout(ctx, x.maxTime)
 	defer cancel()
 	out, _, err := program.ContextEval(limited, values)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {

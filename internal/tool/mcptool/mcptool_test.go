@@ -586,7 +586,7 @@ func TestAnErrorSaysWhyAStreamWasNotRead(t *testing.T) {
 			return `{"content": [], "structuredContent": {"a": ` + structured + `}}`
 		})
 		ctx := caller(t.Context(), "acme", 0)
-		_, d, err := r.Check(ctx, map[string]any{"url": address, "toolName": "big", "timeoutMs": 3000}, none)
+		_, d, err := r.Check(ctx, map[string]any{"url": address, "toolName": "big", "timeoutMs": 60000}, none)
 		if err != nil {
 			t.Fatal(err)
 		}
