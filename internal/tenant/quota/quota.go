@@ -21,7 +21,7 @@ const (
 	MaxTokensPerMonth  = "maxTokensPerMonth"  // tokens of models in a calendar month of UTC
 )
 
-// Quotas are the limits on requests and uploads that a tenant's settings have, 0 for the standard ones.
+// Limits are the limits on requests and uploads that a tenant's settings have, 0 for the standard ones.
 type Limits struct {
 	RequestsPerSecond  int
 	ConcurrentRequests int
@@ -41,7 +41,7 @@ var maxQuotas = map[string]int64{
 	MaxDocuments: maxTokenQuota, MaxDocumentBytes: maxByteQuota,
 }
 
-// CheckQuotas validates the quotas in a tenant's settings. A key that is nearly one of theirs is
+// Check validates the quotas in a tenant's settings. A key that is nearly one of theirs is
 // taken for a mistake. Errors: Invalid.
 func Check(settings map[string]any) error {
 	known := slices.Sorted(maps.Keys(maxQuotas))
@@ -59,7 +59,7 @@ func Check(settings map[string]any) error {
 	return nil
 }
 
-// QuotasOf returns the quotas in the settings of a tenant.
+// Of returns the quotas in the settings of a tenant.
 func Of(settings map[string]any) Limits {
 	return Limits{
 		RequestsPerSecond: int(of(settings, RequestsPerSecond)), ConcurrentRequests: int(of(settings, ConcurrentRequests)),
@@ -67,7 +67,7 @@ func Of(settings map[string]any) Limits {
 	}
 }
 
-// quotaOf returns the quota that settings have under a key, 0 if there is none.
+// of returns the quota that settings have under a key, 0 if there is none.
 func of(settings map[string]any, key string) int64 {
 	number, ok := settings[key].(float64)
 	if !ok || number != math.Trunc(number) || number < 1 || number > float64(maxQuotas[key]) {
@@ -76,7 +76,7 @@ func of(settings map[string]any, key string) int64 {
 	return int64(number)
 }
 
-// IndexQuota returns how many indexes a tenant with these settings may have, standard if they do not say it.
+// Indexes returns how many indexes a tenant with these settings may have, standard if they do not say it.
 func Indexes(settings map[string]any, standard int) int {
 	return cmp.Or(int(of(settings, MaxIndexes)), standard)
 }

@@ -206,7 +206,7 @@ func launch(ctx context.Context, install embedded.Installation, dir string) erro
 		select {
 		case err := <-exited:
 			said, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("PostgreSQL did not start: %v: %s", err, said)
+			return fmt.Errorf("PostgreSQL did not start: %w: %s", err, said)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(readyPoll):

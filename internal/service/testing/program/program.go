@@ -51,7 +51,7 @@ func Start(ctx context.Context, name string, args ...string) (values []string, s
 	if err != nil {
 		return nil, nil, &MissingError{err.Error()}
 	}
-	cmd := exec.Command("go", append([]string{"run", "-C", folder, "./" + name}, args...)...) //nolint:noctx // it outlives the context
+	cmd := exec.Command("go", append([]string{"run", "-C", folder, "./" + name}, args...)...)
 	// In a process group of its own, so that Ctrl-C in the terminal does not end it before it has cleaned up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var failed bytes.Buffer

@@ -12,7 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
-// CredentialConfig holds the settings of Credentials.
+// Config holds the settings of a Service.
 type Config struct {
 	// OperatorKey is an operator credential that is accepted besides the operator keys
 	// in the database. Default: only those are accepted.
@@ -27,7 +27,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// KeyDatabases are the registered databases in which tenants live. Safe for concurrent use.
+// Databases are the registered databases in which tenants live. Safe for concurrent use.
 type Databases interface {
 	// Own reports whether a tenant lives in a database that it brought.
 	Own(ctx context.Context, id tenant.ID) (bool, error)
@@ -36,7 +36,7 @@ type Databases interface {
 	Pool(ctx context.Context, name string) (*pgxpool.Pool, error)
 }
 
-// Credentials manages API keys and the issuers of tenants, and authenticates callers. Safe for
+// Service manages API keys and the issuers of tenants, and authenticates callers. Safe for
 // concurrent use.
 type Service struct {
 	Auth    *Authenticator
@@ -48,8 +48,8 @@ type Service struct {
 // minOperatorKeyBytes is the minimum length of a configured operator key.
 const minOperatorKeyBytes = 12
 
-// NewCredentials returns Credentials on the control schema in the pool's database, which must have
-// been migrated before.
+// New returns a Service on the control schema in the pool's database, which must have been
+// migrated before.
 func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Service, error) {
 	if config.Now == nil {
 		config.Now = time.Now

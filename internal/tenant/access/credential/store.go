@@ -19,7 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/quota"
 )
 
-// keyStore reads and writes API keys and issuers in the control schema.
+// store reads and writes API keys and issuers in the control schema.
 type store struct {
 	pool      *pgxpool.Pool
 	databases Databases // nil if there is only the first one
