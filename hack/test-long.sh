@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the heavy sweeps that `make test` leaves out: tests that call long.Only, with the race
+# Runs the heavy sweeps that `make test` leaves out or shortens: tests that call package long, with the race
 # detector, and then, without it, tests that are larger with RAGD_TEST_HUGE. Says before what they cover, and
 # at the end how long each took.
 #
@@ -52,8 +52,8 @@ sweep() {
 }
 
 export RAGD_TEST_LONG=1
-mapfile -t files < <(git grep -lE 'long\.Only\(' -- '*_test.go')
-sweep "tests that make test leaves out, with the race detector" "$(tests 'long[.]Only[(]' "${files[@]}")" -race
+mapfile -t files < <(git grep -lE 'long\.(Only|Rounds)\(' -- '*_test.go')
+sweep "tests that make test leaves out, with the race detector" "$(tests 'long[.](Only|Rounds)[(]' "${files[@]}")" -race
 export RAGD_TEST_HUGE=1
 mapfile -t files < <(git grep -lE 'Getenv\("RAGD_TEST_HUGE"\)|\bhuge \{|faultTime\(' -- '*_test.go')
 sweep "tests that are larger with RAGD_TEST_HUGE" "$(tests 'Getenv[(]"RAGD_TEST_HUGE"[)]|[^A-Za-z]huge [{]|faultTime[(]' "${files[@]}")"

@@ -41,16 +41,13 @@ func TestHugeTextsTakeLinearTimeAndMemory(t *testing.T) {
 	}
 }
 
-// hugeSize returns the size of huge texts in bytes: 512 KiB, 256 KiB with -short, or
-// 100 MiB if RAGD_TEST_HUGE is set, which takes minutes.
+// hugeSize returns the size of huge texts in bytes: 256 KiB, or 100 MiB if RAGD_TEST_HUGE is set,
+// which takes minutes.
 func hugeSize() int {
-	switch {
-	case os.Getenv("RAGD_TEST_HUGE") != "":
+	if os.Getenv("RAGD_TEST_HUGE") != "" {
 		return 100 << 20
-	case testing.Short():
-		return 256 << 10
 	}
-	return 512 << 10
+	return 256 << 10
 }
 
 // splitHuge splits a text and checks its speed and that it takes at most

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ragdhq/ragd/internal/service/testing/long"
 )
 
 // values looks paths up in a map, for tests.
@@ -133,7 +135,7 @@ func TestMissingReferencesOnlyRemoveMatches(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := generator{rand.New(rand.NewPCG(seed, 1))}
 	compared, matched := 0, 0
-	for range 20_000 {
+	for range long.Rounds(20_000) {
 		raw, _ := withReferences(random, random.filter(3), "").(map[string]any)
 		f, err := Parse(raw)
 		if err != nil || len(f.References()) == 0 {

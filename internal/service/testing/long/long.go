@@ -9,6 +9,15 @@ import (
 	"testing"
 )
 
+// Rounds returns how often a property is tried on random inputs: all times with RAGD_TEST_LONG, else a tenth
+// of them.
+func Rounds(all int) int {
+	if os.Getenv("RAGD_TEST_LONG") == "" {
+		return all / 10
+	}
+	return all
+}
+
 // Only skips a test unless RAGD_TEST_LONG is set.
 func Only(t testing.TB) {
 	t.Helper()
