@@ -38,6 +38,7 @@ LANES := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 test: deps ## run all tests against a real PostgreSQL, with the race detector, and beside them the tests of the web page
 	hack/test-tools.sh
 	go test -count=1 ./internal/ingest/parse/pdftext # compiles PDFium for the children of the tests, which have too little memory for it with the race detector
+	go test -count=1 -run 'Quality|Huge' ./internal/chunk ./internal/graph ./internal/query # figures of search, and memory: with the race detector they take ten times as long
 	hack/beside.sh 'the page in the browser=hack/test-console.sh' -- go test -race -vet=off -p $(LANES) -parallel $(LANES) -timeout 40m ./...
 
 .PHONY: test-fast
