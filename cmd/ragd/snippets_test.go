@@ -201,6 +201,9 @@ func (r *reader) at(where string) {
 	fmt.Fprintf(&r.script, "at=%s\necho \"at $at\"\n", where)
 }
 
+// columns matches the spaces between the columns of a table.
+var columns = regexp.MustCompile("  +")
+
 // checkOutputs compares what the commands have printed with what the page says.
 func (r *reader) checkOutputs(t *testing.T, printed string) {
 	t.Helper()
@@ -209,6 +212,7 @@ func (r *reader) checkOutputs(t *testing.T, printed string) {
 		_, got, _ := strings.Cut(printed, "at "+where+"\n")
 		got, _, _ = strings.Cut(got, "\nat "+r.page+":")
 		pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(want)), `\.\.\.`, ".*")
+		pattern = columns.ReplaceAllString(pattern, "  +") // as wide as the longest value, such as a time
 		if !regexp.MustCompile(pattern).MatchString(got) {
 			t.Errorf("%s:%d: the page says\n%s\nand the commands at %s print\n%s", r.page, s.line, want, where, got)
 		}

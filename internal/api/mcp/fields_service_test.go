@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/mcptest"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 // The argument filter names the fields and values of the caller's indexes, but no values that
@@ -58,7 +59,16 @@ func TestFiltersNameTheFieldsOfTheIndexes(t *testing.T) {
 		return described
 	}
 
-	got := filters(&ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}})
+	// A list waits for the fields for a fraction of a second; on a busy machine a later one has them.
+	listed := func(tenant string) (got map[string]string) {
+		for range wait.Poll(t, "the fields of "+tenant) {
+			if got = filters(&ragdv1.CreateApiKeyRequest{TenantId: tenant, Scopes: []string{"read"}}); got["search"] != "" && got["vector_query"] != "" {
+				break
+			}
+		}
+		return got
+	}
+	got := listed("acme")
 	const want = `secret.code ("acme"); team ("acme-blue", "acme-red")`
 	for _, tool := range []string{"vector_query", "search", "ask_docs"} {
 		if got[tool] != want {
@@ -68,7 +78,7 @@ func TestFiltersNameTheFieldsOfTheIndexes(t *testing.T) {
 	if got["ask_red"] != "" {
 		t.Errorf("a tool with a filter shows %s", got["ask_red"])
 	}
-	if got := filters(&ragdv1.CreateApiKeyRequest{TenantId: "bolt", Scopes: []string{"read"}}); !strings.Contains(got["search"], "bolt-red") || strings.Contains(got["search"], "acme") {
+	if got := listed("bolt"); !strings.Contains(got["search"], "bolt-red") || strings.Contains(got["search"], "acme") {
 		t.Errorf("the other tenant: %s", got["search"])
 	}
 	hidden := servicetest.Object(t, map[string]any{"team": "acme-red"})
