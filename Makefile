@@ -30,16 +30,13 @@ console: ## build the web page into internal/api/console/dist, which `make build
 	hack/console.sh
 	go run ./hack/notices # the list of packages may have changed
 
-# Many tests wait for a database or another process: twice as many run at a time as there are processors.
-LANES := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
-
 # In CI (the variable CI is set) a missing database fails the tests; elsewhere they are skipped.
 .PHONY: test
 test: deps ## run all tests against a real PostgreSQL, with the race detector, and beside them the tests of the web page
 	hack/test-tools.sh
 	go test -count=1 ./internal/ingest/parse/pdftext # compiles PDFium for the children of the tests, which have too little memory for it with the race detector
 	go test -count=1 -run 'Quality|Huge' ./internal/chunk ./internal/graph ./internal/query # figures of search, and memory: with the race detector they take ten times as long
-	hack/beside.sh 'the page in the browser=hack/test-console.sh' -- go test -race -vet=off -p $(LANES) -parallel $(LANES) -timeout 40m ./...
+	hack/beside.sh 'the page in the browser=hack/test-console.sh' -- go test -race -vet=off -timeout 40m ./...
 
 .PHONY: test-fast
 test-fast: deps ## run the tests of changed packages and of those that import them, without the race detector; SINCE=origin/main
