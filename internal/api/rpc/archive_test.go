@@ -750,10 +750,11 @@ func TestALargeIndexIsBuiltAfterAnImport(t *testing.T) {
 		_, err := c.Upsert(t.Context(), &ragdv1.UpsertRequest{IndexName: "vectors", Entries: entries})
 		noError(t, err)
 	}
+	// Statistics of terms and of scores rest: they are of all 2,500 chunks, or of nearly all.
 	built := func(tenant string) {
 		t.Helper()
 		wait.For(t, "the index of "+tenant+" to be built", func() (done bool) {
-			noError(t, s.Pool.QueryRow(t.Context(), `SELECT built AND counted_chunks > 0 AND build_job_id IS NULL AND search_width > 0 FROM `+pgx.Identifier{"tenant_" + tenant, "indexes"}.Sanitize()).Scan(&done))
+			noError(t, s.Pool.QueryRow(t.Context(), `SELECT built AND build_job_id IS NULL AND search_width > 0 AND counted_chunks > 2400 AND coalesce((scale->>'chunks')::bigint, 0) > 2400 FROM `+pgx.Identifier{"tenant_" + tenant, "indexes"}.Sanitize()).Scan(&done))
 			return done
 		})
 	}
@@ -775,9 +776,8 @@ func TestALargeIndexIsBuiltAfterAnImport(t *testing.T) {
 	copied := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "copy"}))
 	for _, when := range []string{"at once", "after the build"} {
 		for _, mode := range []string{"keyword", "vector", "hybrid"} {
-			if diff := cmp.Diff(search(c, mode), search(copied, mode)); diff != "" {
-				t.Errorf("%s %s (-first +imported):\n%s", mode, when, diff)
-			}
+			// For some seconds the service may use older statistics of an index, which it has in memory.
+			wait.For(t, mode+" "+when+": the same results", func() bool { return search(c, mode) == search(copied, mode) })
 		}
 		built("copy")
 	}
