@@ -30,7 +30,7 @@ for ((run = 1; run <= n; run++)); do
 		done
 	fi
 	log=$dir/$run.log started=$SECONDS status=0
-	{ go test -race -count=1 -timeout 60m ./... && hack/test-console.sh; } >"$log" 2>&1 || status=$?
+	make --no-print-directory test >"$log" 2>&1 || status=$?
 	idle
 	said=ok
 	[ "$status" = 0 ] || { said="FAILED: see $log"; failed=$((failed + 1)); }

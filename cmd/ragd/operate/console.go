@@ -53,7 +53,7 @@ sees its documents.`,
 	return p.ClientFlags(cmd)
 }
 
-// makeLink is a link that opens the console signed in, once.
+// consoleLink is a link that opens the console signed in, once.
 type consoleLink struct {
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expiresAt"`
