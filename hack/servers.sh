@@ -1,6 +1,7 @@
 # Functions for scripts that start PostgreSQL servers for tests. Source it; the servers stop, and their data
 # is deleted, when the script ends.
 
+. hack/loopback.sh
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
 [ -n "$bin" ] || { echo "there is no PostgreSQL in /usr/lib/postgresql: run \`make deps\`" >&2; exit 1; }
 
@@ -21,16 +22,15 @@ stop_servers() {
 }
 trap stop_servers EXIT
 
-# start_server NAME starts a server on a free port of this machine and sets url to its address. More settings
-# are read from standard input. Whoever is on this machine may connect.
+# start_server NAME starts a server on a loopback address of its own, so that no other program has its port, and
+# sets url to its address. More settings are read from standard input. Whoever is on this machine may connect.
 start_server() {
-	local data=$servers/$1 port
-	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	local data=$servers/$1 host
+	host=$(own_loopback_address)
 	"${as[@]}" "$bin/initdb" --username=ragd --encoding=UTF8 --locale=C.UTF-8 --auth=trust --no-sync --no-instructions "$data" >/dev/null
 	"${as[@]}" tee -a "$data/postgresql.conf" >/dev/null <<-SETTINGS
-		listen_addresses = '127.0.0.1'
-		port = $port
-		unix_socket_directories = '$servers'
+		listen_addresses = '$host'
+		unix_socket_directories = '$data'
 		max_connections = 400
 		max_wal_size = 512MB
 		shared_buffers = 128MB
@@ -43,5 +43,5 @@ start_server() {
 	SETTINGS
 	"${as[@]}" "$bin/pg_ctl" start -D "$data" -l "$data/log" -w -t 60 >/dev/null || { cat "$data/log" >&2; exit 1; }
 	started+=("$data")
-	url=postgres://ragd@127.0.0.1:$port/postgres
+	url=postgres://ragd@$host/postgres
 }

@@ -8,6 +8,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+. hack/loopback.sh
+
 major=17
 suite=trixie
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ragd
@@ -60,16 +62,16 @@ password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 (umask 077 && echo "$password" >"$work/password")
 chroot "$root" chown -R postgres:postgres "$inside"
 in_root initdb --username=ragd --pwfile="$inside/password" --encoding=UTF8 --locale=C.UTF-8 --auth=scram-sha-256 --no-instructions "$inside/data" >/dev/null
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' 2>/dev/null || echo 55417)
-in_root postgres -D "$inside/data" -p "$port" -c listen_addresses=127.0.0.1 -c "unix_socket_directories=$inside" \
+host=$(own_loopback_address)
+in_root postgres -D "$inside/data" -c listen_addresses="$host" -c "unix_socket_directories=$inside" \
 	-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off -c max_connections=400 \
 	-c random_page_cost=1.1 -c shared_buffers=256MB -c max_wal_size=512MB -c dynamic_shared_memory_type=mmap 2>"$work/log" &
 started=yes
 for _ in $(seq 100); do
-	in_root pg_isready -q -h 127.0.0.1 -p "$port" && break
+	in_root pg_isready -q -h "$host" && break
 	sleep 0.1
 done
-in_root pg_isready -q -h 127.0.0.1 -p "$port" || { cat "$work/log" >&2; exit 1; }
+in_root pg_isready -q -h "$host" || { cat "$work/log" >&2; exit 1; }
 echo "test-postgres$major: PostgreSQL $(in_root postgres --version | sed 's/[^0-9]*\([0-9.]*\).*/\1/') of Debian $suite"
 # Without the race detector, which says nothing of the database.
-RAGD_TEST_DATABASE_URL="postgres://ragd:$password@127.0.0.1:$port/postgres" go test -count=1 -p 2 -timeout 20m "$@"
+RAGD_TEST_DATABASE_URL="postgres://ragd:$password@$host/postgres" go test -count=1 -p 2 -timeout 20m "$@"

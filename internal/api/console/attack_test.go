@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -148,13 +149,13 @@ func TestAnIssuerWithHostileMetadataIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var said map[string]string
-			issuer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(said) }))
+			issuer := httptest.NewUnstartedServer(nil)
 			t.Cleanup(issuer.Close)
-			said = map[string]string{"issuer": issuer.URL, "authorization_endpoint": issuer.URL + "/a", "token_endpoint": issuer.URL + "/t"}
-			for key, value := range change {
-				said[key] = value
-			}
+			address := "http://" + issuer.Listener.Addr().String()
+			said := map[string]string{"issuer": address, "authorization_endpoint": address + "/a", "token_endpoint": address + "/t"}
+			maps.Copy(said, change)
+			issuer.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(said) })
+			issuer.Start()
 			b := &browser{s: servicetest.New(t, service.Config{NoWorkers: true, ConsoleLogin: &console.Login{Issuer: issuer.URL, ClientID: "console"}})}
 			b.want(t, http.StatusServiceUnavailable, "GET", "/console/oauth/start", "")
 		})

@@ -5,7 +5,6 @@ package mcp_test
 import (
 	"bufio"
 	"context"
-	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -38,29 +37,30 @@ func TestThirdPartyLogins(t *testing.T) {
 			t.Parallel()
 			environment := append(os.Environ(), "RAGD_SCOPE_PREFIX="+prefix)
 			issuer := issuerOf(t, folder, node, environment)
-			var to http.Handler // to the service, which must know the address before it starts
-			public := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { to.ServeHTTP(w, r) }))
+			public := httptest.NewUnstartedServer(nil) // the service must know its address before it starts
 			t.Cleanup(public.Close)
+			address := "http://" + public.Listener.Addr().String()
 			tokens, err := oauth.NewIssuers(oauth.IssuersConfig{
-				Operator: []oauth.Config{{Issuer: issuer, PublicURL: public.URL, ScopePrefix: prefix}}, PublicURL: public.URL,
+				Operator: []oauth.Config{{Issuer: issuer, PublicURL: address, ScopePrefix: prefix}}, PublicURL: address,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := servicetest.New(t, service.Config{NoWorkers: true, Tokens: tokens, MCP: mcphttp.Config{PublicURL: public.URL}})
+			s := servicetest.New(t, service.Config{NoWorkers: true, Tokens: tokens, MCP: mcphttp.Config{PublicURL: address}})
 			at, err := url.Parse(s.URL)
 			if err != nil {
 				t.Fatal(err)
 			}
 			proxy := httputil.NewSingleHostReverseProxy(at)
 			proxy.FlushInterval = -1
-			to = forward.Handler(proxy)
+			public.Config.Handler = forward.Handler(proxy)
+			public.Start()
 			makeServer(t, s.Tenant(t, "acme"), &ragdv1.CreateServerRequest{ServerName: "handbook", Tools: allowed("search")})
 			for program, with := range map[string]string{"login.mjs": node, "login.py": filepath.Join(folder, "venv", "bin", "python")} {
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 				defer cancel()
 				cmd := exec.CommandContext(ctx, with, program)
-				cmd.Dir, cmd.Env = folder, append(environment, "RAGD_MCP_URL="+public.URL+mcphttp.Path)
+				cmd.Dir, cmd.Env = folder, append(environment, "RAGD_MCP_URL="+address+mcphttp.Path)
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Errorf("%s: %v\n%s", program, err, out)
 				}

@@ -107,19 +107,18 @@ func TestABrowserMayCall(t *testing.T) {
 	if err != nil {
 		t.Skip("chromium is not installed")
 	}
-	var s *servicetest.Service
-	var secret string
-	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, browserPage, s.URL, secret)
-	}))
+	pages := httptest.NewUnstartedServer(nil) // its port is among the service's settings
 	t.Cleanup(pages.Close)
 	_, port, err := net.SplitHostPort(pages.Listener.Addr().String())
 	noError(t, err)
-	s = servicetest.New(t, service.Config{NoWorkers: true, AllowedOrigins: []string{"http://app.example.com:" + port}})
+	s := servicetest.New(t, service.Config{NoWorkers: true, AllowedOrigins: []string{"http://app.example.com:" + port}})
 	acme := s.Tenant(t, "acme")
 	acme.Index(t, "faq")
-	secret = acme.Secret
+	pages.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, browserPage, s.URL, acme.Secret)
+	})
+	pages.Start()
 	for host, want := range map[string]string{
 		"app.example.com": "done: 200 true true undefined; 200 true true undefined; 200 false true 75",
 		"evil.example":    "done: blocked; blocked; blocked",

@@ -3,12 +3,15 @@
 package connector_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,53 +19,74 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
-	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
+// listening is what the servers say once they have their port.
+var listening = regexp.MustCompile(`listening on port|running on port|Uvicorn running on`)
+
 // startServer starts a program of the folder RAGD_TEST_MCP_SERVERS, which hack/mcp-servers.sh fills, as a
-// server on a port.
-func startServer(t *testing.T, port string, env []string, program string, args ...string) {
+// server, and returns its port. The programs must be told one: one that another process took meanwhile
+// makes them end, and is replaced.
+func startServer(t *testing.T, program string, args func(port string) (args, env []string)) (port string) {
 	t.Helper()
 	folder := os.Getenv("RAGD_TEST_MCP_SERVERS")
 	if folder == "" {
 		t.Fatal("RAGD_TEST_MCP_SERVERS is not set: run make test-mcp-servers")
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, filepath.Join(folder, program), args...)
-	cmd.Env = append(os.Environ(), env...)
-	var said strings.Builder
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Log(said.String())
+	for range 5 {
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
-	wait.For(t, "a server on port "+port, func() bool {
-		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", "127.0.0.1:"+port)
-		if err == nil {
-			_ = conn.Close()
+		_, port, err = net.SplitHostPort(l.Addr().String())
+		if err = errors.Join(err, l.Close()); err != nil {
+			t.Fatal(err)
 		}
-		return err == nil
-	})
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+		rest, env := args(port)
+		ctx, cancel := context.WithCancel(context.Background())
+		cmd := exec.CommandContext(ctx, filepath.Join(folder, program), rest...)
+		cmd.Env = append(os.Environ(), env...)
+		output, to, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stdout, cmd.Stderr = to, to
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		_ = to.Close()
+		var said strings.Builder // until ended
+		ready, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			lines, found := bufio.NewScanner(output), false
+			for lines.Scan() {
+				said.WriteString(lines.Text() + "\n")
+				if !found && listening.Match(lines.Bytes()) {
+					found = true
+					close(ready)
+				}
+			}
+		}()
+		t.Cleanup(func() {
+			cancel()
+			<-ended
+			_ = cmd.Wait()
+			_ = output.Close()
+			if t.Failed() {
+				t.Log(said.String())
+			}
+		})
+		select {
+		case <-ready:
+			return port
+		case <-ended:
+		case <-time.After(time.Minute):
+			t.Fatalf("%s does not listen after a minute", program)
+		}
 	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	t.Fatalf("%s ends at once", program)
+	return ""
 }
 
 func everything(folder string) string {
@@ -72,8 +96,9 @@ func everything(folder string) string {
 func TestTheServerEverything(t *testing.T) {
 	for transport, path := range map[string]string{"streamableHttp": "/mcp", "sse": "/sse"} {
 		t.Run(transport, func(t *testing.T) {
-			port := freePort(t)
-			startServer(t, port, []string{"PORT=" + port}, "node_modules/.bin/node", everything(os.Getenv("RAGD_TEST_MCP_SERVERS")), transport)
+			port := startServer(t, "node_modules/.bin/node", func(port string) (args, env []string) {
+				return []string{everything(os.Getenv("RAGD_TEST_MCP_SERVERS")), transport}, []string{"PORT=" + port}
+			})
 			s := newSealingService(t)
 			acme := newTenant(t, s, "acme")
 			source := &ragdv1.McpSource{
@@ -101,12 +126,11 @@ func TestTheServerEverything(t *testing.T) {
 }
 
 func TestTheServerOfFastMCPWithOAuth(t *testing.T) {
-	port := freePort(t)
 	script, err := filepath.Abs("testdata/oauth_server.py")
 	if err != nil {
 		t.Fatal(err)
 	}
-	startServer(t, port, nil, "venv/bin/python", script, port)
+	port := startServer(t, "venv/bin/python", func(port string) (args, env []string) { return []string{script, port}, nil })
 	s := newSealingService(t)
 	acme := newTenant(t, s, "acme")
 	source := &ragdv1.McpSource{

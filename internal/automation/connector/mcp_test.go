@@ -60,15 +60,13 @@ func newMCPServer(t *testing.T, era string, texts map[string]string, options ...
 	}))
 	switch era {
 	case "sse":
-		m.Start()
-		handler = server.NewSSEServer(m.mcp, server.WithBaseURL(m.URL))
+		handler = server.NewSSEServer(m.mcp, server.WithBaseURL("http://"+m.Listener.Addr().String()))
 	case "sessions":
 		handler = server.NewStreamableHTTPServer(m.mcp, server.WithStreamableHTTPProtocolVersions(mcpgo.LegacyProtocolVersions()...))
-		m.Start()
 	default:
 		handler = server.NewStreamableHTTPServer(m.mcp)
-		m.Start()
 	}
+	m.Start()
 	t.Cleanup(m.CloseClientConnections)
 	return m
 }

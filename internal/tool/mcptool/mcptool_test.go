@@ -94,15 +94,13 @@ func newUpstream(t *testing.T, kind string) *upstream {
 	}))
 	switch kind {
 	case "sse":
-		u.Start()
-		handler = server.NewSSEServer(u.mcp, server.WithBaseURL(u.URL))
+		handler = server.NewSSEServer(u.mcp, server.WithBaseURL("http://"+u.Listener.Addr().String()))
 	case "sessions":
 		handler = server.NewStreamableHTTPServer(u.mcp, server.WithStreamableHTTPProtocolVersions(mcp.LegacyProtocolVersions()...))
-		u.Start()
 	default:
 		handler = server.NewStreamableHTTPServer(u.mcp)
-		u.Start()
 	}
+	u.Start()
 	t.Cleanup(u.CloseClientConnections)
 	return u
 }

@@ -3,10 +3,11 @@
 package daemon
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -56,7 +57,7 @@ type Daemon struct {
 	ended   chan struct{} // closed when the process has ended
 }
 
-// Start starts the program and waits until it is ready.
+// Start starts the program on a port that is free, and waits until it is ready.
 func Start(ctx context.Context, config Config) (*Daemon, error) {
 	d := &Daemon{Dir: config.Dir, config: config}
 	var err error
@@ -64,9 +65,6 @@ func Start(ctx context.Context, config Config) (*Daemon, error) {
 		if d.Dir, err = os.MkdirTemp("", "ragd-daemon-"); err != nil {
 			return nil, err
 		}
-	}
-	if d.Address, err = freeAddress(ctx); err != nil {
-		return nil, err
 	}
 	if config.Memory > 0 {
 		if d.group, err = newGroup(config.Memory); err == nil {
@@ -92,9 +90,10 @@ func (d *Daemon) Restart(ctx context.Context) (time.Duration, error) {
 // startPatience is how long a start, or the end before a restart, may take.
 const startPatience = 2 * time.Minute
 
-// launch starts the program and waits until it is ready.
+// launch starts the program, on the address that it had before if it did run, and waits until it is ready.
 func (d *Daemon) launch(ctx context.Context) error {
-	args := append([]string{"serve", "--listen", d.Address, "--data-dir", d.Dir}, d.config.Args...)
+	listen := cmp.Or(d.Address, "127.0.0.1:0")
+	args := append([]string{"serve", "--listen", listen, "--data-dir", d.Dir}, d.config.Args...)
 	d.command = d.group.run(ctx, d.config.Program, args...)
 	command, ended := d.command, make(chan struct{})
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
@@ -103,10 +102,8 @@ func (d *Daemon) launch(ctx context.Context) error {
 	inherited := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RAGD_") })
 	command.Env = append(inherited, "RAGD_OPERATOR_KEY="+OperatorKey, "XDG_CONFIG_HOME="+d.Dir)
 	command.Env = append(command.Env, d.config.Env...)
-	command.Stderr = os.Stderr
-	if d.config.Log != nil {
-		command.Stderr = d.config.Log
-	}
+	announced := &announcement{rest: cmp.Or[io.Writer](d.config.Log, os.Stderr), address: make(chan string, 1)}
+	command.Stderr = announced
 	d.ended = ended
 	if err := command.Start(); err != nil {
 		close(ended)
@@ -116,19 +113,47 @@ func (d *Daemon) launch(ctx context.Context) error {
 		_ = command.Wait()
 		close(ended)
 	}()
+	late := fmt.Errorf("%s did not answer within %v", d.config.Program, startPatience)
+	select {
+	case d.Address = <-announced.address:
+	case <-ended:
+		return fmt.Errorf("%s ended before it was ready", d.config.Program)
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(startPatience):
+		return late
+	}
 	if !d.AwaitReady(ctx, startPatience) {
-		return fmt.Errorf("%s did not answer within %v", d.config.Program, startPatience)
+		return late
 	}
 	return nil
 }
 
-// freeAddress returns an address of this machine on which nothing listens.
-func freeAddress(ctx context.Context) (string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// announcement passes on what a program writes, and sends the address that it says it is ready at. The
+// program chooses the port: one that was free a moment ago may be another program's by now.
+type announcement struct {
+	rest    io.Writer
+	line    []byte // the beginning of a line whose end has not come yet
+	address chan string
+}
+
+// Write implements io.Writer.
+func (a *announcement) Write(text []byte) (int, error) {
+	a.line = append(a.line, text...)
+	for {
+		line, rest, whole := bytes.Cut(a.line, []byte("\n"))
+		if !whole {
+			break
+		}
+		if url, ok := bytes.CutPrefix(line, []byte("ragd is ready at http://")); ok {
+			select {
+			case a.address <- string(bytes.TrimSpace(url)):
+			default:
+			}
+		}
+		a.line = rest
 	}
-	return listener.Addr().String(), listener.Close()
+	return a.rest.Write(text)
 }
 
 // Process returns the id of its process.
