@@ -7,6 +7,9 @@ TOOL := go tool -modfile=tools/go.mod
 # Without the names of folders in what is compiled, checkouts share Go's build cache. The tag leaves the traces
 # out that gRPC draws with html/template: a template has the linker keep every exported method, a sixth of the binary.
 export GOFLAGS := $(filter-out -trimpath -tags=%,$(GOFLAGS)) -trimpath -tags=grpcnotrace
+# A program with the race detector sleeps for a second before it ends, to see more races: a hundred packages
+# and as many commands that tests start would wait for nothing.
+export GORACE ?= atexit_sleep_ms=0
 
 .PHONY: help
 help: ## list these commands

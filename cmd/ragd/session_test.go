@@ -23,7 +23,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/operate"
 	"github.com/ragdhq/ragd/internal/service/testing/logtest"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
-	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/internal/service/testing/schematest"
 )
 
 const operatorSecret = "operator-secret"
@@ -83,7 +83,7 @@ func (s *session) configure(t *testing.T, secret string) {
 func startService(t *testing.T, environment []string) string {
 	t.Helper()
 	env := map[string]string{
-		"RAGD_DATABASE_URL": pgtest.URL(t), "RAGD_OPERATOR_KEY": operatorSecret, "RAGD_LOG_LEVEL": "error",
+		"RAGD_DATABASE_URL": schematest.Pool(t).Config().ConnString(), "RAGD_OPERATOR_KEY": operatorSecret, "RAGD_LOG_LEVEL": "error",
 		"XDG_CONFIG_HOME": t.TempDir(), "XDG_DATA_HOME": t.TempDir(),
 	}
 	for _, variable := range environment {
