@@ -17,7 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/operate"
 	"github.com/ragdhq/ragd/cmd/ragd/settings"
+	"github.com/ragdhq/ragd/internal/service/testing/logtest"
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
@@ -95,16 +99,33 @@ func (h *home) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// ragd runs a command to its end and returns its standard output.
+// ragd runs a command to its end, in this process, and returns its standard output.
 func (h *home) ragd(args ...string) string {
 	h.t.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd := h.command(h.t.Context(), args...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		h.t.Fatalf("ragd %s: %v\n%s%s", strings.Join(args, " "), err, stdout.String(), stderr.String())
+	var stdout bytes.Buffer
+	var stderr logtest.Buffer
+	environ := h.command(h.t.Context(), args...).Env
+	p := &program{
+		Program: command.Program{
+			Stdin: strings.NewReader(""), Out: output.Printer{Stdout: &stdout, Stderr: &stderr},
+			Getenv: func(key string) string { return lookup(environ, key) },
+		},
+		environ: func() []string { return environ }, machine: operate.ThisMachine(),
+	}
+	if code := p.run(h.t.Context(), args); code != 0 {
+		h.t.Fatalf("ragd %s: exit code %d\n%s%s", strings.Join(args, " "), code, stdout.String(), stderr.String())
 	}
 	return stdout.String()
+}
+
+// lookup returns the value of a variable, of which the last one counts.
+func lookup(environ []string, key string) string {
+	for _, variable := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(variable, key+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // serve starts the service and returns when it is ready.
