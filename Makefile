@@ -39,7 +39,7 @@ test: deps ## run all tests against a real PostgreSQL, with the race detector, a
 	hack/test-tools.sh
 	go test -count=1 ./internal/ingest/parse/pdftext # compiles PDFium for the children of the tests, which have too little memory for it with the race detector
 	go test -count=1 -run 'Quality|Huge' ./internal/chunk ./internal/graph ./internal/query # figures of search, and memory: with the race detector they take ten times as long
-	hack/beside.sh 'the page in the browser=hack/test-console.sh' -- go test -race -count=1 -vet=off -timeout 40m ./...
+	hack/beside.sh 'the page in the browser=hack/test-console.sh' -- hack/in-memory.sh go test -race -count=1 -vet=off -timeout 40m ./...
 
 .PHONY: test-fast
 test-fast: deps ## run the tests of changed packages and of those that import them, without the race detector; SINCE=origin/main
