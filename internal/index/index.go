@@ -87,7 +87,6 @@ type Index struct {
 
 	measured     Measurement // of the search width
 	termsCounted bool        // its common terms have been counted into a table
-	scale        Scale
 }
 
 // Next describes the next generation of the chunks of an index.

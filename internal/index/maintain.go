@@ -38,11 +38,17 @@ const (
 )
 
 // MaintainIfDue queues the maintenance of an index in a transaction that has written to
-// it, if it is due and not queued already.
+// it, if it is due and not queued already. The scale of a small index is measured at once, so that
+// its scores do not depend on when a job runs.
 func MaintainIfDue(ctx context.Context, queue *job.Queue, tx *data.Tx, indexID int64) error {
 	s, err := readState(ctx, tx, indexID)
 	if err == nil && s.topicsDue() {
 		err = queue.Start(ctx, tx, job.Topics, indexID)
+	}
+	if err == nil && s.scaleDue() && s.Chunks <= trustedChunks {
+		if err = scale(ctx, tx, tx.OfIndex, indexID, s); err == nil {
+			s.ScaledChunks = s.Chunks
+		}
 	}
 	if err != nil || !s.countDue() && !s.buildDue() && !s.measureDue() && !s.scaleDue() {
 		return err
@@ -176,7 +182,7 @@ func (m *Maintainer) maintain(ctx context.Context, h *data.Handle, s *data.Sessi
 		case now.measureDue():
 			err = measure(ctx, h, s, task.IndexID)
 		case now.scaleDue():
-			err = m.unlessLoading(ctx, s, task, now, func(now state) error { return scale(ctx, h, task.IndexID, now) })
+			err = m.unlessLoading(ctx, s, task, now, func(now state) error { return scale(ctx, h, h.OfIndex, task.IndexID, now) })
 		default:
 			return nil
 		}
@@ -200,16 +206,16 @@ func count(ctx context.Context, h *data.Handle, s *data.Session, indexID int64, 
 	if err := countTerms(ctx, h, i, state); err != nil {
 		return err
 	}
-	return scale(ctx, h, indexID, state)
+	return measureScale(ctx, h, i, state)
 }
 
-// scale measures the scale of the scores that queries use.
-func scale(ctx context.Context, h *data.Handle, indexID int64, state state) error {
-	i, err := ByID(ctx, h, indexID)
+// scale measures the scale of the scores that queries use. of returns q for the tables of an index.
+func scale[Q measurer](ctx context.Context, q Q, of func(index int64, generation int) Q, indexID int64, state state) error {
+	i, err := ByID(ctx, q, indexID)
 	if err != nil {
 		return err
 	}
-	return measureScale(ctx, h, i, state)
+	return measureScale(ctx, of(i.ID, i.Generation), i, state)
 }
 
 // unlessLoading calls do, which would slow a load down. While the index is being loaded it

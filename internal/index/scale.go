@@ -2,10 +2,15 @@ package index
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/ragdhq/ragd/internal/tenant/data"
@@ -25,20 +30,59 @@ type Scale struct {
 	Chunks int64 `json:"chunks"`
 }
 
-// Scale returns the measured scale of the index, or one that suits most texts.
-func (i Index) Scale() Scale {
-	scale := Scale{Match: defaultMatch, Far: 0.05, Near: 0.6}
-	switch i.Metric {
+// Calibration is what the scores of a search rest on beside its chunks.
+type Calibration struct {
+	Scale   Scale  // of queries, see Metric.Trusted
+	Version string // changes with the scale and with the counts of common terms
+}
+
+// Calibrate adds to a batch the query of the calibration of an index.
+func (i Index) Calibrate(b *data.Batch, into *Calibration) {
+	type row struct {
+		Scale          Scale
+		CountedWritten int64
+	}
+	b.Query(func(rows pgx.Rows) error {
+		r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[row])
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errDeleted
+		}
+		*into = Calibration{i.Metric.Trusted(r.Scale), versionOf(r.Scale, r.CountedWritten)}
+		return err
+	}, `SELECT i.scale, i.counted_written FROM tenant.indexes AS i WHERE i.index_id = $1`, i.ID)
+}
+
+// DefaultVersion is the version of the calibration of an index that is too small for one.
+const DefaultVersion = "default"
+
+func versionOf(measured Scale, counted int64) string {
+	if measured.Chunks == 0 && counted == 0 {
+		return DefaultVersion
+	}
+	sum := sha256.New()
+	_, _ = fmt.Fprint(sum, measured, counted) // never fails
+	return hex.EncodeToString(sum.Sum(nil)[:4])
+}
+
+// Trusted returns the scale for queries: a mean of a measured one and of one that suits most texts. The
+// measured one counts for nothing at scaleChunks chunks and for all at trustedChunks, so that scores do not
+// jump when there is a first one.
+func (m Metric) Trusted(measured Scale) Scale {
+	scale := Scale{Match: defaultMatch, Far: 0.05, Near: 0.6, Chunks: measured.Chunks}
+	switch m {
 	case Euclidean:
 		scale.Far = 0.45
 	case Hamming:
 		scale.Far, scale.Near = 0.55, 0.97
 	}
-	if i.scale.Match > 0 {
-		scale.Match = i.scale.Match
+	trust := math.Log(float64(max(measured.Chunks, scaleChunks))/scaleChunks) / math.Log(float64(trustedChunks)/scaleChunks)
+	toward := func(value *float64, measured float64) { *value += min(trust, 1) * (measured - *value) }
+	if measured.Match > 0 {
+		toward(&scale.Match, measured.Match)
 	}
-	if i.scale.Near > i.scale.Far {
-		scale.Far, scale.Near = i.scale.Far, i.scale.Near
+	if measured.Near > measured.Far {
+		toward(&scale.Far, measured.Far)
+		toward(&scale.Near, measured.Near)
 	}
 	return scale
 }
@@ -51,6 +95,9 @@ const (
 	// again when the index is scaleGrowth times as large, and with the common terms.
 	scaleChunks = 200
 	scaleGrowth = 2
+	// trustedChunks is the number of chunks from which a measured scale is used as it is. In an index of
+	// fewer chunks it is measured as they are written, and not later by a job.
+	trustedChunks = 2_000
 	// maxStretched is the similarity above which differences do not count.
 	maxStretched = 0.999
 	// nearestCap limits Near in an index of copies.
@@ -106,8 +153,15 @@ func InverseFrequency(chunks, total int64) float64 {
 	return math.Log(1 + (all-n+0.5)/(n+0.5))
 }
 
-// measureScale measures and stores the scale of an index.
-func measureScale(ctx context.Context, h *data.Handle, i Index, s state) error {
+// measurer runs statements: a handle, or a transaction.
+type measurer interface {
+	data.Queryer
+	Exec(ctx context.Context, sql string, args ...any) (rows int64, err error)
+}
+
+// measureScale measures and stores the scale of an index. The sample depends on the texts of the chunks
+// and not on their ids, so that equal indexes of up to scaleSample chunks get equal scales.
+func measureScale(ctx context.Context, h measurer, i Index, s state) error {
 	scale := Scale{Chunks: s.Chunks}
 	var err error
 	if scale.Match, err = measureMatch(ctx, h, s.Chunks); err != nil {
@@ -129,6 +183,9 @@ const (
 	similarPairs = 100
 )
 
+// sampleOrder is the order in which a sample is drawn, as SQL.
+const sampleOrder = `hashtextextended(coalesce(c.text, c.chunk_id), 1), c.chunk_id`
+
 // sampledChunks returns a FROM item: chunks from random pages of a large index, or all.
 func sampledChunks(chunks int64) string {
 	if chunks <= scaleSample {
@@ -139,10 +196,10 @@ func sampledChunks(chunks int64) string {
 }
 
 // measureMatch returns the mean weight of a chunk's term. It returns 0 without terms.
-func measureMatch(ctx context.Context, h *data.Handle, total int64) (float64, error) {
+func measureMatch(ctx context.Context, h data.Queryer, total int64) (float64, error) {
 	chunks, err := data.Select[struct{ Weights pgvector.SparseVector }](ctx, h, `
 		SELECT c.term_weights AS weights FROM `+sampledChunks(total)+`
-		WHERE c.term_weights IS NOT NULL ORDER BY hashtextextended(c.chunk_id, 1), c.chunk_id LIMIT $1`, matchSample)
+		WHERE c.term_weights IS NOT NULL ORDER BY `+sampleOrder+` LIMIT $1`, matchSample)
 	if err != nil || len(chunks) == 0 {
 		return 0, err
 	}
@@ -161,7 +218,7 @@ func measureMatch(ctx context.Context, h *data.Handle, total int64) (float64, er
 // measureSimilarities returns the medians of the stretched similarities of random pairs of
 // chunks, and of chunks and those nearest to them: through the Postgres index if there is
 // one, else among a sample.
-func measureSimilarities(ctx context.Context, h *data.Handle, i Index, total int64) (far, near float64, err error) {
+func measureSimilarities(ctx context.Context, h data.Queryer, i Index, total int64) (far, near float64, err error) {
 	candidates, order := sampledChunks(total), "1"
 	if i.Built {
 		candidates, order = "tenant.chunk AS c", "c.embedding "+i.Metric.Operator()+" p.embedding"
@@ -169,7 +226,7 @@ func measureSimilarities(ctx context.Context, h *data.Handle, i Index, total int
 	type pair struct{ Random, Nearest *float64 }
 	pairs, err := data.Select[pair](ctx, h, `
 		WITH drawn AS MATERIALIZED (
-			SELECT c.chunk_id, c.embedding, row_number() OVER (ORDER BY hashtextextended(c.chunk_id, 3)) AS n
+			SELECT c.chunk_id, c.embedding, row_number() OVER (ORDER BY `+sampleOrder+`) AS n
 			FROM `+sampledChunks(total)+` ORDER BY n LIMIT $1 + 1
 		), p AS MATERIALIZED (
 			SELECT a.chunk_id, a.embedding, a.embedding `+i.Metric.Operator()+` b.embedding AS random

@@ -42,7 +42,6 @@ type indexRow struct {
 	MeasuredAt      *time.Time
 	RecordQuestions bool
 	TermsCounted    bool
-	Scale           Scale
 	Building        bool
 	ReembedJobID    *string
 	NextModel       *string
@@ -54,14 +53,14 @@ type indexRow struct {
 
 const indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
 	i.chunking, i.extract, i.text_language, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
-	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.scale, i.build_job_id IS NOT NULL AS building,
+	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
 func (r indexRow) index() Index {
 	return Index{
 		ID: r.IndexID, Generation: r.Generation, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
-		Chunking: r.Chunking, Extract: r.Extract, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted, scale: r.Scale,
+		Chunking: r.Chunking, Extract: r.Extract, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted,
 		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 }

@@ -20,7 +20,7 @@ import (
 // how much of the question's information the chunk has, and ideal / rarest is how much that
 // is, in terms that a single chunk has: half of a long question is less likely a coincidence
 // than half of a short one. z is the stretched similarity; match, far and near are of
-// index.Scale. A score is 1/(1 + exp(-x)) of the log-odds x of the keyword leg, or of the
+// index.Scale, of the calibration. A score is 1/(1 + exp(-x)) of the log-odds x of the keyword leg, or of the
 // weighted mean of both.
 type evidence struct {
 	perKeyword      float64 // log-odds for each unit of BM25
@@ -41,7 +41,10 @@ const (
 
 // evidence returns how the search scores chunks.
 func (s search) evidence() evidence {
-	scale := s.index.Scale()
+	if s.request.mode == Vector {
+		return evidence{vector: 1}
+	}
+	scale := s.calibration.Scale
 	e := evidence{perSimilarity: similaritySteepness / (scale.Near - scale.Far), far: scale.Far}
 	switch {
 	case s.keywords == nil:

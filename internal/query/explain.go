@@ -24,6 +24,9 @@ type Explain struct {
 	Candidates int
 	// SearchWidth is the search width of an index scan, ef or probes; 0 without one.
 	SearchWidth int
+	// Calibration is the version of the statistics that the scores rest on; empty for scores that are
+	// similarities.
+	Calibration string
 	// Complete reports whether there are topK sources, or all there are.
 	Complete bool
 	// Exact reports whether no better sources exist: nothing was approximated.

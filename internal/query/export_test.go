@@ -52,7 +52,7 @@ func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, 
 		if err != nil {
 			return "", err
 		}
-		find.keywords = asked.pruned(0, p.keywordCandidates())
+		find.calibration, find.keywords = asked.calibration, asked.pruned(0, p.keywordCandidates())
 	}
 	if p.mode != Keyword {
 		var err error

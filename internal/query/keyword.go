@@ -31,6 +31,8 @@ const (
 // queryTerms are the terms of a question, rarest first, its quoted phrases and its
 // compound terms.
 type queryTerms struct {
+	calibration index.Calibration
+
 	terms     []term
 	phrases   []phrase
 	anyPhrase bool // one of the phrases is enough
@@ -124,6 +126,7 @@ func lookUp(ctx context.Context, h *data.Handle, i index.Index, text string, acc
 	}
 	b := i.Terms(h).Batch()
 	b.Set("statement_timeout", searchTimeout)
+	i.Calibrate(b, &q.calibration)
 	b.Query(data.Rows(&q.terms), `
 		WITH size AS (
 			SELECT i.counted_chunks, (

@@ -62,15 +62,16 @@ func (p prepared) keywordCandidates() int64 {
 
 // search is one search of an index, ready to run.
 type search struct {
-	index    index.Index
-	request  prepared
-	plan     plan      // of the vector leg
-	estimate estimate  // of the scope; zero if there is one plan only
-	keywords *keywords // of the keyword leg; nil without one
-	widest   bool      // scan with the largest search width
-	list     *list     // of the scope, nil for none; the plan is exact then
-	dropList func()    // of an outdated list
-	spread   bool      // return at most the request's maxPerDocument of a document
+	index       index.Index
+	calibration index.Calibration // zero for a search by embedding alone, whose scores are similarities
+	request     prepared
+	plan        plan      // of the vector leg
+	estimate    estimate  // of the scope; zero if there is one plan only
+	keywords    *keywords // of the keyword leg; nil without one
+	widest      bool      // scan with the largest search width
+	list        *list     // of the scope, nil for none; the plan is exact then
+	dropList    func()    // of an outdated list
+	spread      bool      // return at most the request's maxPerDocument of a document
 }
 
 // answer is what a search found and how.
@@ -96,6 +97,7 @@ func (s *Service) search(ctx context.Context, id tenant.ID, h *data.Handle, i in
 		if asked, err = lookUp(ctx, h, i, p.text, p.access); err != nil {
 			return a, err
 		}
+		find.calibration = asked.calibration
 		watch.Lap("words", 0)
 	}
 	if p.mode != Keyword && i.Built && len(asked.phrases) == 0 && p.beside == nil {
@@ -110,7 +112,7 @@ func (s *Service) search(ctx context.Context, id tenant.ID, h *data.Handle, i in
 	}
 	if p.mode == Keyword && len(asked.terms) == 0 {
 		a.warnings = append(a.warnings, "no chunk has a word of the question; words too common to be searched for are left out")
-		a.explain = Explain{Mode: p.mode, Complete: true, Exact: true}
+		a.explain = Explain{Mode: p.mode, Complete: true, Exact: true, Calibration: asked.calibration.Version}
 		return a, nil
 	}
 	var warnings []string
@@ -223,7 +225,7 @@ func (s search) sure() bool {
 
 // explain describes how the sources were found.
 func (s search) explain(sources []Source) Explain {
-	e := Explain{Mode: s.request.mode, Complete: true, Exact: s.sure()}
+	e := Explain{Mode: s.request.mode, Complete: true, Exact: s.sure(), Calibration: s.calibration.Version}
 	if s.request.mode != Keyword {
 		e.Plan = string(s.plan)
 		e.Candidates = int(s.estimate.matching)

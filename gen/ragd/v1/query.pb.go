@@ -1416,7 +1416,11 @@ type Explain struct {
 	// plans.
 	SearchWidth int32 `protobuf:"varint,8,opt,name=search_width,json=searchWidth,proto3" json:"search_width,omitempty"`
 	// The effective request context in the order of names.
-	Context       []*ContextValue `protobuf:"bytes,9,rep,name=context,proto3" json:"context,omitempty"`
+	Context []*ContextValue `protobuf:"bytes,9,rep,name=context,proto3" json:"context,omitempty"`
+	// The version of the statistics that scores rest on. Scores of the same chunks change only with it; a
+	// copy of a tenant has the same. "default" for an index of fewer than 200 chunks; empty in vector mode,
+	// whose scores are similarities.
+	Calibration   string `protobuf:"bytes,10,opt,name=calibration,proto3" json:"calibration,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1512,6 +1516,13 @@ func (x *Explain) GetContext() []*ContextValue {
 		return x.Context
 	}
 	return nil
+}
+
+func (x *Explain) GetCalibration() string {
+	if x != nil {
+		return x.Calibration
+	}
+	return ""
 }
 
 // ContextValue is an effective value of the request context.
@@ -3627,7 +3638,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\tByteRange\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xbe\x02\n" +
+	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xe0\x02\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -3640,7 +3651,9 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05exact\x18\x06 \x01(\bR\x05exact\x120\n" +
 	"\treranking\x18\a \x01(\v2\x12.ragd.v1.RerankingR\treranking\x12!\n" +
 	"\fsearch_width\x18\b \x01(\x05R\vsearchWidth\x12/\n" +
-	"\acontext\x18\t \x03(\v2\x15.ragd.v1.ContextValueR\acontext\"\x80\x01\n" +
+	"\acontext\x18\t \x03(\v2\x15.ragd.v1.ContextValueR\acontext\x12 \n" +
+	"\vcalibration\x18\n" +
+	" \x01(\tR\vcalibration\"\x80\x01\n" +
 	"\fContextValue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x05value\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12\x16\n" +

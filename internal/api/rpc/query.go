@@ -110,7 +110,7 @@ func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {
 	}
 	message := &ragdv1.Explain{
 		SearchMode: string(e.Mode), Plan: e.Plan, Candidates: int32(e.Candidates), Complete: e.Complete, Exact: e.Exact,
-		SearchWidth: int32(e.SearchWidth), Context: contextMessages(e.Context),
+		SearchWidth: int32(e.SearchWidth), Calibration: e.Calibration, Context: contextMessages(e.Context),
 		Reranking: rerankingMessage(r),
 	}
 	for _, stage := range e.Stages {

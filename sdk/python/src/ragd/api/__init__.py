@@ -2218,6 +2218,10 @@ class Explain(TypedDict, total=False):
     searchWidth: int
     # The effective request context in the order of names.
     context: list[ContextValue]
+    # The version of the statistics that scores rest on. Scores of the same chunks change only with it; a
+    # copy of a tenant has the same. "default" for an index of fewer than 200 chunks; empty in vector mode,
+    # whose scores are similarities.
+    calibration: str
 
 
 class ContextValue(TypedDict, total=False):
