@@ -319,7 +319,7 @@ var documentedLimits = []struct {
 	{"limits", "text, and text extracted from a file", "ingest/parse.MaxText/bytes"},
 	{"limits", "unpacked size of a file", "ingest/parse.maxUnpacked/bytes ingest/parse.maxMember/bytes"},
 	{"limits", "members of an archive", "ingest/parse.maxMembers ingest/parse.maxNesting"},
-	{"limits", "front matter of a Markdown file", "ingest/parse.MaxFrontMatter/bytes"},
+	{"limits", "front matter of a Markdown file", "chunk/frontmatter.MaxSize/bytes"},
 	{"limits", "pages of a PDF file", "ingest/parse/pdftext.MaxPages"},
 	{"limits", "links of a PDF file", "ingest/parse/pdftext.maxLinks ingest/parse/pdftext.maxAddress"},
 	{"limits", "elements of the structure of a page of a PDF file", "ingest/parse/pdftext.maxElements ingest/parse/pdftext.maxElementDepth"},

@@ -7,6 +7,7 @@
 // Strategies that need more than a file have rooms of their own:
 //
 //	markdown, htmlsplit, jsonsplit  the structure of a format
+//	frontmatter                     the metadata at the beginning of a Markdown file
 //	sentence, tokenizer             ends of sentences, tokens of language models
 //	outline                         the headings that enclose a position
 //	textspan, assembly, blocks      spans of a source, and chunks built from them with their origin

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/ragdhq/ragd/internal/chunk/frontmatter"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
@@ -33,7 +34,7 @@ func TitleOf(contentType, text string) string {
 
 // markdownTitle returns the title of the front matter, else the first heading of level 1.
 func markdownTitle(text string) string {
-	front, _ := FrontMatterOf(text) // what is not front matter is text
+	front, _ := frontmatter.Read(text) // what is not front matter is text
 	if front.Title != "" {
 		return front.Title
 	}

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ragdhq/ragd/internal/chunk/frontmatter"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
@@ -222,7 +223,7 @@ func (p *parser) markdown() error {
 	if err := p.plain(); err != nil {
 		return err
 	}
-	front, err := FrontMatterOf(p.doc.Text)
+	front, err := frontmatter.Read(p.doc.Text)
 	if err != nil {
 		p.property("frontMatterError", err.Error())
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ragdhq/ragd/internal/chunk/frontmatter"
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 )
@@ -238,8 +239,8 @@ func warningOf(format parse.Format, content []byte) string {
 	if format != parse.Markdown {
 		return ""
 	}
-	head := content[:min(len(content), 2*parse.MaxFrontMatter)]
-	if _, err := parse.FrontMatterOf(string(head)); err != nil {
+	head := content[:min(len(content), 2*frontmatter.MaxSize)]
+	if _, err := frontmatter.Read(string(head)); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -1,4 +1,5 @@
-package parse
+// Package frontmatter reads the metadata at the beginning of a Markdown file.
+package frontmatter
 
 import (
 	"errors"
@@ -15,13 +16,16 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
-// MaxFrontMatter is the size of the largest front matter that is read, in bytes, as it is
+// MaxSize is the size of the largest front matter that is read, in bytes, as it is
 // written and as JSON. Every chunk of the document stores it.
-const MaxFrontMatter = 16 << 10
+const MaxSize = 16 << 10
 
-// FrontMatter is the metadata at the beginning of a Markdown file: YAML between lines of
+// maxReason bounds the reason of a decoder that is part of an error, in bytes.
+const maxReason = 512
+
+// Matter is the metadata at the beginning of a Markdown file: YAML between lines of
 // three dashes, or TOML between lines of three plus signs.
-type FrontMatter struct {
+type Matter struct {
 	// JSON is the metadata as a JSON object; nil if there is none. Dates are texts in the
 	// form of RFC 3339, without the time if that is midnight.
 	JSON []byte
@@ -31,39 +35,39 @@ type FrontMatter struct {
 	Body int
 }
 
-// FrontMatterOf returns the front matter of a Markdown text, the zero value if it has none
+// Read returns the front matter of a Markdown text, the zero value if it has none
 // or consists of nothing else. The error says why something that looks like front matter is
 // not; it belongs to the text then.
-func FrontMatterOf(text string) (FrontMatter, error) {
-	block, language, body := frontMatterBlock(text)
+func Read(text string) (Matter, error) {
+	block, language, body := block(text)
 	if language == "" || strings.TrimSpace(text[body:]) == "" {
-		return FrontMatter{}, nil
+		return Matter{}, nil
 	}
-	if len(block) > MaxFrontMatter {
-		return FrontMatter{}, fmt.Errorf("the front matter has %d bytes, over the limit of %d: it is treated as text", len(block), MaxFrontMatter)
+	if len(block) > MaxSize {
+		return Matter{}, fmt.Errorf("the front matter has %d bytes, over the limit of %d: it is treated as text", len(block), MaxSize)
 	}
-	fields, err := decodeFrontMatter(language, block)
+	fields, err := decode(language, block)
 	if err != nil {
-		return FrontMatter{}, fmt.Errorf("the front matter is not valid %s: %s: it is treated as text", language, textlimit.OneLine(err.Error(), maxProperty))
+		return Matter{}, fmt.Errorf("the front matter is not valid %s: %s: it is treated as text", language, textlimit.OneLine(err.Error(), maxReason))
 	}
 	if fields == nil { // text between two lines of dashes
-		return FrontMatter{}, nil
+		return Matter{}, nil
 	}
 	raw, err := metadata.Marshal("frontMatter", fields)
-	if err == nil && len(raw) > MaxFrontMatter {
-		err = fmt.Errorf("is %d bytes as JSON, over the limit of %d", len(raw), MaxFrontMatter)
+	if err == nil && len(raw) > MaxSize {
+		err = fmt.Errorf("is %d bytes as JSON, over the limit of %d", len(raw), MaxSize)
 	}
 	if err != nil {
-		return FrontMatter{}, fmt.Errorf("the front matter %s: it is treated as text", strings.TrimPrefix(fault.Public(err), "frontMatter: "))
+		return Matter{}, fmt.Errorf("the front matter %s: it is treated as text", strings.TrimPrefix(fault.Public(err), "frontMatter: "))
 	}
 	title, _ := fields["title"].(string)
-	return FrontMatter{JSON: raw, Title: title, Body: body}, nil
+	return Matter{JSON: raw, Title: title, Body: body}, nil
 }
 
-// frontMatterBlock returns what is between the first two delimiter lines of a text, its
+// block returns what is between the first two delimiter lines of a text, its
 // language, and the position of the text that follows. The language is empty if the text
 // does not begin with a delimiter or there is no second one.
-func frontMatterBlock(text string) (block, language string, body int) {
+func block(text string) (block, language string, body int) {
 	start := len(text) - len(strings.TrimPrefix(text, "\ufeff"))
 	first, rest, _ := strings.Cut(text[start:], "\n")
 	var delimiters []string
@@ -91,9 +95,9 @@ func frontMatterBlock(text string) (block, language string, body int) {
 	return "", "", 0
 }
 
-// decodeFrontMatter returns the fields of a block as values that JSON has, nil if the block
+// decode returns the fields of a block as values that JSON has, nil if the block
 // is not a list of fields. A panic of a decoder is an error.
-func decodeFrontMatter(language, block string) (fields map[string]any, err error) {
+func decode(language, block string) (fields map[string]any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			fields, err = nil, fmt.Errorf("the decoder failed: %v", p)

@@ -1,4 +1,4 @@
-package parse
+package frontmatter
 
 import (
 	"encoding/json"
@@ -29,7 +29,7 @@ func TestFrontMatterKeepsItsTypes(t *testing.T) {
 		{"nothing else", "---\na: 1\n---\n \n", "", "", ""},
 		{"broken YAML", "---\na: [1\nb: 2\n---\nBody", "", "", "the front matter is not valid YAML: line 1: did not find expected ',' or ']': it is treated as text"},
 		{"broken TOML", "+++\na = \n+++\nBody", "", "", "the front matter is not valid TOML: toml: line 1 (last key \"a\"): expected value but found '\\n' instead: it is treated as text"},
-		{"too large", "---\na: " + strings.Repeat("x", MaxFrontMatter) + "\n---\nBody", "", "", "the front matter has 16388 bytes, over the limit of 16384: it is treated as text"},
+		{"too large", "---\na: " + strings.Repeat("x", MaxSize) + "\n---\nBody", "", "", "the front matter has 16388 bytes, over the limit of 16384: it is treated as text"},
 		{"a null character", "---\na: \"\\0\"\n---\nBody", "", "", "the front matter contains a null character: it is treated as text"},
 		{"too deep", "---\na: " + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "\n---\nBody", "", "", "the front matter is nested deeper than 32 levels: it is treated as text"},
 		{"aliases of aliases", "---\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n---\nBody",
@@ -37,7 +37,7 @@ func TestFrontMatterKeepsItsTypes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := FrontMatterOf(tc.text)
+			got, err := Read(tc.text)
 			problem := ""
 			if err != nil {
 				problem = err.Error()
@@ -65,26 +65,13 @@ func TestFrontMatterKeepsItsTypes(t *testing.T) {
 	}
 }
 
-func TestFrontMatterIsNoSection(t *testing.T) {
-	t.Parallel()
-	const text = "---\n# a comment\ntitle: Tides\n---\n# High water\n\nAt six.\n"
-	doc, err := Parse(t.Context(), Source{Content: []byte(text), FileName: "a.md"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Span{Lines(text), {Kind: Section, Start: strings.Index(text, "# High"), End: len(text), Name: "High water"}}
-	if diff := cmp.Diff(want, doc.Spans); diff != "" || doc.Title != "Tides" || doc.Text != text {
-		t.Errorf("title %q, text %q, spans (-want +got)\n%s", doc.Title, doc.Text, diff)
-	}
-}
-
 func FuzzFrontMatter(f *testing.F) {
 	for _, seed := range []string{"---\na: 1\n---\nBody", "+++\na = 1\n+++\nBody", "---\n? [a]\n: {b: !!binary aGk=}\n...\nx", "---\n<<: *a\n---\nx"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := FrontMatterOf(text)
-		if err != nil && got.Body != 0 || got.Body > len(text) || got.JSON != nil && !json.Valid(got.JSON) || len(got.JSON) > MaxFrontMatter {
+		got, err := Read(text)
+		if err != nil && got.Body != 0 || got.Body > len(text) || got.JSON != nil && !json.Valid(got.JSON) || len(got.JSON) > MaxSize {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
