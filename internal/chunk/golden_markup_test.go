@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
+	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
@@ -64,11 +65,19 @@ func checkMarkdownLines(t *testing.T, text string, opts Options, chunks []Chunk)
 	for _, c := range chunks {
 		lines = append(lines, visibleLines(c.Text)...)
 	}
+	titles := map[string]bool{}
+	for _, h := range markdown.Read(text, nil).Headings {
+		if slices.ContainsFunc(opts.Headers, func(key HeaderKey) bool { return key.Marker == strings.Repeat("#", h.Level) }) {
+			for _, line := range visibleLines(text[h.Start:h.End]) {
+				titles[line] = true
+			}
+		}
+	}
 	for _, line := range visibleLines(text) {
 		switch {
 		case len(lines) > 0 && lines[0] == line:
 			lines = lines[1:]
-		case !slices.ContainsFunc(opts.Headers, func(h HeaderKey) bool { return strings.HasPrefix(line, h.Marker) }):
+		case !titles[line] && !slices.ContainsFunc(opts.Headers, func(h HeaderKey) bool { return h.Marker == "<" && strings.HasPrefix(line, "<") }):
 			t.Errorf("%q is in no chunk, or not in its place", line)
 			return
 		}

@@ -25,11 +25,10 @@ func Locate(text string, opts Options, chunks []Chunk) {
 		l.pending = append(l.pending, &chunks[i])
 	}
 	slices.SortStableFunc(l.pending, func(a, b *Chunk) int { return cmp.Compare(a.StartByte, b.StartByte) })
-	markdown.EachHeading(text, func(start, _, depth int, title string) bool {
-		l.locateBefore(start)
-		l.path = append(l.path.Under(depth), outline.Heading{Level: depth, Title: title})
-		return len(l.pending) > 0
-	})
+	for _, h := range markdown.Headings(text, nil) {
+		l.locateBefore(h.Start)
+		l.path = append(l.path.Under(h.Level), outline.Heading{Level: h.Level, Title: h.Title})
+	}
 	l.locateBefore(len(text) + 1)
 }
 

@@ -1,6 +1,8 @@
 package chunk
 
 import (
+	"sort"
+
 	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/operate/limit"
@@ -30,21 +32,32 @@ func splitMarkdownHeaders(steps *limit.Steps, text string, o *Options) ([]Chunk,
 	return out.chunks, nil
 }
 
-// markdownSeparators returns headings, the ends of fenced code, and rules. Unlike
-// the preset of the recursive strategy they ignore lines within fenced code that
-// look like headings or rules, and a closing fence stays with its code.
-func markdownSeparators(text string) []separator {
-	fences := markdown.FencedSpans(text)
+// markdownSeparators returns headings, the ends of fenced code, and rules, as CommonMark finds
+// them; the preset of the recursive strategy compares lines. A closing fence stays with its code.
+func markdownSeparators(steps *limit.Steps, text string) []separator {
+	found := markdown.Read(text, steps)
 	return []separator{
-		outside{heading, fences},
-		endOf(fences),
-		outside{ruleLine('*', 3), fences},
-		outside{ruleLine('-', 3), fences},
-		outside{ruleLine('_', 3), fences},
+		startOf(found.Headings),
+		endOf(found.Fences),
+		outside{ruleLine('*', 3), found.Opaque},
+		outside{ruleLine('-', 3), found.Opaque},
+		outside{ruleLine('_', 3), found.Opaque},
 	}
 }
 
-// heading matches the start of an ATX heading, with the line feed before it.
+// startOf matches the line feed before each of the headings, which are in order.
+type startOf []markdown.Heading
+
+func (headings startOf) find(_ string, from, to int) (int, int) {
+	i := sort.Search(len(headings), func(i int) bool { return headings[i].Start > from })
+	if i == len(headings) || headings[i].Start >= to {
+		return -1, -1
+	}
+	return headings[i].Start - 1, headings[i].Start
+}
+
+// heading matches the start of an ATX heading, with the line feed before it, for the language
+// preset.
 var heading = matcher{prefix: "\n#", match: headingMarker}
 
 // endOf matches the line feed after each of the spans, which are in order.

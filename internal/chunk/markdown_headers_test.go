@@ -50,21 +50,33 @@ func TestMarkdownHeaders(t *testing.T) {
 			[]string{
 				`"a" map[] "a"`,
 				`"b\nc  \nd" map[h1:T] "b\nc\n\n \nd"`,
-				`"e" map[h1:T h2:S ##] "e"`,
+				`"e" map[h1:T h2:S] "e"`,
 				`"f" map[h1:U] "f"`,
 			},
 		},
 		{
-			"a heading may have a pipe, an indent, or no title; a tab makes none",
-			"  ## a | b\nx | y\n##\nz\n##\tno",
+			"a heading may have a pipe, an indent, a tab, or no title",
+			"  ## a | b\nx | y\n##\nz\n##\tu\nv",
 			map[string]any{"headers": two},
-			[]string{`"x | y" map[h2:a | b] "x | y"`, `"z\n##\tno" map[h2:] "z\n##\tno"`},
+			[]string{`"x | y" map[h2:a | b] "x | y"`, `"z" map[h2:] "z"`, `"v" map[h2:u] "v"`},
 		},
 		{
-			"other levels and underlines are text",
-			"# T\n### deep\nU\n===\n",
+			"other levels are text",
+			"# T\n### deep\nU\n",
 			map[string]any{"headers": two},
-			[]string{`"### deep\nU\n===" map[h1:T] "### deep\nU\n==="`},
+			[]string{`"### deep\nU" map[h1:T] "### deep\nU"`},
+		},
+		{
+			"headings may be underlined and have several lines",
+			"Tides of\n the harbour\n=====\na\n\nLow\n---\nb\n\n\u00dcbrig\n--\nc",
+			map[string]any{"headers": two},
+			[]string{`"a" map[h1:Tides of the harbour] "a"`, `"b" map[h1:Tides of the harbour h2:Low] "b"`, `"c" map[h1:Tides of the harbour h2:Übrig] "c"`},
+		},
+		{
+			"underlined headings kept stand with what is below them",
+			"Tides\n===\nLow\n---\na\n",
+			map[string]any{"headers": two, "stripHeaders": false},
+			[]string{`"Tides\n===  \nLow\n---  \na" map[h1:Tides h2:Low] "Tides\n===\nLow\n---\na"`},
 		},
 		{
 			"no headings in code",
@@ -217,4 +229,18 @@ func FuzzMarkdownHeaders(f *testing.F) {
 		}
 		checkMarkdownHeaders(t, text, markdownHeaderSets[int(set)%len(markdownHeaderSets)], 1+int(maxSize)%500)
 	})
+}
+
+func TestSemanticMarkdownCutsAtUnderlinedHeadings(t *testing.T) {
+	t.Parallel()
+	const text = "Tides of\nthe harbour\n===\nHigh at six.\n\n````\n```\n# no\n````\n\nLow ##\n---\nLow at noon.\n## Closed ##\nEnd.\n"
+	got := describe(text, mustSplit(t, text, map[string]any{"strategy": "semantic-markdown", "joinThreshold": 1}))
+	want := []string{
+		"\"Tides of\\nthe harbour\\n===\\nHigh at six.\\n\\n````\\n```\\n# no\\n````\" map[tokenCount:21] \"Tides of\\nthe harbour\\n===\\nHigh at six.\\n\\n````\\n```\\n# no\\n````\"",
+		`"Low ##\n---\nLow at noon." map[tokenCount:7] "Low ##\n---\nLow at noon."`,
+		`"## Closed ##\nEnd." map[tokenCount:5] "## Closed ##\nEnd."`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -39,7 +39,7 @@ func separatorsOf(steps *limit.Steps, text string, o *Options) ([]separator, Sep
 	}
 	switch {
 	case language == "markdown" && o.SeparatorPosition == SeparatorDropped:
-		return append(markdownSeparators(text), generalSeparators()...), SeparatorStart, nil
+		return append(markdownSeparators(steps, text), generalSeparators()...), SeparatorStart, nil
 	case language != "":
 		position := o.SeparatorPosition
 		if position == SeparatorDropped {

@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/chunk/markdown"
@@ -66,7 +67,6 @@ func repeatHeader(text string, maxSize int, t table, c *Chunk, covered int) {
 
 // tablesOf returns the tables of a Markdown text that have a delimiter row, in order.
 func tablesOf(text string) (tables []table) {
-	fences := markdown.FencedSpans(text)
 	start, end := 0, 0 // the line before, if it is a row
 	for at := 0; at < len(text); {
 		next := len(text)
@@ -76,7 +76,7 @@ func tablesOf(text string) (tables []table) {
 		line := text[at:next]
 		last := len(tables) - 1
 		switch {
-		case line[0] != '|' || textspan.Contains(fences, at):
+		case line[0] != '|':
 			start, end = 0, 0
 		case last >= 0 && tables[last].end == at:
 			tables[last].end = next
@@ -87,7 +87,11 @@ func tablesOf(text string) (tables []table) {
 		}
 		at = next
 	}
-	return tables
+	if len(tables) == 0 {
+		return nil
+	}
+	code := markdown.Read(text, nil).Opaque
+	return slices.DeleteFunc(tables, func(t table) bool { return textspan.Contains(code, t.header.Start) })
 }
 
 // isDelimiterRow reports whether a row separates the header of a table from its body, such

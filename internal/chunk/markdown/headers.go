@@ -34,13 +34,15 @@ type Section struct {
 // Split calls emit with the text under each heading and the headings that enclose
 // it.
 //
-// A heading is a line outside of fenced code that, without the white space around it,
-// is one of the markers of o.Headers, or a marker, a space and the title. The number
+// Headings are those of CommonMark (see Read) whose number signs, or the level that their
+// underline stands for, are a marker of o.Headers. A marker that is not made of number signs
+// makes a heading of each line outside of code and HTML that, without the white space around
+// it, is the marker, or the marker, a space and the title. The number
 // of # in a marker is its level, and a heading ends those of the same and of deeper
-// levels. Lines of other markers are ordinary text, and so
-// are headings underlined with = or - and those longer than 1,024 bytes.
+// levels. Headings of other levels are ordinary text, and so are titles longer than 1,024 bytes.
 //
-// Paragraphs, which blank lines separate, are joined with two spaces and a line feed.
+// Paragraphs, which blank lines outside of code and HTML separate, are joined with two spaces
+// and a line feed.
 // Two neighbouring sections with the same headings are joined. A heading without text
 // has no section of its own, unless o.StripHeaders is false: then headings belong to
 // the text. With o.ReturnEachLine every line that is
@@ -56,6 +58,7 @@ func Split(text string, o Options, emit func(Section) error) error {
 		return err
 	}
 	m := newSplitter(text, o, emit)
+	m.structure = Read(text, o.Steps)
 	for pos := 0; pos < len(text) && m.err == nil; {
 		end := len(text)
 		if i := strings.IndexByte(text[pos:], '\n'); i >= 0 {
@@ -64,8 +67,7 @@ func Split(text string, o Options, emit func(Section) error) error {
 		if !o.Steps.Next(lineSteps + end - pos) {
 			return o.Steps.Err()
 		}
-		m.line(pos, end)
-		pos = end + 1
+		pos = m.line(pos, end) + 1
 	}
 	m.endParagraph()
 	m.endSection()
@@ -80,17 +82,18 @@ type splitter struct {
 	text    string
 	opts    Options
 	markers []Header  // longest first
-	first   [256]bool // the bytes that markers start with
+	first   [256]bool // the bytes that markers start with which CommonMark does not know
 	out     func(Section) error
 	err     error // the first
 
-	fence      string // opening fence of the current code block; empty outside of code
-	start, end int    // of the current paragraph; equal if there is none
+	structure  Structure // from the current line on
+	start, end int       // of the current paragraph; equal if there is none
 	path       outline.Path
 	fields     []outline.Field // of path
 
 	section       assembly.Text
 	sectionFields []outline.Field
+	headed        bool // the section ends with a heading
 }
 
 func newSplitter(text string, o Options, emit func(Section) error) *splitter {
@@ -99,48 +102,60 @@ func newSplitter(text string, o Options, emit func(Section) error) *splitter {
 	m.markers = slices.Clone(o.Headers)
 	slices.SortStableFunc(m.markers, func(a, b Header) int { return cmp.Compare(len(b.Marker), len(a.Marker)) })
 	for _, h := range m.markers {
-		m.first[h.Marker[0]] = true
+		m.first[h.Marker[0]] = m.first[h.Marker[0]] || !isLevel(h.Marker)
 	}
 	return m
 }
 
-// line reads text[start:end], a line without its line feed.
-func (m *splitter) line(start, end int) {
+// line reads text[start:end], a line without its line feed, and returns the end of what it read:
+// of the last line of a heading.
+func (m *splitter) line(start, end int) int {
+	if headings := m.structure.Headings; len(headings) > 0 && headings[0].Start == start {
+		found := headings[0]
+		m.structure.Headings = headings[1:]
+		if h, ok := m.titled(found); ok {
+			m.endParagraph()
+			m.enter(h, start, found.End)
+			return found.End
+		}
+	}
+	for len(m.structure.Opaque) > 0 && m.structure.Opaque[0].End <= start {
+		m.structure.Opaque = m.structure.Opaque[1:]
+	}
 	from, to := textspan.Trim(m.text, start, end)
 	trimmed := m.text[from:to]
-	if m.inCode(trimmed) {
+	opaque := within(m.structure.Opaque[:min(1, len(m.structure.Opaque))], start)
+	if opaque && (trimmed != "" || m.start < m.end) {
 		m.extend(start, end)
-		return
+		return end
 	}
 	if trimmed == "" {
 		m.endParagraph()
-		return
+		return end
 	}
 	if m.first[trimmed[0]] {
-		if h, ok := m.heading(trimmed); ok {
+		if h, ok := m.marked(trimmed); ok {
 			m.endParagraph()
 			m.enter(h, start, end)
-			return
+			return end
 		}
 	}
 	m.extend(start, end)
+	return end
 }
 
-// inCode reports whether a line is fenced code or opens it. It is false for the line
-// that closes the code.
-func (m *splitter) inCode(trimmed string) bool {
-	switch {
-	case m.fence != "":
-		if strings.HasPrefix(trimmed, m.fence) {
-			m.fence = ""
+// titled returns a heading of the text as that of the marker of its level, if there is one.
+func (m *splitter) titled(found Heading) (outline.Heading, bool) {
+	for _, h := range m.markers {
+		if isLevel(h.Marker) && len(h.Marker) == found.Level && len(found.Title) <= outline.MaxTitle {
+			return outline.Heading{Level: found.Level, Key: h.Key, Title: found.Title}, true
 		}
-	case strings.HasPrefix(trimmed, "~~~"):
-		m.fence = "~~~"
-	case strings.HasPrefix(trimmed, "```") && !strings.Contains(trimmed[3:], "```"):
-		m.fence = "```"
 	}
-	return m.fence != ""
+	return outline.Heading{}, false
 }
+
+// isLevel reports whether a marker is that of the headings of a level.
+func isLevel(marker string) bool { return len(marker) <= 6 && strings.Trim(marker, "#") == "" }
 
 func (m *splitter) extend(start, end int) {
 	if m.start == m.end {
@@ -149,8 +164,12 @@ func (m *splitter) extend(start, end int) {
 	m.end = end
 }
 
-func (m *splitter) heading(trimmed string) (outline.Heading, bool) {
+// marked returns the heading that a line makes by a marker that CommonMark does not know.
+func (m *splitter) marked(trimmed string) (outline.Heading, bool) {
 	for _, h := range m.markers {
+		if isLevel(h.Marker) {
+			continue
+		}
 		rest, ok := strings.CutPrefix(trimmed, h.Marker)
 		if ok && (rest == "" || rest[0] == ' ') && len(rest) <= outline.MaxTitle {
 			from, to := textspan.Trim(rest, 0, len(rest))
@@ -177,6 +196,7 @@ func (m *splitter) enter(h outline.Heading, start, end int) {
 			own = outline.Set(own, f.Key, f.Value)
 		}
 		m.paragraph(start, end, own)
+		m.headed = true
 	}
 }
 
@@ -201,7 +221,7 @@ func (m *splitter) paragraph(start, end int, fields []outline.Field) {
 		}
 	}
 	m.section.Add(start, end)
-	m.sectionFields = fields
+	m.sectionFields, m.headed = fields, false
 }
 
 // continues reports whether a paragraph with the fields belongs to the current
@@ -213,6 +233,9 @@ func (m *splitter) continues(fields []outline.Field) bool {
 	}
 	if m.opts.StripHeaders || len(m.sectionFields) >= len(fields) {
 		return false
+	}
+	if m.headed {
+		return true
 	}
 	span := m.section.Span()
 	last := m.text[span.Start:span.End]

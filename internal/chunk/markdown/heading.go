@@ -5,42 +5,34 @@ import (
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
-// maxTitle is the maximum length of a title in characters; a longer line is text.
+// maxTitle is the maximum length of a title in characters; a longer heading is text.
 const maxTitle = 1025
 
-// EachHeading calls yield for every ATX heading outside of fenced code, with the
-// bounds of its line, its depth (1 to 6) and its title, until yield returns false.
-func EachHeading(text string, yield func(start, end, depth int, title string) bool) {
-	fences := FencedSpans(text)
-	for line := 0; line < len(text); {
-		lineEnd := len(text)
-		if i := strings.IndexByte(text[line:], '\n'); i >= 0 {
-			lineEnd = line + i
+// Headings returns the headings of a Markdown text that have a title of at most 1,025
+// characters, in order. There are none when steps end, which may be nil.
+func Headings(text string, steps *limit.Steps) []Heading {
+	found := Read(text, steps).Headings
+	kept := found[:0]
+	for _, h := range found {
+		if h.Title != "" && utf8.RuneCountInString(h.Title) <= maxTitle {
+			kept = append(kept, h)
 		}
-		if text[line] == '#' && !textspan.Contains(fences, line) {
-			if depth, title := headingLine(text[line:lineEnd]); depth > 0 && !yield(line, lineEnd, depth, title) {
-				return
-			}
-		}
-		line = lineEnd + 1
 	}
+	return kept
 }
 
-// headingLine reads a line as an ATX heading and returns its depth, 0 if it is
-// none, and its title.
-func headingLine(line string) (depth int, title string) {
-	for depth < len(line) && line[depth] == '#' {
-		depth++
+// source returns the lines of a heading without the white space around them. Number signs are
+// followed by one space.
+func (h Heading) source(text string) string {
+	start, end := textspan.Trim(text, h.Start, h.End)
+	lines := text[start:end]
+	rest := strings.TrimLeft(lines, "#")
+	if depth := len(lines) - len(rest); depth == h.Level && !strings.Contains(lines, "\n") {
+		from, to := textspan.Trim(rest, 0, len(rest))
+		return lines[:depth] + " " + rest[from:to]
 	}
-	if depth > 6 || depth == len(line) || line[depth] != ' ' && line[depth] != '\t' {
-		return 0, ""
-	}
-	start, end := textspan.Trim(line, depth, len(line))
-	title = line[start:end]
-	if title == "" || utf8.RuneCountInString(title) > maxTitle {
-		return 0, ""
-	}
-	return depth, title
+	return lines
 }

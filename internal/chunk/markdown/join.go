@@ -5,6 +5,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
 // Joined is one or more neighbouring sections of the source, each a heading with its
@@ -36,32 +37,30 @@ func (j Joined) Text(source string) string {
 // section is one heading with its content.
 type section struct {
 	start   int           // in the source
-	depth   int           // of the heading; 0 for the text before all headings
+	head    Heading       // Level 0 for the text before all headings
 	content textspan.Span // trimmed
 	tokens  int           // of the content
 }
 
-// heading returns the heading for a chunk, with a line feed, "" for depth 0.
+// heading returns the heading for a chunk, with a line feed, "" for the text before all headings.
 func (s section) heading(source string) string {
-	if s.depth == 0 {
+	if s.head.Level == 0 {
 		return ""
 	}
-	line, _, _ := strings.Cut(source[s.start:], "\n")
-	_, title := headingLine(line)
-	return line[:s.depth] + " " + title + "\n"
+	return s.head.source(source) + "\n"
 }
 
 // maxSections bounds the memory for a text of many headings.
 const maxSections = 1_000_000
 
 // cutAtHeadings returns the sections of a text in order.
-func cutAtHeadings(text string, count func(string) int) ([]section, error) {
+func cutAtHeadings(text string, steps *limit.Steps, count func(string) int) ([]section, error) {
 	var sections []section
 	var open section
 	from := 0 // start of the content of open
 	finish := func(end int) {
 		open.content.Start, open.content.End = textspan.Trim(text, from, end)
-		if open.depth == 0 {
+		if open.head.Level == 0 {
 			if open.content.Start == open.content.End {
 				return
 			}
@@ -70,14 +69,14 @@ func cutAtHeadings(text string, count func(string) int) ([]section, error) {
 		open.tokens = count(text[open.content.Start:open.content.End])
 		sections = append(sections, open)
 	}
-	EachHeading(text, func(start, end, depth int, _ string) bool {
-		finish(start)
-		open = section{start: start, depth: depth}
-		from = end
-		return len(sections) < maxSections
-	})
-	if len(sections) == maxSections {
+	headings := Headings(text, steps)
+	if len(headings) > maxSections {
 		return nil, fault.Field("text", "has more than %d headings, which semantic-markdown does not join; choose another strategy", maxSections)
+	}
+	for _, h := range headings {
+		finish(h.Start)
+		open = section{start: h.Start, head: h}
+		from = h.End
 	}
 	finish(len(text))
 	return sections, nil
@@ -87,8 +86,8 @@ func cutAtHeadings(text string, count func(string) int) ([]section, error) {
 // that is not deeper and both, with the heading between them, have fewer tokens than
 // the threshold. The deepest sections are joined first. Errors:
 // Invalid about text when it has too many headings.
-func JoinSections(text string, threshold int, count func(string) int) ([]Joined, error) {
-	sections, err := cutAtHeadings(text, count)
+func JoinSections(text string, threshold int, steps *limit.Steps, count func(string) int) ([]Joined, error) {
+	sections, err := cutAtHeadings(text, steps, count)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +98,7 @@ func JoinSections(text string, threshold int, count func(string) int) ([]Joined,
 	for depth := 6; depth > 0; depth-- {
 		joined := all[:0]
 		for _, j := range all {
-			if last := len(joined) - 1; last >= 0 && j.sections[0].depth == depth && joined[last].sections[0].depth <= depth {
+			if last := len(joined) - 1; last >= 0 && j.sections[0].head.Level == depth && joined[last].sections[0].head.Level <= depth {
 				before := &joined[last]
 				tokens := before.tokens + count("\n\n"+j.sections[0].heading(text)) + j.tokens
 				if tokens < threshold {

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/ragdhq/ragd/internal/chunk/frontmatter"
+	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
@@ -89,34 +90,13 @@ type heading struct {
 	text         string
 }
 
-// headings yields the # headings of a Markdown text, without those in fenced code.
+// headings yields the headings of a Markdown text that have a title.
 func headings(text string) func(yield func(heading) bool) {
 	return func(yield func(heading) bool) {
-		fence := ""
-		for at := 0; at < len(text); {
-			line := text[at:]
-			next := len(text)
-			if end := strings.IndexByte(line, '\n'); end >= 0 {
-				line, next = line[:end], at+end+1
+		for _, h := range markdown.Headings(text, nil) {
+			if !yield(heading{h.Start, h.Level, h.Title}) {
+				return
 			}
-			switch {
-			case fence != "":
-				if strings.HasPrefix(strings.TrimLeft(line, " "), fence) {
-					fence = ""
-				}
-			case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"):
-				fence = line[:3]
-			case strings.HasPrefix(line, "#"):
-				level := len(line) - len(strings.TrimLeft(line, "#"))
-				rest := line[level:]
-				if level > 6 || rest == "" || rest[0] != ' ' && rest[0] != '\t' {
-					break
-				}
-				if title := strings.Trim(rest, " \t#\r"); title != "" && !yield(heading{at, level, title}) {
-					return
-				}
-			}
-			at = next
 		}
 	}
 }
