@@ -81,4 +81,16 @@ type Options struct {
 	TargetSize        int
 	FallbackToWords   bool
 	FallbackToChars   bool
+	Cuts              Cuts
 }
+
+// Cuts says where recursive, latex, and the strategies that cut their chunks as recursive does may
+// cut within a line, if they are not given separators.
+type Cuts int
+
+// The places of cuts, each before the next.
+const (
+	CutsWords     Cuts = iota // spaces, characters
+	CutsClauses               // ends of sentences and clauses in scripts that need no white space after them, spaces, words, characters
+	CutsSentences             // the same, and before them ends of sentences in all scripts
+)

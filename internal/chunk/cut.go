@@ -4,6 +4,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
+
+	"github.com/ragdhq/ragd/internal/chunk/sentence"
 )
 
 // cutter iterates over the characters of a section of the source.
@@ -57,6 +59,11 @@ func (c *clusterCutter) next() int {
 	c.pos += n
 	return c.pos
 }
+
+// wordCutter cuts into words, with the white space and the punctuation between them.
+type wordCutter struct{ words *sentence.Words }
+
+func (c wordCutter) next() int { return c.words.Next() }
 
 // runeCutter cuts after every code point.
 type runeCutter struct {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ragdhq/ragd/internal/chunk/sentence"
 )
 
 // Languages returns the names of the separator presets, sorted.
@@ -18,11 +20,20 @@ func knownLanguage(name string) bool {
 // every preset.
 var defaultSeparators = []string{"\n\n", "\n", " ", ""}
 
-// generalSeparators returns defaultSeparators.
-func generalSeparators() []separator {
-	last := len(defaultSeparators) - 1
-	return append(literals(defaultSeparators[:last]...), anywhere{})
+// generalSeparators returns defaultSeparators, with the ends of sentences, clauses and words that
+// may be cut before characters.
+func generalSeparators(cuts Cuts) []separator {
+	switch seps := literals("\n\n", "\n"); cuts {
+	case CutsSentences:
+		return append(append(literals("\n\n"), wrappedSentence{everySentence}, literal("\n"), everySentence), finerSeparators...)
+	case CutsClauses:
+		return append(append(seps, wideSentence), finerSeparators...)
+	}
+	return append(literals("\n\n", "\n", " "), anywhere{})
 }
+
+// finerSeparators are those within a sentence, coarsest first.
+var finerSeparators = []separator{wideClause(sentence.Semicolons), wideClause(sentence.Commas), literal(" "), afterMark("\u200b"), betweenWords{}, anywhere{}}
 
 // presets has the separators of each language, coarsest first. The general ones
 // follow them.

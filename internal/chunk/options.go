@@ -58,6 +58,8 @@ var ownOptions = map[Strategy][]string{
 // smaller. For html, semantic-markdown, and markdown with headers, maxSize defaults
 // to 0, no limit. json and sentence require maxSize; their overlap defaults to 0.
 //
+// Cuts is CutsWords with an overlap in the settings, else CutsClauses.
+//
 // Errors are fault.Invalid with one violation for every option that the strategy
 // does not have, that is out of range, or that contradicts another.
 func (s Settings) Options() (Options, error) {
@@ -90,6 +92,9 @@ func (s Settings) Options() (Options, error) {
 		SentenceEnders:    c.list("sentenceEnders", s.SentenceEnders),
 		FallbackToWords:   valueOr(s.FallbackToWords, true),
 		FallbackToChars:   valueOr(s.FallbackToCharacters, true),
+	}
+	if o.Cuts = CutsClauses; valueOr(s.Overlap, 0) > 0 {
+		o.Cuts = CutsWords
 	}
 	c.sizes(&o)
 	c.checkTogether(&o)

@@ -1,6 +1,9 @@
 package chunk
 
 import (
+	"slices"
+
+	"github.com/ragdhq/ragd/internal/chunk/sentence"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 )
@@ -39,22 +42,30 @@ func separatorsOf(steps *limit.Steps, text string, o *Options) ([]separator, Sep
 	}
 	switch {
 	case language == "markdown" && o.SeparatorPosition == SeparatorDropped:
-		return append(markdownSeparators(steps, text), generalSeparators()...), SeparatorStart, nil
+		return append(markdownSeparators(steps, text), generalSeparators(o.Cuts)...), SeparatorStart, nil
 	case language != "":
 		position := o.SeparatorPosition
 		if position == SeparatorDropped {
 			position = SeparatorStart
 		}
-		return append(presets[language], generalSeparators()...), position, nil
+		return append(presets[language], generalSeparators(o.Cuts)...), position, nil
 	case o.Separators != nil:
-		seps, err := newSeparators(steps, o.Separators, o.IsSeparatorRegex)
+		given, followed := o.Separators, o.Separator != "" && slices.Equal(o.Separators[1:], defaultSeparators)
+		if followed {
+			given = given[:1]
+		}
+		seps, err := newSeparators(steps, given, o.IsSeparatorRegex)
+		if followed {
+			seps = append(seps, generalSeparators(o.Cuts)...)
+		}
 		return seps, o.SeparatorPosition, err
 	}
-	return generalSeparators(), o.SeparatorPosition, nil
+	return generalSeparators(o.Cuts), o.SeparatorPosition, nil
 }
 
 type recursion struct {
 	src      source // src.ascii describes the section that is being cut
+	spaced   bool   // the section is known to have no sentences, clauses or words without spaces
 	seps     []separator
 	position SeparatorPosition
 	merger   merger
@@ -65,18 +76,31 @@ type recursion struct {
 // empty and is empty afterwards, so that no overlap crosses start or end.
 func (r *recursion) split(start, end, level int) {
 	// A section without accents is fast to measure, even if the source has some.
-	wide := !r.src.ascii
-	r.src.ascii = r.src.ascii || textspan.IsASCII(r.src.text[start:end])
+	ascii, spaced := r.src.ascii, r.spaced
+	r.src.ascii = ascii || textspan.IsASCII(r.src.text[start:end])
+	r.spaced = spaced || r.src.ascii
 	r.splitAt(start, end, level)
-	r.src.ascii = !wide
+	r.src.ascii, r.spaced = ascii, spaced
 }
 
 func (r *recursion) splitAt(start, end, level int) {
 	// The first separator that occurs, else the last one.
 	for ; ; level++ {
-		if _, ok := r.seps[level].(anywhere); ok {
-			r.splitAnywhere(start, end, level+1)
+		switch r.seps[level].(type) {
+		case anywhere:
+			r.splitAnywhere(newCutter(&r.src, start, end, r.merger.max), start, end, level+1)
 			return
+		case betweenWords:
+			r.splitAnywhere(wordCutter{sentence.NewWords(r.src.text, start, end)}, start, end, level+1)
+			return
+		case wrappedSentence:
+			if !isWrapped(r.src.text[start:end]) {
+				continue
+			}
+		case wide:
+			if r.spaced = r.spaced || sentence.IsSpaced(r.src.text[start:end]); r.spaced {
+				continue
+			}
 		}
 		if at, _ := r.seps[level].find(r.src.text, start, end); at >= 0 || level == len(r.seps)-1 {
 			break
@@ -107,10 +131,9 @@ func (r *recursion) piece(start, end int, last *int, level int) {
 	*last = end
 }
 
-// splitAnywhere cuts text[start:end] between characters.
-func (r *recursion) splitAnywhere(start, end, level int) {
+// splitAnywhere cuts text[start:end] between the characters or words of a cutter.
+func (r *recursion) splitAnywhere(c cutter, start, end, level int) {
 	last := start
-	c := newCutter(&r.src, start, end, r.merger.max)
 	for from := start; from < end && r.out.step(pieceSteps); {
 		to := c.next()
 		r.piece(from, to, &last, level)

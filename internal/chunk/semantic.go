@@ -41,7 +41,7 @@ func splitSemantic(steps *limit.Steps, text string, o *Options) ([]Chunk, error)
 		rebuilt := s.Text(text)
 		if o.MaxSize > 0 && count(strings.TrimSpace(rebuilt)) > o.MaxSize {
 			if r.seps == nil {
-				r.seps = append(markdownSeparators(steps, text), generalSeparators()...)
+				r.seps = append(markdownSeparators(steps, text), generalSeparators(o.Cuts)...)
 			}
 			r.split(span.Start, span.End, 0)
 		} else if b.add(span.Start, span.End); len(b.chunks) > first {

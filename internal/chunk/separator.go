@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ragdhq/ragd/internal/chunk/sentence"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
@@ -15,7 +16,7 @@ import (
 // separator finds the positions at which a text may be cut.
 type separator interface {
 	// find returns the bounds of the first occurrence in text[from:to], or -1, -1.
-	// An occurrence is not empty, except for anywhere.
+	// An occurrence is not empty, or begins after from, except for anywhere and betweenWords.
 	find(text string, from, to int) (start, end int)
 }
 
@@ -23,6 +24,56 @@ type separator interface {
 type anywhere struct{}
 
 func (anywhere) find(_ string, from, _ int) (int, int) { return from, from }
+
+// betweenWords allows a cut between any two words.
+type betweenWords struct{}
+
+func (betweenWords) find(_ string, from, _ int) (int, int) { return from, from }
+
+// wide is a separator of scripts that need no white space between sentences or words. A text in
+// Latin, Greek or Cyrillic letters has none.
+type wide interface{ onlyWide() }
+
+// sentenceEnd matches the white space between two sentences, also if there is none.
+type sentenceEnd struct{ *sentence.Enders }
+
+func (s sentenceEnd) find(text string, from, to int) (int, int) { return s.Next(text, from, to) }
+
+// wideSentenceEnd is a sentenceEnd of scripts that need no white space between sentences.
+type wideSentenceEnd struct{ sentenceEnd }
+
+func (wideSentenceEnd) onlyWide() {}
+
+// wrappedSentence is a sentenceEnd in paragraphs whose line breaks are those of a typesetter or an editor.
+type wrappedSentence struct{ sentenceEnd }
+
+var (
+	everySentence = sentenceEnd{sentence.Default()}
+	wideSentence  = wideSentenceEnd{sentenceEnd{sentence.Wide()}}
+)
+
+// wideClause matches the end of a clause, by the marks that end one.
+type wideClause string
+
+func (wideClause) onlyWide() {}
+
+func (marks wideClause) find(text string, from, to int) (int, int) {
+	end := sentence.NextClause(text, string(marks), from, to)
+	return end, end
+}
+
+// afterMark matches the end of a mark that may stand between words of scripts without spaces.
+type afterMark string
+
+func (afterMark) onlyWide() {}
+
+func (mark afterMark) find(text string, from, to int) (int, int) {
+	_, end := literal(mark).find(text, from, to)
+	if end == to {
+		return -1, -1
+	}
+	return end, end
+}
 
 // literal matches its own text.
 type literal string

@@ -46,21 +46,26 @@ func (s Settings) OptionsFor(contentType, fileName string) (Options, error) {
 // chooses the strategy like OptionsFor. Without a size in the settings it sets
 // DefaultMaxSize and DefaultOverlap, or DefaultMaxTokens and DefaultOverlapTokens
 // for the token strategy; semantic-markdown has no default size, as joinThreshold
-// limits its chunks. Errors are those of Options.
+// limits its chunks. Sentences are cut only if they are longer than a chunk: Cuts is
+// CutsSentences. Errors are those of Options.
 func (s Settings) RetrievalOptions(contentType, fileName string) (Options, error) {
 	filled := s.withStrategy(contentType, fileName)
-	if s.hasSize() || filled.Strategy == SemanticMarkdown {
-		return filled.Options()
+	if !s.hasSize() && filled.Strategy != SemanticMarkdown {
+		size, overlap := DefaultMaxSize, DefaultOverlap
+		if filled.Strategy == Token {
+			size, overlap = DefaultMaxTokens, DefaultOverlapTokens
+		}
+		filled.MaxSize = &size
+		if s.Overlap == nil {
+			filled.Overlap = &overlap
+		}
 	}
-	size, overlap := DefaultMaxSize, DefaultOverlap
-	if filled.Strategy == Token {
-		size, overlap = DefaultMaxTokens, DefaultOverlapTokens
+	o, err := filled.Options()
+	if err != nil {
+		return Options{}, err
 	}
-	filled.MaxSize = &size
-	if s.Overlap == nil {
-		filled.Overlap = &overlap
-	}
-	return filled.Options()
+	o.Cuts = CutsSentences
+	return o, nil
 }
 
 func (s Settings) hasSize() bool { return s.MaxSize != nil || s.Size != nil }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,5 +60,43 @@ func TestAnUploadOfMarkdownHasTheHeadingsOfCommonMark(t *testing.T) {
 				t.Errorf("section %v of %q, want %q", position["section"], last.Text, section)
 			}
 		})
+	}
+}
+
+func TestAnUploadCutsNoSentence(t *testing.T) {
+	t.Parallel()
+	for name, sentences := range map[string][]string{
+		"Chinese":  {"值班电话在手册的第一页。", "如果泵停了，请先关闭进水阀。", "然后打电话！"},
+		"Japanese": {"値は３．１４です。", "次です。", "「はい。」と彼は言った。", "終わり。", "本当！？", "そうです。"},
+		"Hindi":    {"यह पहला वाक्य है। ", "यह दूसरा वाक्य है। ", "यह तीसरा है। "},
+		"English":  {"He said \"No.\" ", "Then left, i.e. that was all, e.g. for him. ", "Jan. 5 was cold. ", "Version v1.2.3 is out. ", "See https://foo.bar/baz?x=1. ", "Dr. Smith of the U.S. arrived. "},
+	} {
+		for _, contentType := range []string{"text/plain", "text/markdown", "text/html"} {
+			text, ends := "", map[string]bool{}
+			for len(text) < 9000 {
+				for _, s := range sentences {
+					text += s
+				}
+			}
+			for _, s := range sentences {
+				ends[strings.TrimSpace(s)] = true
+			}
+			if contentType == "text/html" {
+				text = "<html><body><p>" + text + "</p></body></html>"
+			}
+			chunks := uploaded(t, text, contentType, chunk.Settings{})
+			if len(chunks) < 3 {
+				t.Errorf("%s as %s: %d chunks", name, contentType, len(chunks))
+			}
+			for _, c := range chunks {
+				begins, stops := false, false
+				for s := range ends {
+					begins, stops = begins || strings.HasPrefix(c.Text, s), stops || strings.HasSuffix(c.Text, s)
+				}
+				if !begins || !stops {
+					t.Errorf("%s as %s: %q", name, contentType, c.Text)
+				}
+			}
+		}
 	}
 }
