@@ -18,7 +18,8 @@ const MaxChunks = 1_000_000
 // chunks.
 //
 // For recursive, character, token, latex, and markdown without headers,
-// text[c.StartByte:c.EndByte] is c.Text. The other strategies rebuild the text of a
+// text[c.StartByte:c.EndByte] is c.Text, but for the header rows of a table that a later
+// chunk of the table repeats. The other strategies rebuild the text of a
 // chunk; its bounds are those of the text that it was made from.
 //
 // Texts are slices of the source wherever possible, so keeping one chunk keeps
@@ -92,6 +93,9 @@ func split(steps *limit.Steps, text string, o *Options) ([]Chunk, error) {
 	case Markdown:
 		if len(o.Headers) > 0 {
 			return splitMarkdownHeaders(steps, text, o)
+		}
+		if o.Cuts != CutsWords && o.SeparatorPosition == SeparatorDropped && o.MaxSize > 0 {
+			return splitTables(steps, text, o)
 		}
 		return splitRecursive(steps, text, o)
 	case HTML:

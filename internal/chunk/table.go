@@ -6,68 +6,95 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
+	"github.com/ragdhq/ragd/internal/operate/limit"
 )
 
-// RepeatTableHeaders puts the header row of a Markdown table before the text of every
-// chunk that begins with a later row of the table, so that the row's cells keep their
-// meaning. The chunk must stay within maxSize: to make room it drops first rows that the
-// chunk before it has too. A chunk that has no room stays as it is. StartByte is that of
-// the first row. text and opts are those of the split by the markdown strategy; chunks
-// of other strategies do not change.
-func RepeatTableHeaders(text string, opts Options, chunks []Chunk) {
-	if opts.Strategy != Markdown || len(opts.Headers) > 0 {
-		return
-	}
-	tables := tablesOf(text)
-	covered := 0 // end of the chunks before
-	for i := range chunks {
-		c := &chunks[i]
-		for len(tables) > 0 && tables[0].end <= c.StartByte {
-			tables = tables[1:]
+// splitTables cuts a Markdown text like splitRecursive. A table that is longer than a chunk, alone or
+// with the lines around it, is cut by itself, and each of its chunks begins with its header rows,
+// which the bounds of the chunk include only in the first one. A header longer than half a
+// chunk is not repeated.
+func splitTables(steps *limit.Steps, text string, o *Options) ([]Chunk, error) {
+	var chunks []Chunk
+	counted, units := 0, 0 // units before a position
+	add := func(start, end int, header string, part Options) error {
+		found, err := splitRecursive(steps, text[start:end], &part)
+		if err != nil {
+			return err
 		}
-		if len(tables) == 0 {
-			return
+		if o.AddStartIndex {
+			units += textspan.Units(text[counted:start])
+			counted = start
 		}
-		repeatHeader(text, opts.MaxSize, tables[0], c, covered)
-		covered = max(covered, c.EndByte)
+		for i := range found {
+			c := &found[i]
+			c.StartByte, c.EndByte = c.StartByte+start, c.EndByte+start
+			if at, ok := c.Metadata[startIndexKey].(int); ok {
+				c.Metadata[startIndexKey] = at + units
+			}
+			c.Text = header + c.Text
+			if i == 0 && header != "" {
+				c.StartByte -= len(header)
+				if at, ok := c.Metadata[startIndexKey].(int); ok {
+					c.Metadata[startIndexKey] = at - textspan.Units(header)
+				}
+			}
+		}
+		if chunks = append(chunks, found...); len(chunks) > MaxChunks {
+			return tooManyChunks()
+		}
+		return nil
 	}
+	from := 0
+	for _, t := range tablesOf(text) {
+		header := text[t.header.Start:t.header.End]
+		size := textspan.Units(header)
+		if 2*size > o.MaxSize || t.header.End == t.end || textspan.Units(paragraphAround(text, t.header.Start, t.end)) <= o.MaxSize {
+			continue
+		}
+		if err := add(from, t.header.Start, "", *o); err != nil {
+			return nil, err
+		}
+		part := *o
+		part.MaxSize -= size
+		part.Overlap = min(o.Overlap, part.MaxSize/2)
+		if err := add(t.header.End, t.end, header, part); err != nil {
+			return nil, err
+		}
+		from = t.end
+	}
+	if err := add(from, len(text), "", *o); err != nil {
+		return nil, err
+	}
+	return chunks, nil
 }
 
-// table is a table of a Markdown text: the header row with its delimiter row, and the end
+// paragraphAround returns the lines around text[start:end] up to blank lines.
+func paragraphAround(text string, start, end int) string {
+	if i := strings.LastIndex(text[:start], "\n\n"); i >= 0 {
+		start = i + 2
+	} else {
+		start = 0
+	}
+	if i := strings.Index(text[end:], "\n\n"); i >= 0 {
+		return text[start : end+i]
+	}
+	return text[start:]
+}
+
+// table is a table of a Markdown text: its header rows with the delimiter row, and the end
 // of the last row.
 type table struct {
 	header textspan.Span
 	end    int
 }
 
-// repeatHeader puts the header of the table before the text of a chunk. The chunks before
-// end at covered.
-func repeatHeader(text string, maxSize int, t table, c *Chunk, covered int) {
-	start := c.StartByte
-	if start < t.header.End || text[start-1] != '\n' {
-		return
-	}
-	header := text[t.header.Start:t.header.End]
-	size := textspan.Units(header)
-	for maxSize > 0 && size+textspan.Units(text[start:c.EndByte]) > maxSize {
-		row := strings.IndexByte(text[start:c.EndByte], '\n')
-		if row < 0 || start+row > covered {
-			return
-		}
-		start += row + 1
-	}
-	if start >= min(t.end, c.EndByte) { // only text after the table is left
-		return
-	}
-	if index, ok := c.Metadata[startIndexKey].(int); ok {
-		c.Metadata[startIndexKey] = index + textspan.Units(text[c.StartByte:start])
-	}
-	c.StartByte, c.Text = start, header+text[start:c.EndByte]
-}
-
-// tablesOf returns the tables of a Markdown text that have a delimiter row, in order.
+// tablesOf returns the tables of a Markdown text that have a delimiter row, in order. All rows
+// above that row are header rows.
 func tablesOf(text string) (tables []table) {
-	start, end := 0, 0 // the line before, if it is a row
+	if !strings.Contains(text, "|") {
+		return nil
+	}
+	start, end := 0, 0 // the rows before, if there are some
 	for at := 0; at < len(text); {
 		next := len(text)
 		if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
@@ -82,6 +109,8 @@ func tablesOf(text string) (tables []table) {
 			tables[last].end = next
 		case end == at && end > start && isDelimiterRow(line):
 			tables = append(tables, table{header: textspan.Span{Start: start, End: next}, end: next})
+		case end == at && end > start:
+			end = next
 		default:
 			start, end = at, next
 		}

@@ -17,7 +17,7 @@ func TestChunksOfATableHaveItsHeaderRow(t *testing.T) {
 	}
 	text := "# Prices\n\n" + header + rows.String() + "\nAll without tax.\n\n```\n" + header + rows.String() + "```\n"
 	size, overlap := 300, 100
-	options, err := Settings{Strategy: Markdown, MaxSize: &size, Overlap: &overlap}.Options()
+	options, err := Settings{Strategy: Markdown, MaxSize: &size, Overlap: &overlap}.RetrievalOptions("", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,6 @@ func TestChunksOfATableHaveItsHeaderRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	RepeatTableHeaders(text, options, chunks)
 	table := strings.Index(text, "All without")
 	covered := 0
 	for i, c := range chunks {
@@ -50,7 +49,7 @@ func TestTablesWithoutRoomForTheirHeaderStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	text := "| a long header row of this table |\n|---|\n" + strings.Repeat("| "+strings.Repeat("x", 70)+" |\n", 9)
 	size, overlap := 80, 0
-	options, err := Settings{Strategy: Markdown, MaxSize: &size, Overlap: &overlap}.Options()
+	options, err := Settings{Strategy: Markdown, MaxSize: &size, Overlap: &overlap}.RetrievalOptions("", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +57,78 @@ func TestTablesWithoutRoomForTheirHeaderStayAsTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	RepeatTableHeaders(text, options, chunks)
 	for i, c := range chunks {
 		if c.Text != text[c.StartByte:c.EndByte] {
 			t.Errorf("chunk %d: %q", i, c.Text)
 		}
+	}
+}
+
+func TestEveryChunkOfATableHasAllHeaderRowsAndWholeRows(t *testing.T) {
+	t.Parallel()
+	const header = "| Part | Price | |\n| name | net | gross |\n|---|---|---|\n"
+	var rows strings.Builder
+	for n := range 200 {
+		fmt.Fprintf(&rows, "| part %d with a name | %d | %d |\n", n, n, n*2)
+	}
+	text := "Table 1: Prices\n\n" + header + rows.String() + "\nText after.\n"
+	for _, options := range []func(Settings) (Options, error){
+		Settings.Options, func(s Settings) (Options, error) { return s.RetrievalOptions("", "") },
+	} {
+		o, err := options(Settings{Strategy: Markdown, AddStartIndex: new(true)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks, err := Split(t.Context(), text, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, captions := map[string]bool{}, 0
+		for i, c := range chunks {
+			captions += strings.Count(c.Text, "Table 1")
+			if c.Metadata["startIndex"] != c.StartByte {
+				t.Errorf("chunk %d has startIndex %v at %d", i, c.Metadata["startIndex"], c.StartByte)
+			}
+			if textspan.Units(c.Text) > o.MaxSize || !strings.HasSuffix(c.Text, text[c.StartByte:c.EndByte]) {
+				t.Errorf("chunk %d of %d units: %q", i, textspan.Units(c.Text), c.Text)
+			}
+			if !strings.Contains(c.Text, "| part") {
+				continue
+			}
+			body, ok := strings.CutPrefix(c.Text, header)
+			if !ok {
+				t.Errorf("chunk %d begins without the header rows: %q", i, c.Text[:60])
+			}
+			for row := range strings.SplitSeq(body, "\n") {
+				if !strings.Contains(rows.String(), row+"\n") {
+					t.Errorf("chunk %d has a row that was cut: %q", i, row)
+				}
+				seen[row] = true
+			}
+		}
+		if len(seen) != 200 || captions != 1 || len(chunks) < 4 {
+			t.Errorf("%d rows, %d captions, %d chunks", len(seen), captions, len(chunks))
+		}
+	}
+}
+
+func TestPiecesOfALongRowHaveTheHeader(t *testing.T) {
+	t.Parallel()
+	const header = "| a | b |\n|---|---|\n"
+	text := header + strings.Repeat("| x | "+strings.Repeat("word ", 1000)+"|\n", 3)
+	for _, o := range []Options{
+		{Strategy: Markdown, MaxSize: 4000, StripWhitespace: true, Cuts: CutsClauses},
+		{Strategy: Markdown, MaxSize: 800, Overlap: 200, StripWhitespace: true, Cuts: CutsSentences},
+	} {
+		chunks, err := Split(t.Context(), text, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range chunks {
+			if !strings.HasPrefix(c.Text, header) || len(c.Text) < len(header)+10 || len(c.Text) > o.MaxSize {
+				t.Errorf("chunk %d of %d bytes: %q", i, len(c.Text), c.Text[:min(len(c.Text), 60)])
+			}
+		}
+		checkCoverage(t, text, o, chunks)
 	}
 }

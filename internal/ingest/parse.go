@@ -66,7 +66,6 @@ func (f file) cut(ctx context.Context, parsed parse.Document) ([]chunk.Chunk, er
 	if err != nil {
 		return nil, err
 	}
-	chunk.RepeatTableHeaders(parsed.Text, options, chunks)
 	if parsed.Format.TextType() == "" || keepsSource(f.Chunking, parsed.Format) {
 		chunk.Locate(body, options, chunks)
 	}
