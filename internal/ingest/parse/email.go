@@ -14,7 +14,6 @@ import (
 	"github.com/emersion/go-message"
 	_ "github.com/emersion/go-message/charset" // messages in other encodings than UTF-8
 	"github.com/emersion/go-message/mail"
-	"golang.org/x/net/html"
 
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
@@ -225,11 +224,11 @@ func (m *messageReader) body() (string, error) {
 	}
 	var all []string
 	for _, rich := range m.rich {
-		page, err := html.Parse(strings.NewReader(rich))
+		page, err := parsePage([]byte(rich))
 		if err != nil {
 			return "", err
 		}
-		text, err := pageText(page)
+		text, _, err := pageText(page)
 		if err != nil {
 			return "", err
 		}

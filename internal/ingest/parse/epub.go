@@ -1,7 +1,6 @@
 package parse
 
 import (
-	"bytes"
 	"context"
 	"net/url"
 	"path"
@@ -90,7 +89,7 @@ func (b *bookNotes) page(name string) (*notePage, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := html.Parse(bytes.NewReader(data))
+	root, err := parsePage(data)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the chapter says it when it is read
 	}
@@ -228,7 +227,7 @@ func (p *pack) bookTitles(nav, ncx string) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		page, err := html.Parse(bytes.NewReader(data))
+		page, err := parsePage(data)
 		if err != nil {
 			return nil, broken(p.format, err)
 		}
@@ -265,7 +264,7 @@ func (p *parser) chapter(notes *bookNotes, chapter bookChapter) error {
 		if err != nil {
 			return err
 		}
-		if page, err = html.Parse(bytes.NewReader(data)); err != nil {
+		if page, err = parsePage(data); err != nil {
 			return broken(p.format, err)
 		}
 	}
@@ -318,11 +317,11 @@ func (p *parser) chapterText(page *html.Node, notes *bookNotes, name string) (st
 		}
 	}
 	flatten(page)
-	out, err := newConverter().ConvertNode(page)
+	text, err := markdownOf(page)
 	if err != nil {
 		return "", broken(p.format, err)
 	}
-	return string(bytes.TrimSpace(out)), nil
+	return text, nil
 }
 
 // replaced returns the only child that a formula gets: its text.

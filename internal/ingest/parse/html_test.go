@@ -19,11 +19,86 @@ func TestMainContentOfPages(t *testing.T) {
 		{"anchors of headings", `<h2>Fees<a class="x" href="#fees">¶</a></h2><p>Pay in <a href="#">#</a></p><p><a href="http://a.example/">#</a></p>`, "## Fees\n\nPay in\n\n[#](http://a.example/)"},
 		{"links", `<p><a href="https://example.org/a" title="t">rules</a>, <a href="/b">fees</a>, <a href="https://example.org/c">https://example.org/c</a>, <a href="javascript:x">x</a></p>`, "[rules](https://example.org/a), fees, https://example.org/c, x"},
 		{"the contents of a chapter", `<p>Text</p><div class="toc"><dl class="toc">` + links("fees.html#a") + `</dl></div><div>` + links("/menu") + `</div>`, "Text\n\nThe fees of berths\n\nThe fees of berths\n\nThe fees of berths\n\nThe fees of berths\n\nThe fees of berths"},
-		{"the contents of the page", `<p>Text</p><div class="toc">` + links("#fees") + `</div>`, "Text"},
+		{"the contents of the page", `<p>Text</p><div class="toc">` + links("#fees") + `</div>`, "Text\n\nThe fees of berths\n\nThe fees of berths\n\nThe fees of berths\n\nThe fees of berths\n\nThe fees of berths"},
+		{"a section named like a menu", `<h2 id="search">Search</h2><p>Type a word.</p><div id="share"><h2>4.2 Share</h2><p>Files that others wrote.</p></div><div id="search">Find</div>`, "## Search\n\nType a word.\n\n## 4.2 Share\n\nFiles that others wrote."},
+		{"links to the next page", `<div class="header"><p>Next: <a href="b" rel="next">Fees</a>, Up: <a href="t" rel="up">Top</a> [<a href="c" rel="contents">Contents</a>]</p></div><h2>Tides</h2><p>Text</p>`, "## Tides\n\nText"},
+		{"what was deleted and inserted", `<p><del>old</del><ins>new</ins> price, <s>nine</s> <strike>eight</strike> pounds</p>`, "new price, ~~nine~~ ~~eight~~ pounds"},
+		{"details", `<details><summary>More</summary>Hidden body</details><fieldset><legend>Berth</legend>North</fieldset><center>Above</center>below`, "More\n\nHidden body\n\nBerth\n\nNorth\n\nAbove\n\nbelow"},
+		{"pipes in cells", `<table><tr><th>Sign</th><th>a|b</th></tr><tr><td>x | y</td><td><code>p|q</code></td></tr></table><p>a|b</p>`, "| Sign  | a\\|b   |\n|-------|-------|\n| x \\| y | `p\\|q` |\n\na|b"},
+		{"pipes in cells of what is no table", `<table><tr><td><p>a|b</p><ul><li>c|d</li></ul></td></tr></table>`, "a|b\n\n- c|d"},
+		{"a page that a script shows", `<body style="display:none"><p>Text</p></body>`, "Text"},
 	} {
 		d, err := Parse(t.Context(), Source{Content: []byte("<!DOCTYPE html>" + tc.page)})
 		if err != nil || d.Text != tc.want {
 			t.Errorf("%s: %q, %v", tc.name, d.Text, err)
+		}
+	}
+}
+
+// items returns n items of a list with links.
+func items(n int, to string) string {
+	return strings.Repeat(`<li><a href="`+to+`">The fees of berths</a></li>`, n)
+}
+
+func TestPagesKeepTheirText(t *testing.T) {
+	t.Parallel()
+	prose := strings.Repeat("<p>The harbour office collects the fees of all berths on the first Monday of a month.</p>", 20)
+	for _, tc := range []struct{ name, page string }{
+		{"contents before the text, in one box", `<div><ul>` + items(160, "#fees") + `</ul>` + prose + `</div>`},
+		{"a menu before the text, in one box", `<div><ul>` + items(160, "/fees") + `</ul>` + prose + `</div>`},
+		{"a list of text after many links", `<ol>` + items(160, "/fees") + `<li>` + prose + `</li></ol>`},
+		{"a box named like a menu", `<div class="menu">` + prose + `</div>`},
+		{"a menu that is not closed", `<nav><a href="/">Home</a>` + prose},
+		{"an article that is not all", `<main><p>Only a part of it is marked as such here, and more than a quarter.</p>` + prose + `</main>` + prose + prose},
+		{"all of it in a form", `<form>` + prose + `</form>`},
+		{"most of it hidden", `<div hidden>` + prose + `</div>`},
+	} {
+		d, err := Parse(t.Context(), Source{Content: []byte("<!DOCTYPE html>" + tc.page)})
+		if want := strings.Count(tc.page, "the first Monday"); err != nil || strings.Count(d.Text, "the first Monday") != want {
+			t.Errorf("%s: %d of %d paragraphs, %v", tc.name, strings.Count(d.Text, "the first Monday"), want, err)
+		}
+	}
+}
+
+func TestMenusAreLeftOut(t *testing.T) {
+	t.Parallel()
+	prose := strings.Repeat("<p>The harbour office collects the fees of all berths on the first Monday of a month.</p>", 20)
+	for _, tc := range []struct{ name, page string }{
+		{"above the heading", `<ul>` + items(20, "/fees") + `</ul><h1>Dues</h1>` + prose},
+		{"in a box above the heading", `<div><div>` + items(20, "/fees") + `</div></div><div><h1>Dues</h1>` + prose + `</div>`},
+		{"a short one below the text", `<h1>Dues</h1>` + prose + `<ul>` + items(8, "/fees") + `</ul>`},
+		{"marked, with its own headings", `<nav><h2>Pages</h2><ul>` + items(300, "#fees") + `</ul></nav><h1>Dues</h1>` + prose},
+	} {
+		d, err := Parse(t.Context(), Source{Content: []byte("<!DOCTYPE html>" + tc.page)})
+		if err != nil || strings.Contains(d.Text, "The fees of berths") || strings.Count(d.Text, "Monday") != 20 {
+			t.Errorf("%s: %q, %v", tc.name, d.Text, err)
+		}
+	}
+}
+
+func TestTablesOfContentsAreMarked(t *testing.T) {
+	t.Parallel()
+	const prose = "<p>The harbour office collects the fees.</p>"
+	for _, tc := range []struct{ name, page string }{
+		{"of the page", `<h1>Dues</h1><div><ul>` + items(9, "#fees") + `</ul></div>` + prose},
+		{"of a chapter, by DocBook", `<h1>Dues</h1><div class="toc"><p><b>Contents</b></p><ul>` + items(9, "fees.html") + `</ul></div>` + prose},
+		{"which is most of the page", `<h1>Dues</h1>` + prose + `<ul>` + items(40, "fees.html") + `</ul>`},
+		{"in an item", `<h1>Dues</h1><ul><li>Part<ul>` + items(9, "#fees") + `</ul></li></ul>` + prose},
+	} {
+		d, err := Parse(t.Context(), Source{Content: []byte("<!DOCTYPE html>" + tc.page)})
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		var contents []string
+		for _, s := range d.Spans {
+			if s.Kind == Contents {
+				contents = append(contents, d.Text[s.Start:s.End])
+			}
+		}
+		if len(contents) != 1 || strings.Count(contents[0], "The fees of berths") != strings.Count(d.Text, "The fees of berths") ||
+			strings.Contains(contents[0], "office") || !strings.Contains(d.Text, "office collects the fees.") {
+			t.Errorf("%s: %q of %q", tc.name, contents, d.Text)
 		}
 	}
 }

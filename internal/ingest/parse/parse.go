@@ -112,6 +112,8 @@ const (
 	Time    Kind = "time"    // of a recording, in milliseconds from its start
 	Section Kind = "section" // the headings above, joined by SectionSeparator
 	Member  Kind = "file"    // of an archive, or an attachment
+	// Contents is a table of contents within a document, which says its headings once more.
+	Contents Kind = "contents"
 )
 
 // SectionSeparator separates the headings in the name of a Section.
