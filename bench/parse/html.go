@@ -139,7 +139,7 @@ func (o htmlOptions) folder(dir string) (folder, error) {
 }
 
 func readPage(path string) ([]byte, *html.Node, error) {
-	content, err := os.ReadFile(path) //nolint:gosec // of the command line
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -260,13 +260,13 @@ const longestMenu = 4000
 // blockKey returns the text of a block that has a link, or "".
 func blockKey(n *html.Node) string {
 	switch n.DataAtom {
-	case atom.Div, atom.P, atom.Ul, atom.Ol, atom.Table, atom.Td, atom.Tr, atom.Header, atom.Section, atom.Center:
+	case atom.Div, atom.P, atom.Ul, atom.Ol, atom.Table, atom.Header, atom.Section, atom.Center:
 	default:
 		return ""
 	}
 	links, size := false, 0
 	for d := range n.Descendants() {
-		links = links || d.DataAtom == atom.A
+		links = links || d.DataAtom == atom.A && attribute(d, "href") != ""
 		if size += len(d.Data); size > longestMenu {
 			return ""
 		}

@@ -66,9 +66,11 @@ func (l *locator) locateBefore(end int) {
 		if c.Metadata == nil {
 			c.Metadata = map[string]any{}
 		}
-		titles := make([]any, len(l.path))
-		for i, h := range l.path {
-			titles[i] = h.Title
+		var titles []any
+		for _, h := range l.path {
+			if n := len(titles); n == 0 || titles[n-1] != h.Title { // what a text says twice stands once
+				titles = append(titles, h.Title)
+			}
 		}
 		c.Metadata[HeadingsKey] = titles
 	}

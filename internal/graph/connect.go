@@ -20,6 +20,9 @@ type Document struct {
 	Title      string
 	URI        string
 	Texts      []string // of the chunks, by ordinal
+	// Contents says which chunks are of tables of contents: they would mention all sections of the
+	// document and have the names of all. It may be shorter than Texts.
+	Contents []bool
 	// Metadata is that of the document's chunks. The field "file" of an email
 	// holds the ids of its thread.
 	Metadata map[string]any
@@ -287,8 +290,11 @@ func namesOf(documents []Document) []definition {
 	for _, d := range documents {
 		namespace := namespaceOf(d.Namespace)
 		for ordinal, text := range d.Texts {
-			found := names.InText(text)
-			if ordinal == 0 {
+			var found []names.Name
+			if !d.isContents(ordinal) {
+				found = names.InText(text)
+			}
+			if ordinal == d.first() {
 				id, _ := emailHeaders(d.Metadata)
 				found = slices.Concat(names.OfDocument(d.Title, d.URI, id), found)
 			}
@@ -314,11 +320,30 @@ func (t chunkText) phrases() []names.Phrase {
 	return namespaceOf(t.Namespace).Phrases(names.Phrases(t.Text))
 }
 
-// textsOf returns the texts of all chunks of the documents.
+// isContents reports whether a chunk is of a table of contents.
+func (d Document) isContents(ordinal int) bool {
+	return ordinal < len(d.Contents) && d.Contents[ordinal]
+}
+
+// first returns the chunk that has the names of the document: the first that is not of a table of
+// contents.
+func (d Document) first() int {
+	for ordinal := range d.Texts {
+		if !d.isContents(ordinal) {
+			return ordinal
+		}
+	}
+	return 0
+}
+
+// textsOf returns the texts of all chunks of the documents but of tables of contents.
 func textsOf(documents []Document) []chunkText {
 	var texts []chunkText
 	for _, d := range documents {
 		for ordinal, text := range d.Texts {
+			if d.isContents(ordinal) {
+				continue
+			}
 			texts = append(texts, chunkText{d.DocumentID, ordinal, d.Namespace, text})
 		}
 	}

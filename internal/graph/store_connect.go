@@ -11,12 +11,16 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
+// isContents is the SQL condition that a chunk c is of a table of contents.
+const isContents = `coalesce(c.metadata -> 'position' -> 'contents' = 'true', false)`
+
 // documentsByID reads documents with the texts of their chunks, in the order of
 // their ids.
 func documentsByID(ctx context.Context, h *data.Handle, ids []string) ([]Document, error) {
 	return data.Select[Document](ctx, h, `
 		SELECT d.document_id::text, d.namespace, d.title, d.uri,
 			ARRAY(SELECT c.text FROM tenant.chunk AS c WHERE c.document_id = d.document_id ORDER BY c.ordinal) AS texts,
+			ARRAY(SELECT `+isContents+` FROM tenant.chunk AS c WHERE c.document_id = d.document_id ORDER BY c.ordinal) AS contents,
 			(SELECT c.metadata FROM tenant.chunk AS c WHERE c.document_id = d.document_id AND c.ordinal = 0) AS metadata
 		FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[]) ORDER BY d.document_id`, ids)
 }
@@ -220,7 +224,7 @@ func textsWith(ctx context.Context, h *data.Handle, language string, defined []d
 		)
 		SELECT c.document_id::text, c.ordinal, c.namespace, c.text
 		FROM found JOIN tenant.chunk AS c USING (document_id, ordinal)
-		WHERE c.document_id <> ALL($6::uuid[])`, language, keys, texts, maxDefinitions, maxMentions, idsOf(documents), namespaces)
+		WHERE c.document_id <> ALL($6::uuid[]) AND NOT `+isContents, language, keys, texts, maxDefinitions, maxMentions, idsOf(documents), namespaces)
 	return found, b.Run(ctx)
 }
 

@@ -52,7 +52,12 @@ const maxLexeme = 2046
 type Text struct {
 	Headings string // the title of the document and the headings above the chunk
 	Body     string
+	Contents bool // a table of contents, whose terms weigh ContentsWeight of others
 }
+
+// ContentsWeight is the weight of a table of contents, which names what other chunks say, beside other
+// texts: a factor of the weights of its terms, and of scores that are made of more than terms.
+const ContentsWeight = 0.5
 
 // TermsOf returns the terms of texts in a text search language, in the order of the
 // texts. In the tsvector the terms of the headings come first and have the label A, and
@@ -86,6 +91,11 @@ func TermsOf(ctx context.Context, q data.Queryer, language string, texts []Text)
 			return nil, err
 		}
 		weights := termWeights(counts, r.Dimensions)
+		if texts[n].Contents {
+			for i := range weights {
+				weights[i].value *= ContentsWeight
+			}
+		}
 		terms[n] = Terms{markStrong(counts, weights), encodeSparse(byDimension(weights))}
 	}
 	return terms, nil

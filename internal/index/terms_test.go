@@ -1,8 +1,10 @@
 package index_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -136,5 +138,24 @@ func TestConstantsOfTermsAreTheSameInSQLAndGo(t *testing.T) {
 	largest, err := data.Value[int64](t.Context(), h, `SELECT max(ragd_shared.term_dimension(n::text)) FROM generate_series(1, 1000) AS n`)
 	if err != nil || largest > index.TermDimensions {
 		t.Errorf("a term has the dimension %d of %d, %v", largest, index.TermDimensions, err)
+	}
+}
+
+func TestTermsOfContentsWeighLess(t *testing.T) {
+	t.Parallel()
+	h := setup(t).service.DB.Handle("acme")
+	const text = "tides tides tides"
+	terms, err := index.TermsOf(t.Context(), h, "english", []index.Text{{Headings: "Tides", Body: text}, {Headings: "Tides", Body: text, Contents: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	weight := func(n int) float64 { // of the only term: the last of three times four bytes and a dimension
+		return float64(math.Float32frombits(binary.BigEndian.Uint32(terms[n].Weights[16:])))
+	}
+	if got := weight(1) / weight(0); math.Abs(got-index.ContentsWeight) > 1e-6 {
+		t.Errorf("the term weighs %g of others", got)
+	}
+	if len(terms[1].Terms) >= len(terms[0].Terms) {
+		t.Error("the term is still marked as strong")
 	}
 }

@@ -88,13 +88,35 @@ func (f file) cut(ctx context.Context, parsed parse.Document) ([]chunk.Chunk, er
 // was asked for.
 func (f file) pieces(ctx context.Context, parsed parse.Document, options chunk.Options) ([]chunk.Chunk, error) {
 	if len(parsed.Units) == 0 || f.Chunking.Strategy != "" || len(f.Chunking.Separators) > 0 {
-		return chunk.Split(ctx, parsed.Text[parsed.Body:], options)
+		return chunk.SplitApart(ctx, parsed.Text[parsed.Body:], options, f.apart(parsed, options))
 	}
 	units := make([]chunk.Unit, len(parsed.Units))
 	for i, u := range parsed.Units {
 		units[i] = chunk.Unit(u)
 	}
 	return chunk.SplitUnits(ctx, parsed.Text, options, units)
+}
+
+// maxContents is the size of the largest table of contents that is one chunk, in UTF-16 code units.
+const maxContents = 8_000
+
+// apart returns the tables of contents in the body of a text: each is a chunk of its own, unless it is
+// too large or the caller has said how large a chunk may be. A strategy that tells each chunk
+// the headings above it reads the text as a whole.
+func (f file) apart(parsed parse.Document, options chunk.Options) (parts []chunk.Part) {
+	if len(options.Headers) > 0 {
+		return nil
+	}
+	most := maxContents
+	if f.Chunking.MaxSize != nil || f.Chunking.Size != nil {
+		most = 0
+	}
+	for _, s := range parsed.Spans {
+		if s.Kind == parse.Contents && s.Start >= parsed.Body {
+			parts = append(parts, chunk.Part{Start: s.Start - parsed.Body, End: s.End - parsed.Body, MaxSize: most})
+		}
+	}
+	return parts
 }
 
 func (f file) parse(ctx context.Context, id tenant.ID, read ParseFunc) (parse.Document, error) {

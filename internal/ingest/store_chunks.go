@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/tenant/data"
@@ -35,7 +36,23 @@ func (r chunkRow) text() index.Text {
 	if len(above) > 1 && above[1] == r.Title {
 		above = above[1:]
 	}
-	return index.Text{Headings: strings.TrimSpace(strings.Join(above, "\n")), Body: c.Text}
+	return index.Text{Headings: strings.TrimSpace(strings.Join(above, "\n")), Body: r.words(c.Text), Contents: isContents(c)}
+}
+
+// words returns the text of a chunk without what is shown in it but is no words: in Markdown the targets
+// of links.
+func (r chunkRow) words(text string) string {
+	format, _ := parse.FormatOf(r.ContentType)
+	if made, _ := parse.FormatOf(textType(r.Chunking, format, r.ContentType)); made == parse.Markdown {
+		return markdown.WithoutTargets(text)
+	}
+	return text
+}
+
+// isContents reports whether a chunk is of a table of contents.
+func isContents(c chunk.Chunk) bool {
+	position, ok := c.Metadata[positionKey].(map[string]any)
+	return ok && position[string(parse.Contents)] == true
 }
 
 // headingsAbove returns the headings that enclose the start of a chunk, outermost first,

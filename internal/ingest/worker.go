@@ -341,16 +341,16 @@ func (b *batch) connect(ctx context.Context, open []*task) error {
 
 // graphDocument converts the document for package graph.
 func (t *task) graphDocument() graph.Document {
-	texts := make([]string, len(t.chunks))
+	texts, contents := make([]string, len(t.chunks)), make([]bool, len(t.chunks))
 	for i, c := range t.chunks {
-		texts[i] = c.Text
+		texts[i], contents[i] = c.Text, isContents(c)
 	}
 	metadata := maps.Clone(t.fromFile)
 	if metadata == nil {
 		metadata = map[string]any{}
 	}
 	maps.Copy(metadata, t.Metadata)
-	return graph.Document{DocumentID: t.DocumentID, Namespace: t.Namespace, Title: t.Title, URI: t.URI, Texts: texts, Metadata: metadata}
+	return graph.Document{DocumentID: t.DocumentID, Namespace: t.Namespace, Title: t.Title, URI: t.URI, Texts: texts, Contents: contents, Metadata: metadata}
 }
 
 // settle records the attempts that failed, and logs the batch.

@@ -60,6 +60,9 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 			a.warnings = append(a.warnings, warning)
 		}
 	}
+	if !p.lists() && p.mode != Keyword {
+		a.sources = contentsLast(a.sources)
+	}
 	a.sources = Similar(p.minSimilarity, above(p.minScore, a.sources))
 	if p.lists() {
 		return a, nil

@@ -135,9 +135,11 @@ func nest(all func(yield func(heading) bool), end int) []Span {
 			above = above[:len(above)-1]
 		}
 		above = append(above, h)
-		names := make([]string, len(above))
-		for i, a := range above {
-			names[i] = a.text
+		var names []string
+		for _, a := range above {
+			if n := len(names); n == 0 || names[n-1] != a.text { // what a page says twice stands once
+				names = append(names, a.text)
+			}
 		}
 		spans = append(spans, Span{Kind: Section, Start: h.start, Name: textlimit.OneLine(strings.Join(names, SectionSeparator), maxSectionPath)})
 	}

@@ -253,6 +253,7 @@ func (p *parser) finish() (Document, error) {
 			d.Spans = append(d.Spans, lead)
 		}
 		d.Spans = append(d.Spans, found...)
+		withHeadings(d.Text, d.Spans)
 	}
 	if p.format == LaTeX {
 		d.Spans = append(d.Spans, latexSections(d.Text)...)

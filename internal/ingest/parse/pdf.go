@@ -40,9 +40,16 @@ func (p *parser) pdf(ctx context.Context) error {
 	p.property("scannedPages", ranges(file.Scanned))
 	p.property("recognizedPages", ranges(file.Recognized))
 	p.doc.Scanned = file.Scanned
+	isContents := false // the page before is
 	for i, page := range file.Pages {
-		if err := p.text.span(Span{Kind: Page, Number: i + 1, Name: file.Labels[i]}, func() error { p.text.block(page); return nil }); err != nil {
+		var text string
+		var start, end int
+		text, start, end, isContents = contentsOf(strings.Trim(page, "\n"), isContents)
+		if err := p.text.span(Span{Kind: Page, Number: i + 1, Name: file.Labels[i]}, func() error { p.text.block(text); return nil }); err != nil {
 			return err
+		}
+		if at := p.text.Len() - len(text); isContents && !p.text.full {
+			p.addContents(at+start, at+end)
 		}
 	}
 	if p.text.Len() < file.Unreadable {

@@ -31,7 +31,8 @@ func (d Document) SpanIndex() *SpanIndex {
 //   - pageLabel, the label of the first page, if that is not its number;
 //   - time and timeEnd as seconds;
 //   - sheet and section as the name of the first, and range, the cells of that sheet;
-//   - file as the name of the member in which start is.
+//   - file as the name of the member in which start is;
+//   - contents as true for a part of a table of contents.
 //
 // It returns nil if no span overlaps.
 func (x *SpanIndex) Metadata(start, end int) map[string]any {
@@ -45,6 +46,10 @@ func (x *SpanIndex) Metadata(start, end int) map[string]any {
 		switch kind {
 		case Sheet, Section, Member:
 			metadata[string(kind)] = first.Name
+		case Contents:
+			if first.Start <= start && end <= first.End {
+				metadata[string(kind)] = true
+			}
 		case Row:
 			if cells := x.cells(start, end); cells != "" {
 				metadata["range"] = cells
