@@ -18,7 +18,7 @@ func WithoutTargets(text string) string {
 	}
 	var out strings.Builder
 	at := 0
-	for _, code := range FencedSpans(text) {
+	for _, code := range Read(text, nil).Fences {
 		out.WriteString(withoutTargets(text[at:code.Start]))
 		out.WriteString(text[code.Start:code.End])
 		at = code.End
