@@ -35,8 +35,8 @@ type Settings struct {
 	Language             *string            `json:"language,omitempty"`
 	EncodingName         *string            `json:"encodingName,omitempty"`
 	ModelName            *string            `json:"modelName,omitempty"`
-	AllowedSpecial       []string           `json:"allowedSpecial,omitempty"`    // "all" means every special token
-	DisallowedSpecial    []string           `json:"disallowedSpecial,omitempty"` // "all" means every special token
+	AllowedSpecial       SpecialTokens      `json:"allowedSpecial,omitempty"`
+	DisallowedSpecial    SpecialTokens      `json:"disallowedSpecial,omitempty"`
 	Headers              []HeaderKey        `json:"headers,omitempty"`
 	Sections             []SectionKey       `json:"sections,omitempty"`
 	StripHeaders         *bool              `json:"stripHeaders,omitempty"`
@@ -93,6 +93,20 @@ func (k *KeepSeparator) UnmarshalJSON(raw []byte) error {
 		return fault.Field("keepSeparator", `must be true, false, "start" or "end", got %.100s`, text)
 	}
 	return nil
+}
+
+// SpecialTokens are special tokens of an encoding, such as "<|endoftext|>". The entry "all"
+// stands for every one; in JSON, that text may also stand in place of the list.
+type SpecialTokens []string
+
+// UnmarshalJSON reads a list of strings, or "all". Errors are those of encoding/json, which
+// do not say which field it was.
+func (s *SpecialTokens) UnmarshalJSON(raw []byte) error {
+	if string(raw) == `"all"` {
+		*s = SpecialTokens{"all"}
+		return nil
+	}
+	return json.Unmarshal(raw, (*[]string)(s))
 }
 
 // ParseSettings reads settings from a JSON object. Errors are fault.Invalid and

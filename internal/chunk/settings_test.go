@@ -52,6 +52,7 @@ func TestSettingsKeepTheirJSON(t *testing.T) {
 		`{"strategy":"markdown","maxSize":9,"stripHeaders":false}`,
 		`{"size":0,"overlap":0,"separators":["a",""],"separator":"","keepSeparator":true}`,
 		`{"separatorPosition":"end","keepSeparator":"start"}`,
+		`{"allowedSpecial":["all"],"disallowedSpecial":["\u003c|endoftext|\u003e"]}`,
 		`{"keepSeparator":false,"headers":[{"marker":"#","key":"a"}],"sections":[{"path":"h1","key":"b"}]}`,
 	} {
 		s, err := ParseSettings([]byte(raw))
@@ -71,6 +72,14 @@ func TestSettingsKeepTheirJSON(t *testing.T) {
 	}
 }
 
+func TestAllStandsForAListOfSpecialTokens(t *testing.T) {
+	t.Parallel()
+	s, err := ParseSettings([]byte(`{"allowedSpecial": "all"}`))
+	if err != nil || s.String() != `{"allowedSpecial":["all"]}` {
+		t.Errorf("%s %v", s, err)
+	}
+}
+
 func TestParseSettingsErrorsNameTheField(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ raw, field string }{
@@ -78,6 +87,8 @@ func TestParseSettingsErrorsNameTheField(t *testing.T) {
 		{`{"maxSize": 10.5}`, "maxSize"},
 		{`{"maxSize": "10"}`, "maxSize"},
 		{`{"overlap": 1e400}`, "overlap"},
+		{`{"allowedSpecial": "<|endoftext|>"}`, "allowedSpecial"},
+		{`{"disallowedSpecial": [1]}`, "disallowedSpecial"},
 		{`{"stripWhitespace": "yes"}`, "stripWhitespace"},
 		{`{"separators": "\n"}`, "separators"},
 		{`{"separators": ["a", 1]}`, "separators"},

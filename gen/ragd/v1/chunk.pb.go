@@ -85,8 +85,14 @@ type Chunking struct {
 	FallbackToWords *bool `protobuf:"varint,25,opt,name=fallback_to_words,json=fallbackToWords,proto3,oneof" json:"fallback_to_words,omitempty"`
 	// For sentence: splits words longer than maxSize at characters. Default: true.
 	FallbackToCharacters *bool `protobuf:"varint,26,opt,name=fallback_to_characters,json=fallbackToCharacters,proto3,oneof" json:"fallback_to_characters,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// For token and semantic-markdown: special tokens of the encoding that count as one token, a
+	// list such as ["<|endoftext|>"], or "all". Default: none.
+	AllowedSpecial *structpb.Value `protobuf:"bytes,27,opt,name=allowed_special,json=allowedSpecial,proto3" json:"allowed_special,omitempty"`
+	// For token and semantic-markdown: special tokens that make the call fail if the text has
+	// them and allowedSpecial does not, a list or "all". Default: none.
+	DisallowedSpecial *structpb.Value `protobuf:"bytes,28,opt,name=disallowed_special,json=disallowedSpecial,proto3" json:"disallowed_special,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Chunking) Reset() {
@@ -299,6 +305,20 @@ func (x *Chunking) GetFallbackToCharacters() bool {
 		return *x.FallbackToCharacters
 	}
 	return false
+}
+
+func (x *Chunking) GetAllowedSpecial() *structpb.Value {
+	if x != nil {
+		return x.AllowedSpecial
+	}
+	return nil
+}
+
+func (x *Chunking) GetDisallowedSpecial() *structpb.Value {
+	if x != nil {
+		return x.DisallowedSpecial
+	}
+	return nil
 }
 
 // ChunkingHeader selects headers whose text is stored in metadata.
@@ -909,7 +929,7 @@ var File_ragd_v1_chunk_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_chunk_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/chunk.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xae\v\n" +
+	"\x13ragd/v1/chunk.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xb6\f\n" +
 	"\bChunking\x12\x1a\n" +
 	"\bstrategy\x18\x01 \x01(\tR\bstrategy\x12\x1e\n" +
 	"\bmax_size\x18\x02 \x01(\x05H\x00R\amaxSize\x88\x01\x01\x12\x17\n" +
@@ -942,7 +962,9 @@ const file_ragd_v1_chunk_proto_rawDesc = "" +
 	"\vtarget_size\x18\x18 \x01(\x05H\x11R\n" +
 	"targetSize\x88\x01\x01\x12/\n" +
 	"\x11fallback_to_words\x18\x19 \x01(\bH\x12R\x0ffallbackToWords\x88\x01\x01\x129\n" +
-	"\x16fallback_to_characters\x18\x1a \x01(\bH\x13R\x14fallbackToCharacters\x88\x01\x01B\v\n" +
+	"\x16fallback_to_characters\x18\x1a \x01(\bH\x13R\x14fallbackToCharacters\x88\x01\x01\x12?\n" +
+	"\x0fallowed_special\x18\x1b \x01(\v2\x16.google.protobuf.ValueR\x0eallowedSpecial\x12E\n" +
+	"\x12disallowed_special\x18\x1c \x01(\v2\x16.google.protobuf.ValueR\x11disallowedSpecialB\v\n" +
 	"\t_max_sizeB\a\n" +
 	"\x05_sizeB\v\n" +
 	"\t_min_sizeB\n" +
@@ -1045,21 +1067,23 @@ var file_ragd_v1_chunk_proto_depIdxs = []int32{
 	9,  // 0: ragd.v1.Chunking.keep_separator:type_name -> google.protobuf.Value
 	1,  // 1: ragd.v1.Chunking.headers:type_name -> ragd.v1.ChunkingHeader
 	2,  // 2: ragd.v1.Chunking.sections:type_name -> ragd.v1.ChunkingSection
-	10, // 3: ragd.v1.Chunk.metadata:type_name -> google.protobuf.Struct
-	10, // 4: ragd.v1.ChunkTextRequest.metadata:type_name -> google.protobuf.Struct
-	0,  // 5: ragd.v1.ChunkTextRequest.chunking:type_name -> ragd.v1.Chunking
-	5,  // 6: ragd.v1.ChunkTextRequest.upload:type_name -> ragd.v1.UploadPreview
-	10, // 7: ragd.v1.ChunkTextRequest.extract:type_name -> google.protobuf.Struct
-	3,  // 8: ragd.v1.ChunkTextResponse.chunks:type_name -> ragd.v1.Chunk
-	7,  // 9: ragd.v1.ChunkTextResponse.extraction:type_name -> ragd.v1.Extraction
-	8,  // 10: ragd.v1.Extraction.failures:type_name -> ragd.v1.ExtractionFailure
-	4,  // 11: ragd.v1.ChunkService.ChunkText:input_type -> ragd.v1.ChunkTextRequest
-	6,  // 12: ragd.v1.ChunkService.ChunkText:output_type -> ragd.v1.ChunkTextResponse
-	12, // [12:13] is the sub-list for method output_type
-	11, // [11:12] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	9,  // 3: ragd.v1.Chunking.allowed_special:type_name -> google.protobuf.Value
+	9,  // 4: ragd.v1.Chunking.disallowed_special:type_name -> google.protobuf.Value
+	10, // 5: ragd.v1.Chunk.metadata:type_name -> google.protobuf.Struct
+	10, // 6: ragd.v1.ChunkTextRequest.metadata:type_name -> google.protobuf.Struct
+	0,  // 7: ragd.v1.ChunkTextRequest.chunking:type_name -> ragd.v1.Chunking
+	5,  // 8: ragd.v1.ChunkTextRequest.upload:type_name -> ragd.v1.UploadPreview
+	10, // 9: ragd.v1.ChunkTextRequest.extract:type_name -> google.protobuf.Struct
+	3,  // 10: ragd.v1.ChunkTextResponse.chunks:type_name -> ragd.v1.Chunk
+	7,  // 11: ragd.v1.ChunkTextResponse.extraction:type_name -> ragd.v1.Extraction
+	8,  // 12: ragd.v1.Extraction.failures:type_name -> ragd.v1.ExtractionFailure
+	4,  // 13: ragd.v1.ChunkService.ChunkText:input_type -> ragd.v1.ChunkTextRequest
+	6,  // 14: ragd.v1.ChunkService.ChunkText:output_type -> ragd.v1.ChunkTextResponse
+	14, // [14:15] is the sub-list for method output_type
+	13, // [13:14] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_chunk_proto_init() }

@@ -20,6 +20,8 @@ func TestChunkingSurvivesConversion(t *testing.T) {
 		EncodingName: new("e"), ModelName: new("m"), Headers: []*ragdv1.ChunkingHeader{{Marker: "#", Key: "k"}},
 		Sections: []*ragdv1.ChunkingSection{{Path: "p", Key: "k"}}, StripHeaders: new(false), ReturnEachLine: new(true), EnsureAscii: new(false),
 		ConvertLists: new(true), JoinThreshold: new(int32(5)), SentenceEnders: []string{"."}, FallbackToWords: new(false), FallbackToCharacters: new(false),
+		AllowedSpecial:    structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStringValue("<|endoftext|>")}}),
+		DisallowedSpecial: structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStringValue("all")}}),
 	}
 	fields := sent.ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {

@@ -703,6 +703,12 @@ class Chunking(TypedDict, total=False):
     fallbackToWords: bool
     # For sentence: splits words longer than maxSize at characters. Default: true.
     fallbackToCharacters: bool
+    # For token and semantic-markdown: special tokens of the encoding that count as one token, a
+    # list such as ["<|endoftext|>"], or "all". Default: none.
+    allowedSpecial: Any
+    # For token and semantic-markdown: special tokens that make the call fail if the text has
+    # them and allowedSpecial does not, a list or "all". Default: none.
+    disallowedSpecial: Any
 
 
 class ChunkingHeader(TypedDict, total=False):
