@@ -10,6 +10,10 @@
 //	RAGD_TEST_MODEL    the chat model
 //	RAGD_TEST_MODEL_URL  its address, of the shape of OpenAI's API
 //
+// With -demo the service is as `make run` starts it: a tenant "demo" with the handbook of examples/, no models
+// but those that are built in, no agent, and none of the variables but RAGD_SERVER and RAGD_API_KEY. Readers of
+// the READMEs have no other.
+//
 // Its exit code is that of the command.
 package main
 
@@ -24,7 +28,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -46,12 +52,18 @@ const (
 func main() {
 	log.SetFlags(0)
 	program := flag.String("ragd", "bin/ragd", "the binary of ragd")
+	demo := flag.String("demo", "", "start the service as `make run` does, with the documents of this `folder`")
 	flag.Parse()
 	if flag.NArg() == 0 {
-		log.Fatal("usage: testservice [-ragd FILE] COMMAND [ARGUMENT...]")
+		log.Fatal("usage: testservice [-ragd FILE] [-demo FOLDER] COMMAND [ARGUMENT...]")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *program, flag.Args())
+	var err error
+	if *demo != "" {
+		err = runDemo(ctx, *program, *demo, flag.Args())
+	} else {
+		err = run(ctx, *program, flag.Args())
+	}
 	stop()
 	var failed *exec.ExitError
 	switch {
@@ -87,6 +99,37 @@ func run(ctx context.Context, program string, command []string) error {
 	)
 	return tests.Run()
 }
+
+// runDemo runs the command beside a service as hack/demo.sh starts it.
+func runDemo(ctx context.Context, program, folder string, command []string) error {
+	d, err := daemon.Start(ctx, daemon.Config{Program: program, Env: []string{"RAGD_LOG_LEVEL=warn", "RAGD_OPERATOR_KEY="}, Args: []string{"--first-tenant", "demo"}})
+	if err != nil {
+		return err
+	}
+	defer d.Stop()
+	written, err := os.ReadFile(filepath.Join(d.Dir, "ragd", "client.conf"))
+	if err != nil {
+		return err
+	}
+	key := apiKey.FindSubmatch(written)
+	if key == nil {
+		return errors.New("client.conf has no api-key")
+	}
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RAGD_") })
+	env = append(env, "RAGD_SERVER="+d.URL(), "RAGD_API_KEY="+string(key[1]))
+	for _, c := range [][]string{{program, "ingest", "--index", "handbook", "--base", folder, folder}, command} {
+		cmd := exec.CommandContext(ctx, c[0], c[1:]...)
+		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+		cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, os.Stdout, os.Stderr, env
+		if err := cmd.Run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apiKey matches the key that the first start of ragd writes down.
+var apiKey = regexp.MustCompile(`(?m)^api-key\s*=\s*(\S+)$`)
 
 // prepare creates the tenant and its agent, and returns a key of the tenant.
 func prepare(ctx context.Context, d *daemon.Daemon) (string, error) {

@@ -20,6 +20,8 @@ replacements = [
     (r"\bAsync(Iterator|Iterable)\b", r"\1"),
     (r"\bAsync([A-Z]\w*)\b", r"\1"),
     (r"\b__aiter__\b", "__iter__"),
+    (r"\banext\b", "next"),
+    (r"\bStopAsyncIteration\b", "StopIteration"),
     (r"\b__aenter__\b", "__enter__"),
     (r"\b__aexit__\b", "__exit__"),
     (r"\baiter_bytes\b", "iter_bytes"),

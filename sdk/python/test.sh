@@ -23,3 +23,5 @@ python3 generate.py --check
 "$python" -m ruff check --exclude src/ragd/_sync .
 "$python" -m ruff format --check --exclude src/ragd/api,src/ragd/_sync .
 "$python" -m pytest -q
+# The README once more, as its readers run it: with a service as `make run` starts it.
+../../.cache/testservice -ragd ../../bin/ragd -demo ../../examples/handbook "$python" -m pytest -q tests/test_readme.py -k the_readme

@@ -46,7 +46,10 @@ def test_a_folder_is_uploaded_under_its_paths(index: ragd.RagdIndex, tmp_path: P
     (tmp_path / "a/gate.md").write_text(GATE)
     (tmp_path / "keeper.md").write_text(KEEPER)
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 nothing")
-    results = list(index.upload_folder(tmp_path, prefix="notes/"))
+    index.upload_folder(tmp_path, prefix="notes/")  # as a statement
+    assert [document["uri"] for document in index.documents(status="ready")] == ["notes/a/gate.md", "notes/keeper.md"]
+    results = index.upload_folder(tmp_path, prefix="notes/")
+    assert [type(result) for result in index.iter_upload_folder(tmp_path, prefix="notes/")] == [type(result) for result in results]
     uploaded = [result.document["uri"] for result in results if isinstance(result, ragd.UploadResult)]
     assert uploaded == ["notes/a/gate.md", "notes/keeper.md"]
     errors = [result for result in results if isinstance(result, ragd.RagdError)]
@@ -124,7 +127,8 @@ async def test_the_same_without_waiting(aclient: ragd.AsyncRagd, aindex: ragd.As
     (tmp_path / "keeper.md").write_text(KEEPER)
     uploaded = await aindex.upload(GATE, uri="gate.md")
     assert uploaded.document["status"] == "ready"
-    results = [result async for result in aindex.upload_folder(tmp_path)]
+    results = await aindex.upload_folder(tmp_path)
+    assert len([result async for result in aindex.iter_upload_folder(tmp_path)]) == len(results) == 1
     assert isinstance(results[0], ragd.UploadResult)
     assert (await aindex.query("gate", top_k=1))["sources"][0]["uri"] == "gate.md"
     assert len((await aindex.graph("gate"))["sources"]) == 2

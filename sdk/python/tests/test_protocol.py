@@ -141,6 +141,32 @@ def test_streams_that_end_badly(serve: Callable[..., Server], body: bytes, code:
     assert error.value.code == code
 
 
+ANSWERED = b"".join(
+    [
+        frame(0, {"text": "At "}),
+        frame(0, {"text": "high water"}),
+        frame(0, {"answer": {"text": "At high water", "citations": []}}),
+        frame(2, {}),
+    ]
+)
+
+
+def test_an_agent_is_asked_once_however_its_answer_is_read(serve: Callable[..., Server]) -> None:
+    server = serve((200, {"Content-Type": "application/connect+json"}, ANSWERED))
+    with ragd.Ragd(server.url) as client:
+        answer = client.ask("helper", "when?")
+        assert server.paths == []
+        assert next(iter(answer.text())) == "At "
+        assert "".join(answer.text()) == answer.final()["text"] == "At high water"
+        assert len(list(answer)) == 3
+    assert len(server.paths) == 1
+
+
+def test_an_answer_that_is_not_read_is_warned_about() -> None:
+    with ragd.Ragd("http://127.0.0.1:1") as client, pytest.warns(RuntimeWarning, match="never asked"):
+        client.ask("helper", "when?")
+
+
 def test_a_page_of_a_proxy_is_an_error(serve: Callable[..., Server]) -> None:
     server = serve((502, {"Content-Type": "text/html"}, b"<html>Bad gateway</html>"))
     with ragd.Ragd(server.url, retry=ragd.Retry(max_retries=0)) as client, pytest.raises(ragd.RagdError) as error:

@@ -5,7 +5,6 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { before, test } from "node:test";
 import { promisify } from "node:util";
 import { AgentService } from "@ragd/client/api";
-import { connect } from "./service.mjs";
 
 before(async () => {
   await mkdir("handbook", { recursive: true });
@@ -14,9 +13,13 @@ before(async () => {
 
 for (const page of ["README.md", "typescript.md"]) {
   test(`the examples of ${page} run`, async (t) => {
-    const agents = connect().rpc(AgentService);
-    const { definition } = await agents.getAgent({ agentName: process.env.RAGD_TEST_AGENT });
+    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("RAGD_TEST_")));
+    const agent = process.env.RAGD_TEST_AGENT; // none with a service as `make run` starts it
+    if (agent) env.RAGD_AGENT = agent;
     if (page === "typescript.md") {
+      const { connect } = await import("./service.mjs");
+      const agents = connect().rpc(AgentService);
+      const { definition } = await agents.getAgent({ agentName: agent });
       await agents.createAgent({ agentName: "pilot", definition });
       t.after(() => agents.deleteAgent({ agentName: "pilot" }));
     }
@@ -26,11 +29,12 @@ for (const page of ["README.md", "typescript.md"]) {
     let printed = "";
     for (const [i, code] of blocks.entries()) {
       await writeFile(`example-${i}.mjs`, code);
-      const { stdout } = await promisify(execFile)(process.execPath, [`example-${i}.mjs`], { env: { ...process.env, RAGD_AGENT: process.env.RAGD_TEST_AGENT } });
+      const { stdout } = await promisify(execFile)(process.execPath, [`example-${i}.mjs`], { env });
       assert.notEqual(stdout, "");
       printed += stdout;
     }
-    assert.match(printed, /tides\.md/);
+    assert.match(printed, page === "README.md" ? /1 files can be searched\n.* gate\.md # Gate/ : /tides\.md/);
+    if (page === "README.md") assert.equal(/The documents answer this/.test(printed), agent !== undefined);
     if (page === "typescript.md") assert.match(printed, /\[1\] tides\.md, bytes 0 to \d+\n/);
   });
 }

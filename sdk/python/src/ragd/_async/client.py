@@ -98,7 +98,7 @@ class AsyncRagd:
         timeout: float | None = None,
         context: dict[str, Any] | None = None,
     ) -> AsyncAnswer:
-        """Asks an agent a question. It is sent when the answer is read."""
+        """Asks an agent a question. It is sent when the answer is first read, as by final()."""
         ask: AskAgentRequest = {"agentName": agent_name, "message": message, "threadId": thread_id}
         return AsyncAnswer(lambda: self.rpc(AsyncAgentService).ask_agent_stream({"ask": ask}, timeout=timeout, context=context))
 

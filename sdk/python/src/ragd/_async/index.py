@@ -156,9 +156,35 @@ class AsyncRagdIndex:
         chunking: Chunking | None = None,
         wait: bool = True,
         on_progress: Callable[[UploadProgress], None] | None = None,
+    ) -> list[UploadResult | RagdError]:
+        """Uploads the files below a folder, under their paths in it after the prefix, and returns a result or
+        an error for each, in the order of the paths. Files and folders whose names begin with a dot are left
+        out. An error of one file does not keep the others from being uploaded.
+        """
+        uploads = self.iter_upload_folder(
+            folder,
+            prefix=prefix,
+            metadata=metadata,
+            namespace=namespace,
+            chunking=chunking,
+            wait=wait,
+            on_progress=on_progress,
+        )
+        return [upload async for upload in uploads]
+
+    async def iter_upload_folder(
+        self,
+        folder: PathLike[str] | str,
+        *,
+        prefix: str = "",
+        metadata: dict[str, Any] | None = None,
+        namespace: str | None = None,
+        chunking: Chunking | None = None,
+        wait: bool = True,
+        on_progress: Callable[[UploadProgress], None] | None = None,
     ) -> AsyncIterator[UploadResult | RagdError]:
-        """Uploads the files below a folder, under their paths in it after the prefix, and yields a result or
-        an error for each. Files and folders whose names begin with a dot are left out.
+        """Does what upload_folder does, and yields each result as soon as it is known. The upload begins when
+        the first is read.
         """
         uploads: list[UploadResult | RagdError] = []
         for uri, path in files_below(Path(folder)):

@@ -100,7 +100,7 @@ class Ragd:
         timeout: float | None = None,
         context: dict[str, Any] | None = None,
     ) -> Answer:
-        """Asks an agent a question. It is sent when the answer is read."""
+        """Asks an agent a question. It is sent when the answer is first read, as by final()."""
         ask: AskAgentRequest = {"agentName": agent_name, "message": message, "threadId": thread_id}
         return Answer(lambda: self.rpc(AgentService).ask_agent_stream({"ask": ask}, timeout=timeout, context=context))
 
