@@ -125,6 +125,7 @@ check: deps ## run everything that CI runs: generated code, linters, tests; ends
 	hack/beside.sh \
 		'lint=make lint' \
 		'generated code=make generated' \
+		'other systems=hack/cross.sh' \
 		'PostgreSQL 17=hack/test-postgres17.sh' \
 		"MCP's conformance suite=hack/mcp-conformance.sh" \
 		'third-party MCP clients=hack/mcp-clients.sh' \

@@ -12,6 +12,7 @@ require (
 	github.com/agext/levenshtein v1.2.3
 	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/clipperhouse/uax29/v2 v2.7.0
+	github.com/edsrzf/mmap-go v1.2.0
 	github.com/emersion/go-message v0.18.2
 	github.com/exaring/otelpgx v0.13.0
 	github.com/fsnotify/fsnotify v1.10.1

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
+	"runtime"
 	"time"
+
+	"github.com/edsrzf/mmap-go"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
@@ -21,14 +23,14 @@ func newSpooled() *limit.Limiter[tenant.ID] {
 }
 
 // spool holds the content of a large document, or the embeddings of its chunks, in a
-// file without a name, which the system deletes when the process ends. The file is mapped
-// for reading: its pages belong to the page cache, not to the memory of the process.
+// file without a name, which the system deletes when the process ends; on Windows, where an open file
+// keeps its name, it is deleted by close. The file is mapped for reading: its pages belong to the page cache, not to the memory of the process.
 type spool struct {
 	file   *os.File
 	size   int64
 	bytes  *limit.Limiter[tenant.ID]
 	tenant tenant.ID
-	mapped []byte
+	mapped mmap.MMap
 }
 
 func newSpool(bytes *limit.Limiter[tenant.ID], id tenant.ID) (*spool, error) {
@@ -36,7 +38,7 @@ func newSpool(bytes *limit.Limiter[tenant.ID], id tenant.ID) (*spool, error) {
 	if err != nil {
 		return nil, spoolFault(err)
 	}
-	if err := os.Remove(file.Name()); err != nil {
+	if err := os.Remove(file.Name()); err != nil && runtime.GOOS != "windows" {
 		_ = file.Close()
 		return nil, spoolFault(err)
 	}
@@ -71,7 +73,7 @@ func (s *spool) readAt(content []byte, at int64) error {
 // content returns everything that was written. It is valid until close.
 func (s *spool) content() ([]byte, error) {
 	var err error
-	s.mapped, err = syscall.Mmap(int(s.file.Fd()), 0, int(s.size), syscall.PROT_READ, syscall.MAP_PRIVATE)
+	s.mapped, err = mmap.Map(s.file, mmap.RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read a spooled document: %w", err)
 	}
@@ -84,9 +86,12 @@ func (s *spool) close() {
 		return
 	}
 	if s.mapped != nil {
-		_ = syscall.Munmap(s.mapped)
+		_ = s.mapped.Unmap()
 	}
 	_ = s.file.Close()
+	if runtime.GOOS == "windows" {
+		_ = os.Remove(s.file.Name())
+	}
 	if s.size > 0 {
 		s.bytes.Release(s.tenant, s.size)
 	}

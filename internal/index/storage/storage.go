@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -73,12 +72,10 @@ func New(config Config) *Guard {
 // FreeIn returns a function for Config.Free that measures the file system of a folder.
 func FreeIn(dir string) func() (free, total int64, err error) {
 	return func() (free, total int64, err error) {
-		var st syscall.Statfs_t
-		if err := syscall.Statfs(dir, &st); err != nil {
+		if free, total, err = measureDisk(dir); err != nil {
 			return 0, 0, fmt.Errorf("measure the disk of %s: %w", dir, err)
 		}
-		block := int64(st.Bsize) //nolint:unconvert // int32 and uint32 on other platforms
-		return int64(st.Bavail) * block, int64(st.Blocks) * block, nil
+		return free, total, nil
 	}
 }
 

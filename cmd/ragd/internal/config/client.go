@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 // Client is how clients on the machine of a service reach it: a section of client.conf.
@@ -135,7 +134,7 @@ func lockFile(path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the client configuration: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+	if err := lock(file); err != nil {
 		_ = file.Close()
 		return nil, fmt.Errorf("lock the client configuration: %w", err)
 	}

@@ -14,7 +14,8 @@ import (
 	"math"
 	"os"
 	"slices"
-	"syscall"
+
+	"github.com/edsrzf/mmap-go"
 )
 
 // maxHeader is the longest header in bytes, as in the original library.
@@ -28,7 +29,7 @@ const maxDimensions = 8
 // truncated meanwhile: replace files by renaming.
 type File struct {
 	tensors map[string]Tensor
-	mapped  []byte
+	mapped  mmap.MMap
 }
 
 // Tensor is a tensor in a File, valid until the file is closed.
@@ -58,19 +59,19 @@ func Open(path string) (*File, error) {
 	if info.Size() < 8 || info.Size() > math.MaxInt32*int64(1024) {
 		return nil, fmt.Errorf("%s: is not a safetensors file: it has %d bytes", path, info.Size())
 	}
-	mapped, err := syscall.Mmap(int(file.Fd()), 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_PRIVATE)
+	mapped, err := mmap.Map(file, mmap.RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("map %s: %w", path, err)
 	}
 	tensors, err := parse(mapped)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), syscall.Munmap(mapped))
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), mapped.Unmap())
 	}
 	return &File{tensors, mapped}, nil
 }
 
 // Close unmaps the file.
-func (f *File) Close() error { return syscall.Munmap(f.mapped) }
+func (f *File) Close() error { return f.mapped.Unmap() }
 
 // Tensor returns a tensor, and whether the file has it.
 func (f *File) Tensor(name string) (Tensor, bool) {

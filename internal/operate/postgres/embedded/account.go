@@ -7,7 +7,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 )
@@ -47,9 +46,6 @@ func accountFor(dir string) (*account, error) {
 	return nil, nil
 }
 
-// owner returns the user id that a file belongs to.
-func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
-
 func unprivileged() (*account, error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		if a, err := lookup(user.Lookup(name)); err == nil {
@@ -86,12 +82,4 @@ func (a *account) own(dir string) error {
 		}
 		return os.Lchown(path, int(a.uid), int(a.gid))
 	})
-}
-
-// credential returns the credential with which a child process runs as the account.
-func (a *account) credential() *syscall.Credential {
-	if a == nil {
-		return nil
-	}
-	return &syscall.Credential{Uid: a.uid, Gid: a.gid}
 }

@@ -66,6 +66,9 @@ const (
 // folder belongs to another database or is in use by another backup, or if its disk is too
 // small.
 func TakeBackup(ctx context.Context, cfg BackupConfig) (b Backup, err error) {
+	if err := supported(); err != nil {
+		return b, err
+	}
 	log := cmp.Or(cfg.Logger, slog.Default())
 	folder, err := filepath.Abs(cfg.Folder)
 	if cfg.Folder == "" || err != nil {
@@ -194,9 +197,9 @@ func (c *cluster) run(ctx context.Context, as *account, program string, args ...
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as.credential(), Setpgid: true}
+	cmd.SysProcAttr = as.attributes()
 	// An interrupt lets pg_basebackup end its receiver of the log, and its server process.
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.Cancel = func() error { return kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = quitWait
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
@@ -214,11 +217,10 @@ func (c *cluster) checkSpace(folder string) error {
 
 // needSpace returns an error unless the disk of a folder has space for need bytes.
 func needSpace(folder string, need int64) error {
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(folder, &st); err != nil {
+	free, err := freeBytes(folder)
+	if err != nil {
 		return folderFault(folder, err)
 	}
-	free := int64(st.Bavail) * int64(st.Bsize) //nolint:unconvert // other types on other platforms
 	if free < need+backupMargin {
 		return fault.New(fault.Precondition, "a copy takes %d MiB, but the disk of %s has only %d MiB free: make space, or keep fewer backups", need/mib, folder, free/mib)
 	}

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 )
@@ -220,7 +219,7 @@ func (c *cluster) command(ctx context.Context, dir, program string, args ...stri
 	// No PG* variables, and English messages, which errorLines and lingering search.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 	cmd.ExtraFiles = extra
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.account.credential(), Setpgid: true}
+	cmd.SysProcAttr = c.account.attributes()
 	return cmd, func() {
 		for _, f := range extra {
 			_ = f.Close()

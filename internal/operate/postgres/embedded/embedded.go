@@ -61,10 +61,13 @@ type Server struct {
 // accepts connections; after a crash, that is when recovery has ended. The server then
 // runs until Stop, even if ctx ends.
 //
-// Errors: Precondition, with what to do, for missing binaries or a missing pgvector, a
+// Errors: Precondition, with what to do, for a system on which there is no such server, missing binaries or a missing pgvector, a
 // data directory of another major version or another user, and a directory that another
 // process uses.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
+	if err := supported(); err != nil {
+		return nil, err
+	}
 	dir, err := filepath.Abs(cfg.DataDir)
 	if cfg.DataDir == "" || err != nil {
 		return nil, fault.New(fault.Invalid, "the data directory %q is not a valid path", cfg.DataDir)
@@ -88,6 +91,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 // directory, without starting one. exists tells whether the directory has a cluster; the
 // address is "" if no server runs on it. Errors: as of Start for binaries and the directory.
 func Running(dataDir string) (adminURL string, exists bool, err error) {
+	if err := supported(); err != nil {
+		return "", false, err
+	}
 	dir, err := filepath.Abs(filepath.Join(dataDir, "cluster"))
 	if err != nil {
 		return "", false, err

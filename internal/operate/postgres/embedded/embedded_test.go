@@ -1,3 +1,5 @@
+//go:build unix
+
 package embedded
 
 import (
@@ -467,7 +469,7 @@ func TestServerOfAnOrdinaryUser(t *testing.T) {
 	}
 
 	t.Run("its own directory", func(t *testing.T) {
-		r := startRagd(t, binary, dir, nobody.credential())
+		r := startRagd(t, binary, dir, nobody.attributes().Credential)
 		url, ok := strings.CutPrefix(r.line, "ready ")
 		if !ok {
 			t.Fatal(r.line)
@@ -493,13 +495,13 @@ func TestServerOfAnOrdinaryUser(t *testing.T) {
 		if err := os.Lchown(theirs, int(nobody.uid), int(nobody.gid)); err != nil {
 			t.Fatal(err)
 		}
-		r := startRagd(t, binary, theirs, nobody.credential())
+		r := startRagd(t, binary, theirs, nobody.attributes().Credential)
 		if !strings.Contains(r.line, "belongs to the user root") {
 			t.Errorf("printed %q, want an error that names the owner", r.line)
 		}
 	})
 	t.Run("a directory that it cannot write", func(t *testing.T) {
-		r := startRagd(t, binary, "/proc/ragd", nobody.credential())
+		r := startRagd(t, binary, "/proc/ragd", nobody.attributes().Credential)
 		if !strings.Contains(r.line, "cannot be written") {
 			t.Errorf("printed %q, want that the directory cannot be written", r.line)
 		}

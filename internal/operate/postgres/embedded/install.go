@@ -35,7 +35,12 @@ func Find() []Installation { return findIn(searchDirs()) }
 
 // Default returns the installation that a new cluster would use. Errors: Precondition if
 // there is none, with what to do.
-func Default() (Installation, error) { return choose(Find(), 0, "") }
+func Default() (Installation, error) {
+	if err := supported(); err != nil {
+		return Installation{}, err
+	}
+	return choose(Find(), 0, "")
+}
 
 //go:embed install.sh
 var installer string
@@ -45,6 +50,9 @@ var installer string
 // a newer one that is built from source. It does nothing if there is nothing to do. Errors:
 // Precondition with the reason if the installation failed.
 func Install(ctx context.Context, out io.Writer) error {
+	if err := supported(); err != nil {
+		return err
+	}
 	args := []string{"-s"}
 	if in, err := Default(); err == nil {
 		if postgres.SafeVector(in.Vector) {

@@ -34,7 +34,7 @@ func lockFile(path string) (f *os.File, holder string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = tryLock(f)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		pid, _ := io.ReadAll(io.LimitReader(f, 20)) // optional: it only makes the error more helpful
 		_ = f.Close()
@@ -57,7 +57,7 @@ func lockFile(path string) (f *os.File, holder string, err error) {
 // a process that is just being started has a copy of the file.
 func unlockDir(lock *os.File) error {
 	if conn, err := lock.SyscallConn(); err == nil {
-		_ = conn.Control(func(fd uintptr) { _ = syscall.Flock(int(fd), syscall.LOCK_UN) }) // closing it unlocks it too
+		_ = conn.Control(unlock) // closing it unlocks it too
 	}
 	return lock.Close()
 }

@@ -67,7 +67,7 @@ func stopServer(ctx context.Context, pid int, dir string, log *slog.Logger) erro
 		signal syscall.Signal
 		wait   time.Duration
 	}{{syscall.SIGINT, orphanFast}, {syscall.SIGQUIT, orphanQuit}} {
-		if err := syscall.Kill(pid, attempt.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := kill(pid, attempt.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("stop the PostgreSQL that an earlier ragd left behind (process %d): %w", pid, err)
 		}
 		if gone, err := awaitGone(ctx, pid, dir, attempt.wait); gone || err != nil {

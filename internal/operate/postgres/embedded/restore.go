@@ -42,6 +42,9 @@ type RestoreConfig struct {
 // Errors: Precondition if the data directory has a cluster, if no whole backup is old enough,
 // if the backup or the archived log is damaged, or if the log ends before the moment.
 func Restore(ctx context.Context, cfg RestoreConfig) (b Backup, err error) {
+	if err := supported(); err != nil {
+		return b, err
+	}
 	dataDir, err := filepath.Abs(cfg.DataDir)
 	if cfg.DataDir == "" || err != nil {
 		return b, fault.New(fault.Invalid, "the data directory %q is not a valid path", cfg.DataDir)

@@ -34,7 +34,7 @@ const (
 // tempDir returns the parent of temporary folders: memoryDir if it has enough free space.
 func tempDir() string {
 	var st syscall.Statfs_t
-	if err := syscall.Statfs(memoryDir, &st); err == nil && int64(st.Bavail)*st.Bsize >= memoryFree {
+	if err := syscall.Statfs(memoryDir, &st); err == nil && int64(st.Bavail)*int64(st.Bsize) >= memoryFree { //nolint:unconvert // another type on other platforms
 		return memoryDir
 	}
 	if os.Geteuid() == 0 {

@@ -16,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 )
 
@@ -52,8 +51,7 @@ func Start(ctx context.Context, name string, args ...string) (values []string, s
 		return nil, nil, &MissingError{err.Error()}
 	}
 	cmd := exec.Command("go", append([]string{"run", "-C", folder, "./" + name}, args...)...)
-	// In a process group of its own, so that Ctrl-C in the terminal does not end it before it has cleaned up.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = ownGroup()
 	var failed bytes.Buffer
 	cmd.Stderr = &failed
 	input, err := cmd.StdinPipe()
