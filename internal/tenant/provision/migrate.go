@@ -54,8 +54,19 @@ func MigrateControl(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// checkCompatible returns an error if the database needs a newer ragd.
+// checkCompatible returns an error if the database needs a newer ragd, or was made by one of the first builds,
+// whose migrations were changed after they had run.
 func checkCompatible(ctx context.Context, pool *pgxpool.Pool) error {
+	var early bool
+	if err := pool.QueryRow(ctx, `
+		SELECT to_regclass('ragd.api_keys') IS NOT NULL AND NOT EXISTS (
+			SELECT FROM pg_catalog.pg_attribute WHERE attrelid = to_regclass('ragd.api_keys') AND attname = 'first_used_at')`).Scan(&early); err != nil {
+		return postgres.Fault(err)
+	}
+	if early {
+		return fault.New(fault.Precondition,
+			"the database was made by a build of ragd from before 2026-11-25, whose tables no later one continues: use a new data directory or database and ingest the documents again; the build that made it still opens this one")
+	}
 	var exists bool
 	if err := pool.QueryRow(ctx, `SELECT to_regclass('ragd.compatibility') IS NOT NULL`).Scan(&exists); err != nil || !exists {
 		return postgres.Fault(err)
