@@ -208,7 +208,7 @@ RELEASE_TOOLS := $(CURDIR)/.cache/release-tools
 snapshot: ## build archives, packages, checksums and bills of materials into dist/, without publishing
 	GOBIN=$(RELEASE_TOOLS) go install github.com/goreleaser/goreleaser/v2@v2.12.7
 	GOBIN=$(RELEASE_TOOLS) go install github.com/anchore/syft/cmd/syft@v1.42.0
-	PATH="$(RELEASE_TOOLS):$$PATH" goreleaser release --snapshot --clean
+	RAGD_RELEASE=$$(sed -n 's/^const Release = "\(.*\)"$$/\1/p' cmd/ragd/internal/build/build.go) PATH="$(RELEASE_TOOLS):$$PATH" goreleaser release --snapshot --clean
 
 .PHONY: clean
 clean: ## remove build output; data directories stay

@@ -5,14 +5,18 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/build"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 )
 
@@ -131,6 +135,24 @@ func writeCommand(b *strings.Builder, cmd *cobra.Command) {
 	}
 	for _, child := range cmd.Commands() {
 		writeCommand(b, child)
+	}
+}
+
+var manPages = flag.String("man", "", "write the manual pages of all commands into this folder")
+
+// A package has a manual page for each command. hack/package-files.sh writes them with -man.
+func TestEveryCommandHasAManualPage(t *testing.T) {
+	t.Parallel()
+	folder := cmp.Or(*manPages, t.TempDir())
+	root := referenceRoot()
+	root.DisableAutoGenTag = true
+	date := time.Unix(0, 0).UTC() // pages of one version are the same whenever they are made
+	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Date: &date, Source: "ragd " + build.Release, Manual: "ragd"}, folder); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(folder, "ragd-tenant-create.1"))
+	if err != nil || !strings.Contains(string(page), "ragd tenant create") {
+		t.Errorf("%v:\n%s", err, page)
 	}
 }
 

@@ -3,12 +3,17 @@ package build
 
 import (
 	"fmt"
+	"regexp"
 	"runtime/debug"
+	"strings"
 )
+
+// Release is the release that this code is, or becomes. `make snapshot` names its packages after it.
+const Release = "0.1.0"
 
 // Info describes the binary.
 type Info struct {
-	Version  string `json:"version"`
+	Version  string `json:"version"` // without a v, such as 0.1.0
 	Revision string `json:"revision,omitempty"`
 	Time     string `json:"time,omitempty"` // of the revision
 	Modified bool   `json:"modified"`       // built with uncommitted changes
@@ -20,20 +25,32 @@ type Info struct {
 func Read() Info {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return Info{Version: "unknown"}
+		return Info{Version: Release}
 	}
 	setting := map[string]string{}
 	for _, s := range info.Settings {
 		setting[s.Key] = s.Value
 	}
 	return Info{
-		Version:  info.Main.Version,
+		Version:  version(info.Main.Version),
 		Revision: setting["vcs.revision"],
 		Time:     setting["vcs.time"],
 		Modified: setting["vcs.modified"] == "true",
 		Go:       info.GoVersion,
 		Platform: setting["GOOS"] + "/" + setting["GOARCH"],
 	}
+}
+
+// pseudo matches the versions that the go command makes up for a commit without a tag of its own.
+var pseudo = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}(\+|$)`)
+
+// version returns the tag of the code, which the go command embeds, or Release if there is none.
+func version(module string) string {
+	tag, ok := strings.CutPrefix(module, "v")
+	if !ok || pseudo.MatchString(tag) { // (devel), or empty
+		return Release
+	}
+	return tag
 }
 
 // String returns the description in one line.
