@@ -45,6 +45,7 @@ export async function ask(question: string, settings: AskSettings, signal: Abort
       ["Plan", explain?.plan ?? ""],
       ["Chunks examined", explain?.candidates ? `about ${explain.candidates}` : ""],
       ["Search width", explain?.searchWidth ? String(explain.searchWidth) : ""],
+      ["Calibration of scores", explain?.calibration ?? ""],
       ["Complete", explain?.complete ? "yes" : "no: fewer than asked for matched"],
       ["Exact", explain?.exact ? "yes: no better source exists" : "no: approximate"],
     ],
