@@ -46,22 +46,33 @@ type Options struct {
 // of a chunk there may be values of other chunks. The bounds of a segment of a string
 // are those of the segment.
 //
+// Of JSON Lines, of which every line that is not blank is a JSON text, each line is split on its own.
+//
 // Arrays and objects may be nested 10,000 deep. Because keys repeat in every chunk,
 // a split whose chunks would be more than 4 times as long as a long text is an error.
 //
 // Errors are Invalid about text or maxSize, or the first error of emit.
 func Split(text string, o Options, emit func(text string, start, end int) error) error {
+	if isLines(text) {
+		return splitLines(text, o, emit)
+	}
 	if err := assembly.CheckLength(text); err != nil {
 		return err
 	}
+	budget := maxKeyRepeat*len(text) + keyRepeatSlack
+	return splitOne(text, o, &budget, emit)
+}
+
+// splitOne splits one JSON text and takes the length of its chunks from the budget.
+func splitOne(text string, o Options, budget *int, emit func(text string, start, end int) error) error {
 	x, err := newDocument(text, o.EnsureASCII, o.ConvertLists)
 	if err != nil {
 		return err
 	}
-	s := &splitter{document: x, max: o.MaxSize, min: o.MinSize, out: emit}
-	s.budget = maxKeyRepeat*len(text) + keyRepeatSlack
+	s := &splitter{document: x, max: o.MaxSize, min: o.MinSize, out: emit, budget: *budget}
 	s.splitRoot()
 	s.emit()
+	*budget = s.budget
 	return s.err
 }
 
