@@ -319,6 +319,8 @@ var documentedLimits = []struct {
 	{"limits", "text, and text extracted from a file", "ingest/parse.MaxText/bytes"},
 	{"limits", "unpacked size of a file", "ingest/parse.maxUnpacked/bytes ingest/parse.maxMember/bytes"},
 	{"limits", "members of an archive", "ingest/parse.maxMembers ingest/parse.maxNesting"},
+	{"limits", "memory for unpacking Zstandard", "ingest/parse.maxWindow/bytes"},
+	{"limits", "nesting of elements of an XML file", "ingest/parse/markup.MaxXMLDepth"},
 	{"limits", "front matter of a Markdown file", "chunk/frontmatter.MaxSize/bytes"},
 	{"limits", "pages of a PDF file", "ingest/parse/pdftext.MaxPages"},
 	{"limits", "links of a PDF file", "ingest/parse/pdftext.maxLinks ingest/parse/pdftext.maxAddress"},

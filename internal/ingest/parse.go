@@ -57,7 +57,7 @@ func (f file) split(ctx context.Context, id tenant.ID, read ParseFunc, processor
 
 // cut splits the text of the file into chunks.
 func (f file) cut(ctx context.Context, parsed parse.Document) ([]chunk.Chunk, error) {
-	options, err := f.Chunking.RetrievalOptions(parsed.ContentType, f.FileName)
+	options, err := f.Chunking.RetrievalOptions(parsed.ContentType, parse.NameWithin(f.FileName))
 	if err != nil {
 		return nil, fault.Under("chunking", err)
 	}

@@ -42,7 +42,7 @@ EPUB, email, and zip and tar archives, which are read as folders. What .gitignor
 else; it says how much and why. A document is known by its uri, which is the file's
 path relative to the present folder, or to --base.
 
-With --jsonl a PATH is a file of JSON Lines, - for standard input, gzip or not,
+With --jsonl a PATH is a file of JSON Lines, - for standard input, compressed or not,
 with one document a line: {"id": "a1", "title": "...", "text": "...", "metadata":
 {...}}. The uri is the field uri, or else id. A field contentType is optional,
 other fields are ignored.

@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -16,7 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
-// Members yields the files of a zip, tar or gzipped tar archive or the messages of a mailbox
+// Members yields the files of a zip or tar archive, compressed or not, or the messages of a mailbox
 // in their order. It skips folders, links, hidden files and __MACOSX. A member that cannot be
 // read is yielded with its FileName and an error; an archive that cannot be read any
 // further ends the sequence with an error and no FileName.
@@ -84,11 +83,12 @@ func readZipMember(f *zip.File, b *budget) ([]byte, error) {
 func tarMembers(content []byte, b *budget, yield func(Source, error) bool) {
 	var r io.Reader = bytes.NewReader(content)
 	if !isTar(content) {
-		unpacked, err := gzip.NewReader(r)
+		unpacked, err := Decompress(content, r)
 		if err != nil {
 			yield(Source{}, broken(Tar, err))
 			return
 		}
+		defer unpacked.Close()
 		// Skipped members are unpacked as well, so the limit covers the whole stream.
 		r = io.LimitReader(unpacked, maxUnpacked)
 	}

@@ -77,6 +77,18 @@ func (b *textBuilder) numbered(start int, s Span) {
 	}
 }
 
+// fromLine records that the text appended since start comes from a line of the file. It extends the last span
+// if that is of the same line.
+func (b *textBuilder) fromLine(start, number int) {
+	if n := len(b.spans); n > 0 && b.spans[n-1].Kind == Line && b.spans[n-1].Number == number && !b.spans[n-1].Lines {
+		b.spans[n-1].End = b.Len()
+		return
+	}
+	if start < b.Len() && len(b.spans) < maxRuns {
+		b.spans = append(b.spans, Span{Kind: Line, Start: start, End: b.Len(), Number: number})
+	}
+}
+
 // storable returns text as valid UTF-8 without null characters.
 func storable(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")

@@ -3,9 +3,7 @@ package parse
 import (
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -58,14 +56,13 @@ func bySignature(src Source) (Format, error) {
 		return oldOffice(src)
 	case isTar(content):
 		return Tar, nil
-	case bytes.HasPrefix(content, []byte("\x1f\x8b")):
-		return gzipFormat(content)
+	case IsCompressed(content):
+		return compressedFormat(compressionOf(content), src)
 	case isMailbox(content):
 		return Mailbox, nil
 	case bytes.HasPrefix(content, []byte(`{\rtf`)):
 		return RTF, nil
-	case bytes.HasPrefix(content, []byte("7z\xbc\xaf\x27\x1c")), bytes.HasPrefix(content, []byte("Rar!\x1a\x07")),
-		bytes.HasPrefix(content, []byte("\xfd7zXZ\x00")), bytes.HasPrefix(content, []byte("BZh9")), bytes.HasPrefix(content, []byte("\x28\xb5\x2f\xfd")):
+	case bytes.HasPrefix(content, []byte("7z\xbc\xaf\x27\x1c")), bytes.HasPrefix(content, []byte("Rar!\x1a\x07")):
 		return "", unsupported("an archive of another kind than zip and tar", "pack it as zip or tar.gz")
 	case hasBinary(content):
 		kind, _, _ := strings.Cut(http.DetectContentType(content), "/")
@@ -187,22 +184,6 @@ func openDocument(member *zip.File) Format {
 	return ""
 }
 
-func gzipFormat(content []byte) (Format, error) {
-	unpacked, err := gzip.NewReader(bytes.NewReader(content))
-	if err != nil {
-		return "", broken(Tar, err)
-	}
-	head := make([]byte, 512)
-	n, err := io.ReadFull(unpacked, head)
-	if isTar(head[:n]) {
-		return Tar, nil
-	}
-	if n == 0 && err != nil && !errors.Is(err, io.EOF) {
-		return "", broken(Tar, err)
-	}
-	return "", unsupported("a single file packed with gzip", "unpack it, or pack its folder as tar.gz")
-}
-
 // oldOffice returns the format of a file of Office before 2007, by the streams in it. Encrypted newer
 // files have the same signature.
 func oldOffice(src Source) (Format, error) {
@@ -248,6 +229,11 @@ func byLook(content []byte) Format {
 	switch {
 	case strings.HasPrefix(http.DetectContentType(trimmed), "text/html"):
 		return HTML
+	case bytes.HasPrefix(trimmed, []byte("<?xml ")):
+		if bytes.Contains(trimmed[:min(len(trimmed), 1<<10)], []byte("<html")) {
+			return HTML
+		}
+		return XML
 	case looksLikeEmail(trimmed):
 		return Email
 	case bytes.HasPrefix(trimmed, []byte("WEBVTT")), firstSubtitle.Match(trimmed[:min(len(trimmed), 256)]):

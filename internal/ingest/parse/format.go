@@ -15,6 +15,7 @@ const (
 	JSON      Format = "json"
 	JSONLines Format = "jsonl"
 	CSV       Format = "csv"
+	XML       Format = "xml"
 	LaTeX     Format = "latex"
 	PDF       Format = "pdf"
 	DOCX      Format = "docx"
@@ -34,6 +35,10 @@ const (
 	Subtitles Format = "subtitles"
 	Zip       Format = "zip"
 	Tar       Format = "tar"
+	Gzip      Format = "gzip"
+	Zstd      Format = "zstd"
+	XZ        Format = "xz"
+	Bzip2     Format = "bzip2"
 )
 
 // formats holds for each format its name in messages, its media type, further media
@@ -50,9 +55,10 @@ var formats = []struct {
 	{JSON, "JSON", "application/json text/json", ".json .geojson .jsonld .webmanifest"},
 	{JSONLines, "JSON Lines", "application/jsonl application/x-ndjson application/ndjson application/x-jsonlines", ".jsonl .ndjson"},
 	{CSV, "CSV", "text/csv text/tab-separated-values application/csv", ".csv .tsv"},
+	{XML, "XML", "application/xml text/xml", ".xml .rss .atom .opml .plist .docbook .dbk .dita .ditamap"},
 	{LaTeX, "LaTeX", "application/x-latex application/x-tex text/x-tex text/x-latex", ".tex .latex .ltx"},
-	{Code, "source code", "text/plain text/javascript application/javascript application/x-sh application/typescript application/xml text/xml application/yaml application/toml",
-		".c .h .cc .cpp .cxx .hh .hpp .hxx .cs .go .java .kt .kts .scala .sc .js .mjs .cjs .jsx .ts .mts .cts .tsx .php .py .pyi .rb .rs .swift .sol .lua .pl .pm .hs .ex .exs .ps1 .psm1 .proto .cob .cbl .cpy .sh .sql .css .xml .yaml .yml .toml .ini .rst"},
+	{Code, "source code", "text/plain text/javascript application/javascript application/x-sh application/typescript application/yaml application/toml",
+		".c .h .cc .cpp .cxx .hh .hpp .hxx .cs .go .java .kt .kts .scala .sc .js .mjs .cjs .jsx .ts .mts .cts .tsx .php .py .pyi .rb .rs .swift .sol .lua .pl .pm .hs .ex .exs .ps1 .psm1 .proto .cob .cbl .cpy .sh .sql .css .yaml .yml .toml .ini .rst"},
 	{PDF, "PDF", "application/pdf application/x-pdf", ".pdf"},
 	{DOCX, "DOCX", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".docx .docm .dotx"},
 	{PPTX, "PPTX", "application/vnd.openxmlformats-officedocument.presentationml.presentation", ".pptx .pptm .ppsx"},
@@ -70,7 +76,11 @@ var formats = []struct {
 	{Notebook, "notebook", "application/x-ipynb+json", ".ipynb"},
 	{Subtitles, "subtitle", "application/x-subrip text/vtt text/srt", ".srt .vtt"},
 	{Zip, "zip", "application/zip application/x-zip-compressed", ".zip"},
-	{Tar, "tar", "application/x-tar application/gzip application/x-gzip application/x-gtar", ".tar .tgz .tar.gz"},
+	{Tar, "tar", "application/x-tar application/x-gtar", ".tar .tgz .tzst .txz .tbz2 .tar.gz .tar.zst .tar.xz .tar.bz2"},
+	{Gzip, "gzip", "application/gzip application/x-gzip", ".gz"},
+	{Zstd, "Zstandard", "application/zstd application/x-zstd", ".zst"},
+	{XZ, "xz", "application/x-xz", ".xz"},
+	{Bzip2, "bzip2", "application/x-bzip2 application/x-bzip", ".bz2"},
 }
 
 // Name returns the format's name in messages.
@@ -86,7 +96,7 @@ func (f Format) Name() string {
 // aName returns Name with its article.
 func (f Format) aName() string {
 	switch f {
-	case HTML, XLSX, ODT, ODS, ODP, RTF, XLS, EPUB, Email:
+	case HTML, XML, XZ, XLSX, ODT, ODS, ODP, RTF, XLS, EPUB, Email:
 		return "an " + f.Name()
 	}
 	return "a " + f.Name()
@@ -109,7 +119,7 @@ func (f Format) TextType() string {
 	switch {
 	case f == CSV || f == JSONLines || f == Subtitles:
 		return "text/plain"
-	case f == HTML || f == Notebook || !f.IsText():
+	case f == HTML || f == Notebook || f == XML || !f.IsText():
 		return markdownType
 	}
 	return ""
@@ -119,7 +129,7 @@ func (f Format) TextType() string {
 // Parse.
 func (f Format) IsText() bool {
 	switch f {
-	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, RTF, DOC, XLS, PPT, EPUB, Email, Mailbox, Zip, Tar:
+	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, RTF, DOC, XLS, PPT, EPUB, Email, Mailbox, Zip, Tar, Gzip, Zstd, XZ, Bzip2:
 		return false
 	}
 	return true
@@ -128,8 +138,14 @@ func (f Format) IsText() bool {
 // IsContainer reports whether files of the format hold other files: see Members.
 func (f Format) IsContainer() bool { return f == Zip || f == Tar || f == Mailbox }
 
+// IsCompressed reports whether files of the format are single files that were compressed: Parse reads
+// what they hold.
+func (f Format) IsCompressed() bool { return f == Gzip || f == Zstd || f == XZ || f == Bzip2 }
+
 // HoldsPDF reports whether files of the format are PDF files or may hold some.
-func (f Format) HoldsPDF() bool { return f == PDF || f == Email || f.IsContainer() }
+func (f Format) HoldsPDF() bool {
+	return f == PDF || f == Email || f.IsContainer() || f.IsCompressed()
+}
 
 // FormatOf returns the format of a media type, or "" for one that is used for any file,
 // such as text/plain and application/octet-stream.
@@ -149,6 +165,8 @@ func FormatOf(mediaType string) (Format, bool) {
 	switch {
 	case strings.HasSuffix(mediaType, "+json"):
 		return JSON, true
+	case strings.HasSuffix(mediaType, "+xml"):
+		return XML, true
 	case strings.HasPrefix(mediaType, "text/"):
 		return Text, true // of a type without its own reader, such as text/x-go
 	}

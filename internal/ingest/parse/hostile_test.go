@@ -53,7 +53,13 @@ var hostile = map[string]string{
 	"empty.zip":            "content: is a zip file without text",
 	"bomb.tar.gz":          "content: is a tar file that is too large inside",
 	"truncated.tar":        "content: is a broken tar file",
-	"single.gz":            "content: is a single file packed with gzip",
+	"truncated.txt.gz":     "content: is a broken gzip file",
+	"truncated.md.xz":      "content: is a broken xz file",
+	"bomb.txt.gz":          "content: is a gzip file that is too large inside: it unpacks to more than",
+	"bomb.txt.zst":         "content: is a Zstandard file that is too large inside",
+	"bomb.txt.xz":          "content: is an xz file that is too large inside",
+	"long-window.zst":      "content: is a Zstandard file that is too large inside",
+	"long-window.xz":       "content: is an xz file that is too large inside",
 	"deep.html":            "content: is a broken HTML file",
 	"only-navigation.html": "content: is an HTML file without text",
 	"bad-line.jsonl":       "content: is a broken JSON Lines file",
@@ -241,7 +247,7 @@ func TestSheetsThatNameOnePartAreRefused(t *testing.T) {
 // The bombs unpack to hundreds of megabytes. Reading each must stay within a fixed limit
 // of memory. The test is not parallel, because it measures the whole process.
 func TestBombsStayInBoundedMemory(t *testing.T) {
-	for _, name := range []string{"bomb.zip", "bomb.tar.gz", "bomb.docx", "bomb.xlsx", "bomb-of-bombs.zip", "bomb.pdf", "deep-xml.docx"} {
+	for _, name := range []string{"bomb.zip", "bomb.tar.gz", "bomb.docx", "bomb.xlsx", "bomb.txt.gz", "bomb.txt.zst", "bomb.txt.xz", "long-window.zst", "long-window.xz", "bomb-of-bombs.zip", "bomb.pdf", "deep-xml.docx"} {
 		content := read(t, filepath.Join("testdata/hostile", name))
 		debug.FreeOSMemory()
 		most := peakHeap(t, func() {

@@ -53,7 +53,7 @@ type Recognizer func(ctx context.Context, picture []byte, mediaType string) (str
 
 // Document is the text of a file and its metadata.
 type Document struct {
-	// Format is the detected format.
+	// Format is the detected format, of a compressed file that of what it holds.
 	Format Format
 	// ContentType is the media type of Text: text/markdown, or the type of the source if
 	// Text is the source.
@@ -152,6 +152,9 @@ func parseWithin(ctx context.Context, src Source, b *budget, nesting int) (Docum
 		return Document{}, err
 	}
 	p := &parser{src: src, format: format, budget: b, nesting: nesting}
+	if format.IsCompressed() {
+		return p.compressed(ctx)
+	}
 	p.doc.Format = format
 	p.doc.ContentType = format.TextType()
 	if err := p.parse(ctx); err != nil {
@@ -186,6 +189,8 @@ func (p *parser) parse(ctx context.Context) error {
 		return p.jsonLines()
 	case CSV:
 		return p.csv(ctx)
+	case XML:
+		return p.markup()
 	case PDF:
 		return p.pdf(ctx)
 	case DOCX:

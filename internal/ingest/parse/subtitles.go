@@ -75,8 +75,8 @@ func (s *subtitleReader) begin(start, end int) {
 }
 
 var (
-	voice  = regexp.MustCompile(`<v(?:\.[^ >]*)? ([^>]{1,100})>`)
-	markup = regexp.MustCompile(`<[^>]*>|\{\\[^}]*\}`)
+	voice     = regexp.MustCompile(`<v(?:\.[^ >]*)? ([^>]{1,100})>`)
+	cueMarkup = regexp.MustCompile(`<[^>]*>|\{\\[^}]*\}`)
 )
 
 // line writes a line of the current subtitle without its markup. Who speaks stands before it.
@@ -85,7 +85,7 @@ func (s *subtitleReader) line(line string) {
 	if found := voice.FindStringSubmatch(line); found != nil {
 		speaker = strings.TrimSpace(found[1])
 	}
-	line = strings.Join(strings.Fields(html.UnescapeString(markup.ReplaceAllString(line, ""))), " ")
+	line = strings.Join(strings.Fields(html.UnescapeString(cueMarkup.ReplaceAllString(line, ""))), " ")
 	if line == "" || line == s.last {
 		return
 	}

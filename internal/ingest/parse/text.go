@@ -36,10 +36,10 @@ func (p *parser) plain() error {
 func Lines(text string) Span { return Span{Kind: Line, End: len(text), Number: 1, Lines: true} }
 
 // IsEncoded reports whether Parse decodes a text that is not UTF-8: in the encoding that its
-// content type declares, HTML also in that of the page, and other text in an encoding that is
+// content type declares, HTML and XML also in that of the page, and other text in an encoding that is
 // recognized with certainty.
 func IsEncoded(f Format, src Source) bool {
-	if f == HTML || isUTF16(src.Content) {
+	if f == HTML || f == XML || isUTF16(src.Content) {
 		return true
 	}
 	if _, _, ok := decodedAs(src.ContentType, src.Content); ok {

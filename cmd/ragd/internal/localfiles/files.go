@@ -285,8 +285,6 @@ func suitable(src parse.Source) (parse.Format, error) {
 	switch {
 	case len(src.Content) == 0:
 		return "", errors.New("empty")
-	case err != nil && bytes.HasPrefix(src.Content, gzipMagic):
-		return "", errors.New("compressed (only tar archives, and JSON Lines, are read compressed)")
 	case err != nil:
 		return "", errors.New(plainReason(err))
 	case format.IsText() && !parse.IsEncoded(format, src) && !utf8.Valid(src.Content):
@@ -359,7 +357,7 @@ func (f file) read(r io.Reader, size int64) ([]byte, error) {
 	}
 	head = head[:n]
 	// A zip file is recognised by its end, compressed data only after decompression.
-	if packed := bytes.HasPrefix(head, []byte("PK")) || bytes.HasPrefix(head, gzipMagic); !packed && n == sniffBytes {
+	if packed := bytes.HasPrefix(head, []byte("PK")) || parse.IsCompressed(head); !packed && n == sniffBytes {
 		if _, err := parse.Detect(parse.Source{Content: head, FileName: f.path}); err != nil {
 			return nil, f.unsuitable(plainReason(err))
 		}

@@ -3,7 +3,6 @@ package localfiles
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,16 +11,15 @@ import (
 	"os"
 	"reflect"
 	"unicode/utf8"
+
+	"github.com/ragdhq/ragd/internal/ingest/parse"
 )
 
-var (
-	gzipMagic     = []byte{0x1f, 0x8b}
-	byteOrderMark = []byte("\xef\xbb\xbf")
-)
+var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // Lines returns the documents of JSON Lines: one object per line with the fields id or
 // uri, title, text, contentType and metadata. Other fields and blank lines are ignored.
-// Input in gzip is recognised by its first bytes. A line that is not a document, or
+// Compressed input is recognised by its first bytes. A line that is not a document, or
 // longer than MaxLine, yields a *Problem with name and the line number. A read error
 // ends the sequence with a *Problem.
 func Lines(name string, r io.Reader) iter.Seq2[Document, error] {
@@ -93,18 +91,16 @@ func lineFile(path string, yield func(Document, error) bool) bool {
 	return true
 }
 
-// Decompress returns a reader of the decompressed data if r is in gzip, else of the same
-// data as r.
+// Decompress returns a reader of the decompressed data if r is in gzip, Zstandard, xz or bzip2, else of the
+// same data as r.
 func Decompress(r io.Reader) (io.Reader, error) {
+	const signature = 10 // bytes that tell one of these
 	buffered := bufio.NewReader(r)
-	head, err := buffered.Peek(len(gzipMagic))
+	head, err := buffered.Peek(signature)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, reason(err)
 	}
-	if !bytes.Equal(head, gzipMagic) {
-		return buffered, nil
-	}
-	return gzip.NewReader(buffered)
+	return parse.Decompress(head, buffered)
 }
 
 // decodeLine returns the document of one line. The error's text says what is wrong with

@@ -70,7 +70,7 @@ func New(config Config) *Pool {
 	return &Pool{config: config, slots: slots(config.Processes, config.PerTenant), scans: slots(scans, (scans+1)/2)}
 }
 
-// maxOwnTree is the size in bytes up to which an HTML page or a notebook is read in this
+// maxOwnTree is the size in bytes up to which an HTML page, an XML file or a notebook is read in this
 // process. The tree of a page takes about forty times as much memory.
 const maxOwnTree = 1 << 20
 
@@ -82,7 +82,7 @@ func (p *Pool) Parse(ctx context.Context, tenant string, src parse.Source) (pars
 	if err != nil {
 		return parse.Document{}, err
 	}
-	if format.IsText() && (format != parse.HTML && format != parse.Notebook || len(src.Content) <= maxOwnTree) {
+	if format.IsText() && (format != parse.HTML && format != parse.Notebook && format != parse.XML || len(src.Content) <= maxOwnTree) {
 		return parse.Parse(ctx, src)
 	}
 	if format.HoldsPDF() {

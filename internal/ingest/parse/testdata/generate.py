@@ -382,7 +382,7 @@ def make_hostile():
     write("hostile", "empty.zip", zipped([]))
     write("hostile", "bomb.tar.gz", gzip.compress(tar_of("a.txt", 70 << 20), mtime=0))
     write("hostile", "truncated.tar", tar_of("a.txt", 4096)[:2000])
-    write("hostile", "single.gz", gzip.compress(b"just text", mtime=0))
+    write("files", "note.txt.gz", gzip.compress(b"just text", mtime=0))
     write("hostile", "deep.html", "<div>" * 2000)
     write("hostile", "only-navigation.html", "<nav><a href=x>Home</a></nav>")
     write("hostile", "bad-line.jsonl", '{"a": 1}\n{"a": \n')
