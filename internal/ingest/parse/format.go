@@ -16,6 +16,7 @@ const (
 	JSONLines Format = "jsonl"
 	CSV       Format = "csv"
 	XML       Format = "xml"
+	RST       Format = "rst"
 	LaTeX     Format = "latex"
 	PDF       Format = "pdf"
 	DOCX      Format = "docx"
@@ -56,9 +57,10 @@ var formats = []struct {
 	{JSONLines, "JSON Lines", "application/jsonl application/x-ndjson application/ndjson application/x-jsonlines", ".jsonl .ndjson"},
 	{CSV, "CSV", "text/csv text/tab-separated-values application/csv", ".csv .tsv"},
 	{XML, "XML", "application/xml text/xml", ".xml .rss .atom .opml .plist .docbook .dbk .dita .ditamap"},
+	{RST, "reStructuredText", "text/x-rst text/prs.fallenstein.rst", ".rst .rest"},
 	{LaTeX, "LaTeX", "application/x-latex application/x-tex text/x-tex text/x-latex", ".tex .latex .ltx"},
 	{Code, "source code", "text/plain text/javascript application/javascript application/x-sh application/typescript application/yaml application/toml",
-		".c .h .cc .cpp .cxx .hh .hpp .hxx .cs .go .java .kt .kts .scala .sc .js .mjs .cjs .jsx .ts .mts .cts .tsx .php .py .pyi .rb .rs .swift .sol .lua .pl .pm .hs .ex .exs .ps1 .psm1 .proto .cob .cbl .cpy .sh .sql .css .yaml .yml .toml .ini .rst"},
+		".c .h .cc .cpp .cxx .hh .hpp .hxx .cs .go .java .kt .kts .scala .sc .js .mjs .cjs .jsx .ts .mts .cts .tsx .php .py .pyi .rb .rs .swift .sol .lua .pl .pm .hs .ex .exs .ps1 .psm1 .proto .cob .cbl .cpy .sh .sql .css .yaml .yml .toml .ini"},
 	{PDF, "PDF", "application/pdf application/x-pdf", ".pdf"},
 	{DOCX, "DOCX", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".docx .docm .dotx"},
 	{PPTX, "PPTX", "application/vnd.openxmlformats-officedocument.presentationml.presentation", ".pptx .pptm .ppsx"},
@@ -119,7 +121,7 @@ func (f Format) TextType() string {
 	switch {
 	case f == CSV || f == JSONLines || f == Subtitles:
 		return "text/plain"
-	case f == HTML || f == Notebook || f == XML || !f.IsText():
+	case f == HTML || f == Notebook || f.isMarkup() || !f.IsText():
 		return markdownType
 	}
 	return ""
@@ -137,6 +139,9 @@ func (f Format) IsText() bool {
 
 // IsContainer reports whether files of the format hold other files: see Members.
 func (f Format) IsContainer() bool { return f == Zip || f == Tar || f == Mailbox }
+
+// isMarkup reports whether files of the format are read as Markdown by package markup.
+func (f Format) isMarkup() bool { return f == XML || markups[f] != nil }
 
 // IsCompressed reports whether files of the format are single files that were compressed: Parse reads
 // what they hold.

@@ -10,6 +10,11 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
+// markups are the readers of markup languages but XML, which may fail.
+var markups = map[Format]func(source string) markup.Text{
+	RST: markup.RST,
+}
+
 // markup reads a text in a markup language as Markdown.
 func (p *parser) markup() error {
 	p.declareXML()
@@ -18,11 +23,10 @@ func (p *parser) markup() error {
 		return err
 	}
 	var text markup.Text
-	switch p.format {
-	case XML:
-		if text, err = markup.XML(source); err != nil {
-			return xmlFault(err)
-		}
+	if read := markups[p.format]; read != nil {
+		text = read(source)
+	} else if text, err = markup.XML(source); err != nil {
+		return xmlFault(err)
 	}
 	p.doc.Title = text.Title
 	if text.Lines == nil {
