@@ -18,6 +18,8 @@ func TestContentType(t *testing.T) {
 		{"a page by its bytes", "", "page", "<!DOCTYPE html><title>x</title>", "text/html"},
 		{"text that begins like a bitmap", "", "doc17", "BMW is a maker of cars.", "text/plain"},
 		{"text that begins like a PDF", "", "doc18", "%PDF-1.4 is what such files begin with.", "text/plain"},
+		{"a manual page", "", "man/gate.8", ".TH GATE 8\n.SH NAME\ngate", "text/troff"},
+		{"a log with a number", "", "log/server.1", "12:00 started", "text/plain"},
 		{"source code by its name", "", "main.go", "package main", "text/plain"},
 		{"a PDF whatever it is called", "text/plain", "a.txt", "%PDF-1.7\n1 0 obj", "application/pdf"},
 		{"bytes of no declared type", "application/octet-stream", "a.md", "x", "text/markdown"},

@@ -36,6 +36,8 @@ func Detect(src Source) (Format, error) {
 		return "", noText(declared, nil)
 	case known && !declared.IsText():
 		return "", broken(declared, nil)
+	case known && declared == Man && !looksLikeRoff(src.Content):
+		return Text, nil // its name ends with a number, as those of old logs do
 	case known:
 		return declared, nil
 	case strings.HasPrefix(src.ContentType, "text/plain"):
@@ -238,6 +240,8 @@ func byLook(content []byte) Format {
 		return Email
 	case bytes.HasPrefix(trimmed, []byte("WEBVTT")), firstSubtitle.Match(trimmed[:min(len(trimmed), 256)]):
 		return Subtitles
+	case looksLikeRoff(trimmed):
+		return Man
 	case bytes.Contains(trimmed[:min(len(trimmed), 8<<10)], []byte(`\documentclass`)):
 		return LaTeX
 	case len(trimmed) > 1 && len(trimmed) <= maxJSONLook && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed):
@@ -247,6 +251,14 @@ func byLook(content []byte) Format {
 		return JSON
 	}
 	return Text
+}
+
+// roffStart matches the start of a manual page: a comment, its title, or a definition.
+var roffStart = regexp.MustCompile(`^(?:[.'][ \t]*\\["#]|'\\"|\.(?:TH|Dd|Dt|SH|Sh|so|de|ig|ds|if|ie|nr|ft|hy|nh|ad|mso|do|Os)[ \t\r\n])`)
+
+// looksLikeRoff reports whether a text begins as a manual page does.
+func looksLikeRoff(content []byte) bool {
+	return roffStart.Match(bytes.TrimLeft(content[:min(len(content), 4<<10)], " \t\r\n"))
 }
 
 // looksLikeEmail reports whether there is a header that only sent messages have.

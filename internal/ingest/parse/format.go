@@ -17,6 +17,7 @@ const (
 	CSV       Format = "csv"
 	XML       Format = "xml"
 	RST       Format = "rst"
+	Man       Format = "man"
 	LaTeX     Format = "latex"
 	PDF       Format = "pdf"
 	DOCX      Format = "docx"
@@ -58,6 +59,7 @@ var formats = []struct {
 	{CSV, "CSV", "text/csv text/tab-separated-values application/csv", ".csv .tsv"},
 	{XML, "XML", "application/xml text/xml", ".xml .rss .atom .opml .plist .docbook .dbk .dita .ditamap"},
 	{RST, "reStructuredText", "text/x-rst text/prs.fallenstein.rst", ".rst .rest"},
+	{Man, "manual page", "text/troff application/x-troff application/x-troff-man application/x-troff-mdoc text/x-troff", ".man .mdoc .1 .2 .3 .4 .5 .6 .7 .8 .9"},
 	{LaTeX, "LaTeX", "application/x-latex application/x-tex text/x-tex text/x-latex", ".tex .latex .ltx"},
 	{Code, "source code", "text/plain text/javascript application/javascript application/x-sh application/typescript application/yaml application/toml",
 		".c .h .cc .cpp .cxx .hh .hpp .hxx .cs .go .java .kt .kts .scala .sc .js .mjs .cjs .jsx .ts .mts .cts .tsx .php .py .pyi .rb .rs .swift .sol .lua .pl .pm .hs .ex .exs .ps1 .psm1 .proto .cob .cbl .cpy .sh .sql .css .yaml .yml .toml .ini"},

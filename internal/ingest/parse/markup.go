@@ -13,6 +13,7 @@ import (
 // markups are the readers of markup languages but XML, which may fail.
 var markups = map[Format]func(source string) markup.Text{
 	RST: markup.RST,
+	Man: markup.Man,
 }
 
 // markup reads a text in a markup language as Markdown.

@@ -18,10 +18,10 @@ func valid(t *testing.T, source string, text Text) {
 	}
 }
 
-// linear fails the test if ten times a text takes far more than ten times as long to read.
+// linear fails the test if a text of 32 times the length takes far more than 32 times as long to read.
 func linear(t *testing.T, name string, read func(string) Text, unit string) {
 	t.Helper()
-	const small = 40 << 10
+	const small, times = 16 << 10, 32
 	measure := func(size int) time.Duration {
 		source := strings.Repeat(unit, size/len(unit)+1)
 		best := time.Duration(1 << 62)
@@ -32,8 +32,8 @@ func linear(t *testing.T, name string, read func(string) Text, unit string) {
 		}
 		return best
 	}
-	once, tenfold := measure(small), measure(10*small)
-	if tenfold > 40*once+50*time.Millisecond {
-		t.Errorf("%s: %q takes %v for %d bytes, and %v for ten times as many", name, unit, once, small, tenfold)
+	once, long := measure(small), measure(times*small)
+	if long > 14*times*once+300*time.Millisecond {
+		t.Errorf("%s: %q takes %v for %d bytes, and %v for %d times as many", name, unit, once, small, long, times)
 	}
 }
