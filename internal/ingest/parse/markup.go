@@ -12,8 +12,9 @@ import (
 
 // markups are the readers of markup languages but XML, which may fail.
 var markups = map[Format]func(source string) markup.Text{
-	RST: markup.RST,
-	Man: markup.Man,
+	RST:      markup.RST,
+	Man:      markup.Man,
+	AsciiDoc: markup.AsciiDoc,
 }
 
 // markup reads a text in a markup language as Markdown.

@@ -21,7 +21,7 @@ func valid(t *testing.T, source string, text Text) {
 // linear fails the test if a text of 32 times the length takes far more than 32 times as long to read.
 func linear(t *testing.T, name string, read func(string) Text, unit string) {
 	t.Helper()
-	const small, times = 16 << 10, 32
+	const small, times = 4 << 10, 32
 	measure := func(size int) time.Duration {
 		source := strings.Repeat(unit, size/len(unit)+1)
 		best := time.Duration(1 << 62)
