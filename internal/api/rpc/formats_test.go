@@ -36,6 +36,13 @@ func TestChunksOfFilesHaveTheirPositionInTheFile(t *testing.T) {
 		{"intro.pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation", "Harbour in five minutes", map[string]any{"slide": 1., "slideEnd": 3., "section": "Harbour"}},
 		{"berths.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "Berths", map[string]any{"sheet": "Fees", "section": "Fees", "range": "A2:D3"}},
 		{"tides.html", "text/html", "Tides – Harbour", map[string]any{"section": "Tides"}},
+		{"berths.rst", "text/x-rst", "Berths", map[string]any{"section": "Berths"}},
+		{"rules.adoc", "text/asciidoc", "Rules of the harbour", map[string]any{"section": "Rules of the harbour"}},
+		{"tides.org", "text/org", "Tides", map[string]any{"section": "Tides"}},
+		{"harbour.mediawiki", "text/x-wiki", "", map[string]any{"section": "Fees"}},
+		{"gate.8", "text/troff", "gate(8)", map[string]any{"section": "gate(8)"}},
+		{"log.xml", "application/xml", "", map[string]any{"line": 3., "lineEnd": 6.}},
+		{"berths.csv.zst", "application/zstd", "", map[string]any{"line": 2., "lineEnd": 3.}},
 		{"notes.txt", "text/plain", "", map[string]any{"line": 1.}},
 		{"berths.csv", "text/csv", "", map[string]any{"line": 2., "lineEnd": 3.}},
 	} {

@@ -19,6 +19,8 @@ const (
 	RST       Format = "rst"
 	Man       Format = "man"
 	AsciiDoc  Format = "asciidoc"
+	Org       Format = "org"
+	MediaWiki Format = "mediawiki"
 	LaTeX     Format = "latex"
 	PDF       Format = "pdf"
 	DOCX      Format = "docx"
@@ -61,7 +63,9 @@ var formats = []struct {
 	{XML, "XML", "application/xml text/xml", ".xml .rss .atom .opml .plist .docbook .dbk .dita .ditamap"},
 	{RST, "reStructuredText", "text/x-rst text/prs.fallenstein.rst", ".rst .rest"},
 	{Man, "manual page", "text/troff application/x-troff application/x-troff-man application/x-troff-mdoc text/x-troff", ".man .mdoc .1 .2 .3 .4 .5 .6 .7 .8 .9"},
-	{AsciiDoc, "AsciiDoc", "text/asciidoc text/x-asciidoc", ".adoc .asciidoc .asc"},
+	{AsciiDoc, "AsciiDoc", "text/asciidoc text/x-asciidoc", ".adoc .asciidoc"},
+	{Org, "Org", "text/org text/x-org", ".org"},
+	{MediaWiki, "MediaWiki", "text/x-wiki text/x-mediawiki text/mediawiki", ".mediawiki .wiki"},
 	{LaTeX, "LaTeX", "application/x-latex application/x-tex text/x-tex text/x-latex", ".tex .latex .ltx"},
 	{Code, "source code", "text/plain text/javascript application/javascript application/x-sh application/typescript application/yaml application/toml",
 		".c .h .cc .cpp .cxx .hh .hpp .hxx .cs .go .java .kt .kts .scala .sc .js .mjs .cjs .jsx .ts .mts .cts .tsx .php .py .pyi .rb .rs .swift .sol .lua .pl .pm .hs .ex .exs .ps1 .psm1 .proto .cob .cbl .cpy .sh .sql .css .yaml .yml .toml .ini"},
@@ -102,7 +106,7 @@ func (f Format) Name() string {
 // aName returns Name with its article.
 func (f Format) aName() string {
 	switch f {
-	case HTML, XML, AsciiDoc, XZ, XLSX, ODT, ODS, ODP, RTF, XLS, EPUB, Email:
+	case HTML, XML, AsciiDoc, Org, XZ, XLSX, ODT, ODS, ODP, RTF, XLS, EPUB, Email:
 		return "an " + f.Name()
 	}
 	return "a " + f.Name()

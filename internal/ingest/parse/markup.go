@@ -12,9 +12,11 @@ import (
 
 // markups are the readers of markup languages but XML, which may fail.
 var markups = map[Format]func(source string) markup.Text{
-	RST:      markup.RST,
-	Man:      markup.Man,
-	AsciiDoc: markup.AsciiDoc,
+	RST:       markup.RST,
+	Man:       markup.Man,
+	AsciiDoc:  markup.AsciiDoc,
+	Org:       markup.Org,
+	MediaWiki: markup.MediaWiki,
 }
 
 // markup reads a text in a markup language as Markdown.

@@ -189,7 +189,7 @@ func (p *parser) parse(ctx context.Context) error {
 		return p.jsonLines()
 	case CSV:
 		return p.csv(ctx)
-	case XML, RST, Man, AsciiDoc:
+	case XML, RST, Man, AsciiDoc, Org, MediaWiki:
 		return p.markup()
 	case PDF:
 		return p.pdf(ctx)
@@ -278,7 +278,7 @@ func (p *parser) lead(found []Span) Span {
 	d := &p.doc
 	title := textlimit.OneLine(d.Title, maxSectionPath)
 	switch d.Format {
-	case HTML, DOCX, ODT, RTF, EPUB, DOC, RST, Man, AsciiDoc:
+	case HTML, DOCX, ODT, RTF, EPUB, DOC, RST, Man, AsciiDoc, Org, MediaWiki:
 	default:
 		return Span{}
 	}

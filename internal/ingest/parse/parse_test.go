@@ -113,7 +113,7 @@ func TestSignatureDecidesBeforeName(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch want {
-		case Code, Markdown, CSV, JSONLines, RST, AsciiDoc: // these look like any text
+		case Code, Markdown, CSV, JSONLines, RST, AsciiDoc, Org, MediaWiki: // these look like any text
 			continue
 		}
 		for _, src := range []Source{{}, {FileName: "notes.txt"}, {FileName: "a.docx"}, {ContentType: "application/octet-stream"}} {
