@@ -39,7 +39,7 @@ func TestChunksOfFilesHaveTheirPositionInTheFile(t *testing.T) {
 		{"berths.rst", "text/x-rst", "Berths", map[string]any{"section": "Berths"}},
 		{"rules.adoc", "text/asciidoc", "Rules of the harbour", map[string]any{"section": "Rules of the harbour"}},
 		{"tides.org", "text/org", "Tides", map[string]any{"section": "Tides"}},
-		{"harbour.mediawiki", "text/x-wiki", "", map[string]any{"section": "Fees"}},
+		{"harbour.mediawiki", "text/x-wiki", "Westhaven", map[string]any{"section": "Westhaven"}},
 		{"gate.8", "text/troff", "gate(8)", map[string]any{"section": "gate(8)"}},
 		{"log.xml", "application/xml", "", map[string]any{"line": 3., "lineEnd": 6.}},
 		{"berths.csv.zst", "application/zstd", "", map[string]any{"line": 2., "lineEnd": 3.}},

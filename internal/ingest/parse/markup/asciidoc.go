@@ -165,7 +165,7 @@ func (a *asciiDoc) next(p *page, lines []string, depth int) int {
 		return n
 	}
 	a.lists = nil
-	return a.paragraph(p, lines, depth)
+	return a.paragraph(p, lines)
 }
 
 // titleAt returns the title of a section that begins at a line, with its level and the number of its lines.
@@ -284,7 +284,8 @@ func (a *asciiDoc) rows(lines []string) [][]string {
 
 // listItem writes an item of a list and returns the number of its lines, 0 for another block.
 func (a *asciiDoc) listItem(p *page, lines []string, depth int) int {
-	marker, first, kind := "-", "", ""
+	var first, kind string
+	marker := "-"
 	switch m := adocBullet.FindStringSubmatch(lines[0]); {
 	case m != nil:
 		kind, first = m[1], m[2]
@@ -412,13 +413,13 @@ func (a *asciiDoc) writeItem(p *page, kind, marker, body string) {
 	}
 	pad := strings.Repeat("  ", level)
 	if strings.TrimSpace(body) != "" {
-		p.WriteString("\n" + pad + marker + " " + indented(body, len(pad)+len(marker)+1))
+		p.write("\n" + pad + marker + " " + indented(body, len(pad)+len(marker)+1))
 		p.tight = true
 	}
 }
 
 // paragraph writes a paragraph, or a literal one if it is indented.
-func (a *asciiDoc) paragraph(p *page, lines []string, depth int) int {
+func (a *asciiDoc) paragraph(p *page, lines []string) int {
 	n := 1
 	for n < len(lines) && lines[n] != "" && lines[n] != "+" && delimiter(lines[n]) == "" && !adocStyle.MatchString(lines[n]) {
 		n++

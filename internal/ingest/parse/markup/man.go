@@ -216,7 +216,7 @@ func (m *man) block(text string) {
 		text = pad + indented(text, len(pad))
 	}
 	if m.item != "" && m.out.tight {
-		m.out.WriteString("\n" + text)
+		m.out.write("\n" + text)
 	} else {
 		m.out.block(text)
 	}

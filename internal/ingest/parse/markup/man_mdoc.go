@@ -99,6 +99,9 @@ func (m *man) mdocMacro(name, rest string) bool {
 	return true
 }
 
+// isSign reports whether a word is one of some signs.
+func isSign(word, signs string) bool { return len(word) == 1 && strings.Contains(signs, word) }
+
 // mdocLine returns the text of the words of a line, of which some are macros.
 func (m *man) mdocLine(args []string) string {
 	var out strings.Builder
@@ -107,7 +110,7 @@ func (m *man) mdocLine(args []string) string {
 		if word == "" {
 			return
 		}
-		if !glue && !(len(word) == 1 && strings.Contains(".,;:)]?!", word)) {
+		if !glue && !isSign(word, ".,;:)]?!") {
 			out.WriteByte(' ')
 		}
 		out.WriteString(word)
@@ -154,7 +157,7 @@ func (m *man) mdocLine(args []string) string {
 		word := m.text(arg)
 		switch macro {
 		case "Fl":
-			if !(len(word) == 1 && strings.Contains(".,;:)]|", word)) {
+			if !isSign(word, ".,;:)]|") {
 				word = "-" + word
 			}
 		case "Pf":
@@ -169,7 +172,7 @@ func (m *man) mdocLine(args []string) string {
 		case "Fn":
 			if first {
 				var parameters []string
-				for i+1 < len(args) && !isMdocName(args[i+1]) && !(len(args[i+1]) == 1 && strings.Contains(".,;:", args[i+1])) {
+				for i+1 < len(args) && !isMdocName(args[i+1]) && !isSign(args[i+1], ".,;:") {
 					i++
 					parameters = append(parameters, m.text(args[i]))
 				}

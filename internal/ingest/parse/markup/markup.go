@@ -38,6 +38,8 @@ type page struct {
 	tight bool // the next block follows without a blank line if it is an item
 }
 
+func (p *page) write(text string) { _, _ = p.WriteString(text) } // it never fails
+
 // block appends a block of Markdown unless it is blank.
 func (p *page) block(text string) {
 	text = strings.Trim(text, "\n")
@@ -45,9 +47,9 @@ func (p *page) block(text string) {
 		return
 	}
 	if p.Len() > 0 {
-		p.WriteString("\n\n")
+		p.write("\n\n")
 	}
-	p.WriteString(text)
+	p.write(text)
 	p.tight = false
 }
 
@@ -58,13 +60,13 @@ func (p *page) item(marker, body string) {
 		return
 	}
 	if p.Len() > 0 {
-		p.WriteString("\n")
+		p.write("\n")
 		if !p.tight {
-			p.WriteString("\n")
+			p.write("\n")
 		}
 	}
-	p.WriteString(marker + " ")
-	p.WriteString(indented(body, len(marker)+1))
+	p.write(marker + " ")
+	p.write(indented(body, len(marker)+1))
 	p.tight = !strings.Contains(body, "\n\n")
 }
 

@@ -8,16 +8,26 @@ import (
 )
 
 // MediaWiki reads a page in the markup of MediaWiki. Templates are not known to it: of one with named
-// parameters that stands alone, these become lines of "name: value", of another one its parameters are text.
+// parameters that stands alone, these become lines of "name: value", of another one its parameters are text. The title is the first text in bold.
 func MediaWiki(source string) Text {
 	w := &wiki{}
 	text := wikiComment.ReplaceAllString(strings.NewReplacer("\x02", "", "\x03", "", "\r\n", "\n").Replace(source), "")
 	text = withoutElements(text, "nowiki pre syntaxhighlight source math ref references", w.verbatim)
 	text = wikiTemplates(text)
+	title := ""
+	if m := wikiSubject.FindStringSubmatch(text[:min(len(text), maxLead)]); m != nil {
+		title = oneLine(w.restored(w.inline(m[1])))
+	}
 	var p page
 	w.blocks(&p, strings.Split(text, "\n"))
-	return Text{Markdown: p.String()}
+	return Text{Markdown: p.String(), Title: title}
 }
+
+// maxLead is how much of a page is searched for its subject, in bytes.
+const maxLead = 16 << 10
+
+// wikiSubject matches the first words in bold, which say by custom what a page is about.
+var wikiSubject = regexp.MustCompile(`'''([^'\n]{1,200})'''`)
 
 // wiki reads one page.
 type wiki struct {
@@ -300,13 +310,13 @@ func (w *wiki) item(p *page, line string) {
 	}
 	pad := strings.Repeat("  ", level-1)
 	if p.Len() > 0 {
-		p.WriteString("\n")
+		p.write("\n")
 		if !p.tight {
-			p.WriteString("\n")
+			p.write("\n")
 			pad = ""
 		}
 	}
-	p.WriteString(pad + marker + text)
+	p.write(pad + marker + text)
 	p.tight = true
 }
 

@@ -5,7 +5,7 @@ import "testing"
 func TestMediaWiki(t *testing.T) {
 	t.Parallel()
 	fence := "```"
-	for _, tc := range []struct{ name, source, want string }{
+	for _, tc := range []struct{ name, source, title, want string }{
 		{"a page", `{{Infobox harbour
 | name = Westhaven
 | berths = {{convert|12|berths}}
@@ -25,11 +25,11 @@ __NOTOC__
 x = [[1]]
 </syntaxhighlight>
 Use <nowiki>[[this]]</nowiki>.
-[[Category:Harbours]]`, "name: Westhaven\nberths: 12 berths\n\nWesthaven is a harbour in the sea of ships, see [the site](https://example.org/). The gate at night\n\n## Fees\n\n- one\n  - inner\n- two & `x`\n1. first\n- **term:** said\n\n### Dues\n\n" + fence + "python\nx = [[1]]\n" + fence + "\n\nUse [[this]]."},
-		{"tables", "{| class=\"wikitable\"\n|+ All\n! Berth !! Fee\n|-\n| style=\"x\" | North || 30\n|-\n| South\n| 20\n|}\nEnd.", "All\n\n| Berth | Fee |\n| --- | --- |\n| North | 30 |\n| South | 20 |\n\nEnd."},
-		{"lines with a space", " raw\n  text\nMore.", fence + "\nraw\n text\n" + fence + "\n\nMore."},
+[[Category:Harbours]]`, "Westhaven", "name: Westhaven\nberths: 12 berths\n\nWesthaven is a harbour in the sea of ships, see [the site](https://example.org/). The gate at night\n\n## Fees\n\n- one\n  - inner\n- two & `x`\n1. first\n- **term:** said\n\n### Dues\n\n" + fence + "python\nx = [[1]]\n" + fence + "\n\nUse [[this]]."},
+		{"tables", "{| class=\"wikitable\"\n|+ All\n! Berth !! Fee\n|-\n| style=\"x\" | North || 30\n|-\n| South\n| 20\n|}\nEnd.", "", "All\n\n| Berth | Fee |\n| --- | --- |\n| North | 30 |\n| South | 20 |\n\nEnd."},
+		{"lines with a space", " raw\n  text\nMore.", "", fence + "\nraw\n text\n" + fence + "\n\nMore."},
 	} {
-		same(t, tc.name, MediaWiki(tc.source), "", tc.want)
+		same(t, tc.name, MediaWiki(tc.source), tc.title, tc.want)
 	}
 }
 
