@@ -153,7 +153,7 @@ func (e *element) attr(name string) string {
 
 // xmlFields writes values with their paths.
 type xmlFields struct {
-	strings.Builder
+	page
 
 	pause bool // the next value begins a block
 	lines []int
@@ -224,18 +224,18 @@ func (w *xmlFields) value(path, value string, line int) {
 		return
 	}
 	if w.Len() > 0 {
-		w.WriteByte('\n')
+		w.write("\n")
 		if w.pause {
-			w.WriteByte('\n')
+			w.write("\n")
 			w.lines = append(w.lines, line)
 		}
 	}
 	w.lines = append(w.lines, line)
 	w.pause = false
 	if path != "" {
-		w.WriteString(path + ": ")
+		w.write(path + ": ")
 	}
-	w.WriteString(value)
+	w.write(value)
 }
 
 // sectioning are the elements of DocBook and DITA that have a title and blocks.

@@ -104,6 +104,19 @@ Twice.`},
 	}
 }
 
+func TestXMLIsLinear(t *testing.T) {
+	t.Parallel()
+	read := func(source string) Text {
+		text, _ := XML(source) // what is refused takes its time as well
+		return text
+	}
+	for _, unit := range []string{"<a>", "<a/>", "<a>b</a>", "</a>", "x<!-- -->", "<a b='c'><d/></a>", "<a><b>c</b><b>d</b></a>", "&", "<!"} {
+		linear(t, "XML", read, unit)
+		linear(t, "XML", func(source string) Text { return read("<r>" + source) }, unit)
+		linear(t, "DocBook", func(source string) Text { return read("<book><note>" + source) }, unit)
+	}
+}
+
 func FuzzXML(f *testing.F) {
 	f.Add("<a b='c'><d>e</d><d>f<g/></d></a>")
 	f.Add("<book><title>T</title><para>x<note><para>y</para></note></para></book>")
