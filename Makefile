@@ -38,8 +38,9 @@ console: ## build the web page into internal/api/console/dist, which `make build
 test: deps ## run all tests against a real PostgreSQL, with the race detector, and beside them the tests of the web page
 	hack/test-tools.sh
 	go test -count=1 ./internal/ingest/parse/pdftext # compiles PDFium for the children of the tests, which have too little memory for it with the race detector
-	go test -count=1 -run 'Quality|Huge|Linear' ./internal/chunk ./internal/graph ./internal/ingest/parse/markup ./internal/query # figures of search, memory, and long texts: with the race detector they take ten times as long
-	hack/beside.sh 'the page in the browser=hack/test-console.sh' -- hack/in-memory.sh go test -race -count=1 -vet=off -timeout 40m ./...
+	hack/beside.sh 'the page in the browser=hack/test-console.sh' \
+		'quality, memory, long texts=hack/without-race.sh' \
+		-- hack/in-memory.sh go test -race -count=1 -vet=off -timeout 40m ./...
 
 .PHONY: test-fast
 test-fast: deps ## run the tests of changed packages and of those that import them, without the race detector; SINCE=origin/main

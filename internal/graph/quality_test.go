@@ -460,7 +460,7 @@ func TestQualityOnAManual(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
-	for half, floor := range map[string]measured{"dev": {0.66, 0.85, 0.92, 0.74}, "test": {0.69, 0.86, 0.93, 0.77}} {
+	for half, floor := range map[string]measured{"dev": {0.66, 0.85, 0.92, 0.74}, "test": {0.68, 0.88, 0.93, 0.80}} {
 		t.Run(half, func(t *testing.T) {
 			set := dataset.LoadFolder(t, "../../examples/postgresql-manual")
 			set.Questions = slices.DeleteFunc(set.Questions, func(q dataset.Question) bool { return !strings.HasPrefix(q.ID, half) })

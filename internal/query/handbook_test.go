@@ -34,7 +34,7 @@ h07  reference/price-list.json 13  product/ammonia.md 1
 h08  operations/field-visits.md 1
 h09  product/local-interface.md 1
 h10  reference/humidity-control.tex 1
-h11  public/cleaning-day.html 1  product/ammonia.md 11
+h11  public/cleaning-day.html 1  product/ammonia.md 10
 h12  company/meeting-notes-march.txt 6  product/overview.md 1
 `
 
