@@ -2,6 +2,6 @@
 
 package markup
 
-// longText is the length in bytes of texts whose reading is linear. With the race detector it takes ten
+// longText is the length in bytes of texts whose reading is linear. With the race detector it takes twenty
 // times as long, so that other runs have the long ones.
-const longText = 64 << 10
+const longText = 8 << 10

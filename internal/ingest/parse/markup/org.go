@@ -17,6 +17,8 @@ func Org(source string) Text {
 type org struct {
 	title  string
 	hidden int // the level of the heading that is a comment with all below it, 0 for none
+
+	unclosed int // drawers and blocks so far
 }
 
 var (
@@ -90,6 +92,9 @@ func (o *org) next(p *page, lines []string, depth int) int {
 		return 1
 	}
 	if orgDrawer.MatchString(line) {
+		if o.unclosed == maxUnclosed {
+			return 1
+		}
 		for i, line := range lines[1:] {
 			if strings.EqualFold(strings.TrimSpace(line), ":end:") {
 				return i + 2
@@ -98,6 +103,7 @@ func (o *org) next(p *page, lines []string, depth int) int {
 				break
 			}
 		}
+		o.unclosed++
 		return 1
 	}
 	if n := o.item(p, lines, depth); n > 0 {
@@ -136,16 +142,24 @@ func (o *org) keyword(p *page, name, value string) {
 	}
 }
 
+// maxUnclosed is how many drawers and blocks of a file may lack their end before no more ends are looked
+// for, so that the time to read a file grows with its length and not with the square of it.
+const maxUnclosed = 100
+
 // block writes what stands between #+begin_ and #+end_.
 func (o *org) block(p *page, kind, language string, lines []string, depth int) int {
 	end := len(lines)
 	content := lines[1:]
+	if o.unclosed == maxUnclosed {
+		return 1
+	}
 	for i, line := range content {
 		if t := strings.TrimSpace(line); len(t) >= 6 && strings.EqualFold(t, "#+end_"+kind) {
 			content, end = content[:i], i+2
 			break
 		}
 		if depth == 0 && strings.HasPrefix(line, "* ") { // the block is not closed
+			o.unclosed++
 			return 1
 		}
 	}
