@@ -208,7 +208,7 @@ func (c *copier) takeOver(ctx context.Context) error {
 		n, err := tx.Exec(ctx, `
 			UPDATE tenant.indexes SET generation = $3, embedding_model = $4, dimension = $5, vector_type = $6, built = $7, search_width = $8,
 				width_recall = $9, width_questions = $10, own_questions = false, measured_at = now(),
-				scale = scale - '{far,near,chunks}'::text[],
+				scale = scale - '{far,near}'::text[],
 				next_model = NULL, next_dimension = NULL, next_vector_type = NULL, updated_at = now()
 			WHERE index_id = $1 AND reembed_job_id = $2`, c.to.ID, c.jobID, c.to.Generation, c.to.EmbeddingModel, c.to.Dimension,
 			c.to.VectorType, c.to.Built, c.to.measured.Width, c.to.measured.Recall, c.to.measured.Questions)

@@ -237,8 +237,15 @@ func TestReembeddingBuildsThePostgresIndexFirst(t *testing.T) {
 	if chunks < 2000 {
 		t.Fatalf("%d chunks", chunks)
 	}
+	wait.For(t, "the scale of scores to be measured", func() bool {
+		return f.count(t, `SELECT count(*) FROM tenant_acme.indexes WHERE scale ? 'near'`) == 1
+	})
 	if job := f.await(t, f.reembed(t)); job.Status != "succeeded" {
 		t.Fatalf("the job = %v", job)
+	}
+	// The weight of terms does not depend on the model: searches trust it also until similarities are measured.
+	if n := f.count(t, `SELECT count(*) FROM tenant_acme.indexes WHERE (scale->>'match')::float8 > 0 AND (scale->>'chunks')::bigint > 2000`); n != 1 {
+		t.Error("the weight of terms is forgotten")
 	}
 	if n := f.count(t, `SELECT count(*) FROM tenant_acme.indexes WHERE built AND search_width > 0`); n != 1 {
 		t.Error("the index has no Postgres index")

@@ -39,7 +39,7 @@ type state struct {
 	OwnQuestions   bool
 	MeasuredAt     *time.Time
 	NewQuestions   int64 // recorded since then, of the present generation
-	ScaledChunks   int64
+	ScaledChunks   int64 // 0: the similarities of the present generation have not been measured
 	BuildJobID     *string
 	IndexConfig    Config
 	Edges          int64
@@ -56,7 +56,7 @@ func readState(ctx context.Context, q data.Queryer, indexID int64) (state, error
 			i.built, i.search_width, i.own_questions, i.measured_at, i.build_job_id::text, i.index_config,
 			(SELECT count(*) FROM asked AS q
 				WHERE q.generation = i.generation AND q.asked_at > coalesce(i.measured_at, '-infinity')) AS new_questions,
-			coalesce((i.scale->>'chunks')::bigint, 0) AS scaled_chunks, coalesce(c.edges, 0) AS edges, i.topics, i.topics_job_id::text
+			CASE WHEN i.scale ? 'near' THEN (i.scale->>'chunks')::bigint ELSE 0 END AS scaled_chunks, coalesce(c.edges, 0) AS edges, i.topics, i.topics_job_id::text
 		FROM tenant.indexes AS i
 		CROSS JOIN (SELECT sum(chunks)::bigint AS chunks, sum(written)::bigint AS written, sum(pending)::bigint AS pending,
 				sum(names + mentions + similarities)::bigint AS edges
