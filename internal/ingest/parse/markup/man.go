@@ -232,10 +232,7 @@ func (m *man) begin(marker, term string) {
 
 // paragraph begins a paragraph that is in no item.
 func (m *man) paragraph() {
-	m.flush()
-	if m.item != "" { // an item without a text
-		m.block("")
-	}
+	m.endItem()
 	m.item, m.term, m.inItem = "", "", false
 }
 
@@ -284,12 +281,17 @@ func (m *man) in() {
 	}
 }
 
-// unindent ends a block of indentation.
-func (m *man) unindent() {
+// endItem writes the text that is open, and the term or the marker of an item that has none.
+func (m *man) endItem() {
 	m.flush()
 	if m.item != "" {
 		m.block("")
 	}
+}
+
+// unindent ends a block of indentation.
+func (m *man) unindent() {
+	m.endItem()
 	n := len(m.opened)
 	if n == 0 {
 		return

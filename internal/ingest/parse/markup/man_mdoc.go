@@ -223,10 +223,7 @@ func (m *man) mdocLine(args []string) string {
 }
 
 func (m *man) startList(args []string) {
-	m.flush()
-	if m.item != "" {
-		m.block("")
-	}
+	m.endItem()
 	if len(m.lists) > 0 {
 		m.indents++
 	}
@@ -242,10 +239,7 @@ func (m *man) startList(args []string) {
 }
 
 func (m *man) endList() {
-	m.flush()
-	if m.item != "" {
-		m.block("")
-	}
+	m.endItem()
 	n := len(m.lists)
 	if n == 0 {
 		return
@@ -268,10 +262,7 @@ func (m *man) mdocItem(args []string) {
 		m.add(m.mdocLine(args), false)
 		return
 	}
-	m.flush()
-	if m.item != "" {
-		m.block("")
-	}
+	m.endItem()
 	list := &m.lists[n-1]
 	list.items++
 	switch list.kind {

@@ -166,10 +166,9 @@ $ gate
 
 func TestManIsLinear(t *testing.T) {
 	t.Parallel()
-	for _, unit := range []string{`\`, `\[`, `\h'`, ".TP\n", ".RS\n", ".RS\nx\n", ".IP x\n.RS\n", ".if \\{\n", ".TS\n", ".de a\n", "a \\\n", ".Bl\n.It x\n", ".Op Fl a Ar b ", ".UR a\n", ".B\n", ".br\n", "x\\c\n"} {
-		linear(t, "Man", Man, unit)
-		linear(t, "Man", func(source string) Text { return Man(".Dd x\n.Sh a\n" + source) }, unit)
-	}
+	units := []string{`\`, `\[`, `\h'`, ".TP\n", ".RS\n", ".RS\nx\n", ".IP x\n.RS\n", ".if \\{\n", ".TS\n", ".de a\n", "a \\\n", ".Bl\n.It x\n", ".Op Fl a Ar b ", ".UR a\n", ".B\n", ".br\n", "x\\c\n"}
+	linear(t, "Man", Man, units...)
+	linear(t, "Man", func(source string) Text { return Man(".Dd x\n.Sh a\n" + source) }, units...)
 }
 
 func FuzzMan(f *testing.F) {

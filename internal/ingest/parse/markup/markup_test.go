@@ -22,17 +22,19 @@ func valid(t *testing.T, source string, text Text) {
 // square of its length.
 const patience = 30 * time.Second
 
-// linear fails the test if a text of longText bytes is not read within patience.
-func linear(t *testing.T, name string, read func(string) Text, unit string) {
+// linear fails the test if longText bytes of a repeated unit are not read within patience.
+func linear(t *testing.T, name string, read func(string) Text, units ...string) {
 	t.Helper()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = read(strings.Repeat(unit, longText/len(unit)+1))
-	}()
-	select {
-	case <-done:
-	case <-time.After(patience):
-		t.Fatalf("%s: %d bytes of %q are not read after %v", name, longText, unit, patience)
+	for _, unit := range units {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = read(strings.Repeat(unit, longText/len(unit)+1))
+		}()
+		select {
+		case <-done:
+		case <-time.After(patience):
+			t.Fatalf("%s: %d bytes of %q are not read after %v", name, longText, unit, patience)
+		}
 	}
 }

@@ -62,9 +62,7 @@ Fees
 
 func TestRSTIsLinear(t *testing.T) {
 	t.Parallel()
-	for _, unit := range []string{"``", "*", "* ", ".. ", "`a <", "|", "=== ===\nx\n", "+-+\n| |\n", ":a:`", "a\n b\n", "_", "::\n\n", "- - - ", "x\n=\n", " * a\n  * b\n   * c\n    * d\n"} {
-		linear(t, "RST", RST, unit)
-	}
+	linear(t, "RST", RST, "``", "*", "* ", ".. ", "`a <", "|", "=== ===\nx\n", "+-+\n| |\n", ":a:`", "a\n b\n", "_", "::\n\n", "- - - ", "x\n=\n", " * a\n  * b\n   * c\n    * d\n")
 	_ = RST(strings.Repeat(" ", 2000) + "x" + strings.Repeat("\n.. note::\n", 2000))
 }
 
