@@ -90,7 +90,7 @@ func startService(t *testing.T, environment []string) string {
 		name, value, _ := strings.Cut(variable, "=")
 		env[name] = value
 	}
-	ready := &announcement{prefix: "ragd is ready at ", text: make(chan string, 1), rest: t.Output()}
+	ready := logtest.NewAnnouncement(t.Output())
 	p := &program{
 		Program: command.Program{
 			Stdin: strings.NewReader(""), Out: output.Printer{Stdout: t.Output(), Stderr: ready},
@@ -108,7 +108,7 @@ func startService(t *testing.T, environment []string) string {
 		}
 	})
 	select {
-	case address := <-ready.text:
+	case address := <-ready.Address():
 		return address
 	case code := <-done:
 		done <- code
@@ -135,23 +135,6 @@ func refusing(t *testing.T) []string {
 // whyRefused is the error of the text "bad" with the environment of refusing.
 const whyRefused = "texts: the embedding provider refused text 0 (3 bytes, some 2 tokens); it may be longer than the model " +
 	"some-model can read, or the model may not make embeddings, or not of this dimension"
-
-// announcement is a writer that sends the rest of a line that begins with prefix to text,
-// and other lines to rest.
-type announcement struct {
-	prefix string
-	text   chan string
-	rest   io.Writer
-}
-
-// Write implements io.Writer. Each call must write one whole line.
-func (a *announcement) Write(line []byte) (int, error) {
-	if text, ok := strings.CutPrefix(string(line), a.prefix); ok {
-		a.text <- strings.TrimSpace(text)
-		return len(line), nil
-	}
-	return a.rest.Write(line)
-}
 
 // step is a command line and its expected result. In stdout and stderr, URL stands for the
 // address of the service, anyTime for a time, and #1 for the first id that appeared in

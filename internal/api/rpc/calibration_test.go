@@ -16,6 +16,15 @@ import (
 // largestJump is how much a score may change when statistics are measured for the first time.
 const largestJump = 0.05
 
+// withTexts returns a client of a tenant with an index for upsertTexts.
+func withTexts(t *testing.T, s *servicetest.Service) servicetest.Client {
+	t.Helper()
+	acme := s.Tenant(t, "acme")
+	_, err := acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", Dimension: 8})
+	noError(t, err)
+	return acme
+}
+
 // upsertTexts adds texts to an index, each with a vector.
 func upsertTexts(t *testing.T, c servicetest.Client, indexName string, from, to int) {
 	t.Helper()
@@ -74,9 +83,7 @@ func wantSimilar(t *testing.T, what string, before, after map[string]float64) {
 func TestScoresDoNotDependOnWhenAJobRuns(t *testing.T) {
 	t.Parallel()
 	held := servicetest.New(t, service.Config{NoWorkers: true})
-	acme := held.Tenant(t, "acme")
-	_, err := acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", Dimension: 8})
-	noError(t, err)
+	acme := withTexts(t, held)
 	upsertTexts(t, acme, "docs", 0, 2500)
 	modes := []string{"keyword", "vector", "hybrid"}
 	before, versions := map[string]map[string]float64{}, map[string]string{}
@@ -101,9 +108,7 @@ func TestScoresDoNotDependOnWhenAJobRuns(t *testing.T) {
 func TestTheFirstCalibrationIsNoJump(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true})
-	acme := s.Tenant(t, "acme")
-	_, err := acme.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", Dimension: 8})
-	noError(t, err)
+	acme := withTexts(t, s)
 	upsertTexts(t, acme, "docs", 0, 199)
 	before, version := scoresOf(t, acme, "docs", "hybrid")
 	if version != "default" {

@@ -3,7 +3,6 @@
 package daemon
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/service/testing/logtest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
@@ -102,7 +102,7 @@ func (d *Daemon) launch(ctx context.Context) error {
 	inherited := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RAGD_") })
 	command.Env = append(inherited, "RAGD_OPERATOR_KEY="+OperatorKey, "XDG_CONFIG_HOME="+d.Dir)
 	command.Env = append(command.Env, d.config.Env...)
-	announced := &announcement{rest: cmp.Or[io.Writer](d.config.Log, os.Stderr), address: make(chan string, 1)}
+	announced := logtest.NewAnnouncement(cmp.Or[io.Writer](d.config.Log, os.Stderr))
 	command.Stderr = announced
 	d.ended = ended
 	if err := command.Start(); err != nil {
@@ -115,7 +115,8 @@ func (d *Daemon) launch(ctx context.Context) error {
 	}()
 	late := fmt.Errorf("%s did not answer within %v", d.config.Program, startPatience)
 	select {
-	case d.Address = <-announced.address:
+	case url := <-announced.Address():
+		d.Address = strings.TrimPrefix(url, "http://")
 	case <-ended:
 		return fmt.Errorf("%s ended before it was ready", d.config.Program)
 	case <-ctx.Done():
@@ -127,33 +128,6 @@ func (d *Daemon) launch(ctx context.Context) error {
 		return late
 	}
 	return nil
-}
-
-// announcement passes on what a program writes, and sends the address that it says it is ready at. The
-// program chooses the port: one that was free a moment ago may be another program's by now.
-type announcement struct {
-	rest    io.Writer
-	line    []byte // the beginning of a line whose end has not come yet
-	address chan string
-}
-
-// Write implements io.Writer.
-func (a *announcement) Write(text []byte) (int, error) {
-	a.line = append(a.line, text...)
-	for {
-		line, rest, whole := bytes.Cut(a.line, []byte("\n"))
-		if !whole {
-			break
-		}
-		if url, ok := bytes.CutPrefix(line, []byte("ragd is ready at http://")); ok {
-			select {
-			case a.address <- string(bytes.TrimSpace(url)):
-			default:
-			}
-		}
-		a.line = rest
-	}
-	return a.rest.Write(text)
 }
 
 // Process returns the id of its process.
