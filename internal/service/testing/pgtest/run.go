@@ -86,24 +86,25 @@ func lockFile(path string) (unlock func(), err error) {
 }
 
 // enterRunning makes this process a user of the server of its parent's processes and returns the
-// server's folder; empty if none answers. On the way it stops servers that have no users any more.
-func enterRunning(ctx context.Context, cached string) string {
+// server's folder; empty if none answers. Servers that have no users any more are stopped, all of them.
+func enterRunning(ctx context.Context, cached string) (entered string) {
 	mine := serverPrefix() + strconv.Itoa(os.Getppid()) + "-"
 	all, _ := filepath.Glob(filepath.Join(tempDir(), serverPrefix()+"*")) // the only error is a bad pattern
 	for _, dir := range all {
 		if !sameUser(dir, cached) {
 			continue
 		}
-		if !strings.HasPrefix(filepath.Base(dir), mine) {
-			_ = exec.CommandContext(ctx, "/bin/sh", "-c", leaveScript, "sh", dir, "none").Run()
-			continue
+		user := "none"
+		if entered == "" && strings.HasPrefix(filepath.Base(dir), mine) {
+			if enter(dir, os.Getpid()) == nil && answers(ctx, dir) {
+				entered = dir
+				continue
+			}
+			user = strconv.Itoa(os.Getpid())
 		}
-		if enter(dir, os.Getpid()) == nil && answers(ctx, dir) {
-			return dir
-		}
-		_ = exec.CommandContext(ctx, "/bin/sh", "-c", leaveScript, "sh", dir, strconv.Itoa(os.Getpid())).Run()
+		_ = exec.CommandContext(ctx, "/bin/sh", "-c", leaveScript, "sh", dir, user).Run()
 	}
-	return ""
+	return entered
 }
 
 // serverPrefix begins the names of the folders of this user's servers.

@@ -122,19 +122,17 @@ func TestProcessesWithOneParentShareAServer(t *testing.T) {
 	})
 }
 
+// noProcess is the id of no process: Linux gives at most 2^22.
+const noProcess = 1<<31 - 1
+
 // A server whose users were all killed, together with what cleans up after them, is stopped by the next
-// process that looks for one.
+// process that looks for one, whatever it finds before.
 func TestAServerThatWasLeftBehindIsStopped(t *testing.T) {
 	t.Parallel()
 	install, err := embedded.Default()
 	if err != nil {
 		t.Skip(err)
 	}
-	parent := exec.Command("/bin/sh", "-c", "cat") // its id belongs to no other process when it has ended
-	if err := parent.Run(); err != nil {
-		t.Fatal(err)
-	}
-	ended := parent.Process.Pid
 	cache, err := cacheDir()
 	if err != nil {
 		t.Fatal(err)
@@ -143,18 +141,37 @@ func TestAServerThatWasLeftBehindIsStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(tempDir(), fmt.Sprintf("%s%d-left", serverPrefix(), ended))
-	if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(filepath.Join(dir, "users"), 0o700), enter(dir, ended), sameOwner(cached, dir)); err != nil {
-		t.Fatal(err)
-	}
-	c := startChild(t)
-	c.line()
+	first := startChild(t)
+	first.line()
+	dir := leftBehind(t, cache, cached)
+	second := startChild(t)
+	second.line()
 	wait.For(t, "the server to be stopped", func() bool {
 		_, err := os.Stat(dir)
 		return errors.Is(err, fs.ErrNotExist)
 	})
-	_ = c.stdin.Close()
-	if err := c.cmd.Wait(); err != nil {
-		t.Error(err)
+	for _, c := range []*child{first, second} {
+		_ = c.stdin.Close()
+		if err := c.cmd.Wait(); err != nil {
+			t.Error(err)
+		}
 	}
+}
+
+// leftBehind makes the folder of a server whose one user has ended. Its name comes after those of the
+// servers that run.
+func leftBehind(t *testing.T, cache, cached string) (dir string) {
+	t.Helper()
+	unlock, err := lockFile(filepath.Join(cache, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if dir, err = os.MkdirTemp(tempDir(), serverPrefix()+"left-"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "users"), 0o700), enter(dir, noProcess), sameOwner(cached, dir)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
