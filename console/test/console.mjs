@@ -78,8 +78,8 @@ export async function streaming(page) {
  * openPage returns a page that is signed in with a key (none: not signed in) and shows a path.
  * A test fails if the page reports an error, breaks its policy, or calls another host.
  */
-export async function openPage(t, { key, path = "/", width = 1280, height = 900, scheme = "light", allowErrors = false } = {}) {
-  const context = await (await launch()).newContext({ viewport: { width, height }, colorScheme: scheme, permissions: ["clipboard-read", "clipboard-write"] });
+export async function openPage(t, { key, path = "/", width = 1280, height = 900, scheme = "light", motion = "no-preference", allowErrors = false } = {}) {
+  const context = await (await launch()).newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: motion, permissions: ["clipboard-read", "clipboard-write"] });
   const problems = [];
   if (key) {
     const response = await context.request.post(`${url}/console/session`, { data: { key }, headers: { Origin: url } });
@@ -106,6 +106,13 @@ export async function openPage(t, { key, path = "/", width = 1280, height = 900,
   streams.set(page, page.waitForResponse(/\.EventService\/WatchEvents$/).catch(() => null)); // its first message is sent when it has begun
   await page.goto(url + path);
   return page;
+}
+
+/** frames waits until a page has drawn some frames. */
+export async function frames(page, count = 10) {
+  await page.evaluate(async (count) => {
+    for (let drawn = 0; drawn < count; drawn++) await new Promise((resolve) => requestAnimationFrame(resolve));
+  }, count);
 }
 
 /** still waits until no transition changes colours: none has run in ten frames. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { accessible, harmless, hostile, newTenant, openPage, operator, upload } from "./console.mjs";
+import { accessible, frames, harmless, hostile, newTenant, openPage, operator, upload } from "./console.mjs";
 
 // Each names the next, and the question names only the film.
 const chain = {
@@ -195,12 +195,12 @@ test("the chunk that an address names is in the middle of the drawing", async (t
   await upload(tenant, "films", chain);
   const { explain } = await tenant.call("QueryService/GraphRag", { indexName: "films", queryText: question, searchMode: "keyword", explain: true });
   const town = explain.nodes.find((node) => node.title === "Otley");
-  const page = await openPage(t, { key: tenant.secret, path: address({ chunk: `${town.documentId}:${town.ordinal ?? 0}` }) });
+  const page = await openPage(t, { key: tenant.secret, path: address({ chunk: `${town.documentId}:${town.ordinal ?? 0}` }), motion: "reduce" });
   await drawn(page);
-  await page.waitForTimeout(1500); // the way there is animated
+  await frames(page); // the way there takes one
   const box = await page.locator('[role="img"]').boundingBox();
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2); // beside the chunk, this would choose none
-  await page.waitForTimeout(500);
+  await frames(page);
   await page.getByRole("region", { name: "Chunk 0 of Otley" }).waitFor();
   assert.match(page.url(), /chunk=/);
 });
