@@ -64,7 +64,7 @@ const script = files.length === 1 && !files[0].endsWith(".test.mjs");
 const args = script ? files : ["--test", "--test-reporter=spec", "--test-concurrency=2", "--test-timeout=600000", ...files];
 const tests = spawn(process.execPath, args, {
   cwd: here,
-  env: { ...process.env, RAGD_TEST_URL: url, RAGD_TEST_OPERATOR_KEY: operatorKey, RAGD_TEST_DIR: dir, RAGD_TEST_MODEL: model.url, RAGD_TEST_BROWSER: browser.wsEndpoint() },
+  env: { ...process.env, RAGD_TEST_URL: url, RAGD_TEST_OPERATOR_KEY: operatorKey, RAGD_TEST_BINARY: binary, RAGD_TEST_DIR: dir, RAGD_TEST_MODEL: model.url, RAGD_TEST_BROWSER: browser.wsEndpoint() },
   stdio: "inherit",
 });
 const code = await new Promise((resolve) => tests.once("exit", resolve));

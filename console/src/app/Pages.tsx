@@ -1,6 +1,6 @@
 import { Button, Center, Loader } from "@mantine/core";
 import { Suspense } from "react";
-import { Link, Route, Routes } from "react-router";
+import { Link, Navigate, Route, Routes } from "react-router";
 import { Boundary } from "@/ui/Boundary";
 import { Empty } from "@/ui/Empty";
 import { Live } from "./live";
@@ -19,6 +19,7 @@ export function Pages() {
           <Suspense fallback={<Center h="40vh"><Loader aria-label="Loading" /></Center>}>
             <Routes>
               {screens.map(({ path, Screen }) => <Route key={path} path={path} element={restricted && !path.startsWith("/tools") ? <NotForKey /> : <Screen />} />)}
+              <Route path="/sign-in" element={<Navigate to="/" replace />} /> {/* who comes there is signed in by now */}
               <Route path="*" element={<Empty title="There is no such page">The address is mistyped, or the page has moved.</Empty>} />
             </Routes>
           </Suspense>

@@ -1,7 +1,7 @@
 import { ActionIcon, Anchor, Burger, Button, Menu, Text, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconLogout, IconMoon, IconSun, IconUserCircle } from "@tabler/icons-react";
-import { useEffect, type ReactNode } from "react";
+import { type ReactNode } from "react";
 import { NavLink, useLocation } from "react-router";
 import { Mark } from "./Mark";
 import { links, type Link } from "./navigation";
@@ -13,9 +13,6 @@ import classes from "./Shell.module.css";
 /** Shell is what surrounds every screen: the bar at the top and the navigation. */
 export function Shell({ children }: { children: ReactNode }) {
   const [open, menu] = useDisclosure(false);
-  const { pathname } = useLocation();
-  const close = menu.close;
-  useEffect(close, [pathname, close]);
   return (
     <div className={classes.shell}>
       <a className={classes.skip} href="#content">Skip to the content</a>
@@ -27,13 +24,13 @@ export function Shell({ children }: { children: ReactNode }) {
         <Scheme />
         <Who />
       </header>
-      <Navigation open={open} />
+      <Navigation open={open} onChosen={menu.close} />
       <main id="content" className={classes.content} tabIndex={-1}>{children}</main>
     </div>
   );
 }
 
-function Navigation({ open }: { open: boolean }) {
+function Navigation({ open, onChosen }: { open: boolean; onChosen: () => void }) {
   const session = useSession();
   const { pathname } = useLocation();
   const active = (link: Link) => [link.to, ...(link.also ?? [])].some((to) => pathname === to || (to !== "/" && pathname.startsWith(`${to}/`)));
@@ -46,7 +43,7 @@ function Navigation({ open }: { open: boolean }) {
           <div key={group.label} className={classes.group}>
             <div className={classes.label}>{group.label}</div>
             {shown.map((link) => (
-              <NavLink key={link.to} to={link.to} className={classes.link} data-active={active(link) || undefined} aria-current={active(link) ? "page" : undefined}>
+              <NavLink key={link.to} to={link.to} onClick={onChosen} className={classes.link} data-active={active(link) || undefined} aria-current={active(link) ? "page" : undefined}>
                 <link.icon size={18} stroke={1.6} aria-hidden /> {link.label}
               </NavLink>
             ))}

@@ -1,5 +1,6 @@
 import { Alert, Anchor, Button, Divider, Loader, PasswordInput, Stack, Text, Title } from "@mantine/core";
 import { useEffect, useRef, useState, type FormEvent } from "react";
+import { useLocation, useNavigate } from "react-router";
 import { Code } from "@/ui/Code";
 import { Mark } from "./Mark";
 import type { SessionInfo } from "./session";
@@ -13,21 +14,16 @@ async function post(path: string, body: unknown): Promise<string> {
   return error.message ?? `The service answered ${response.status}.`;
 }
 
-/** takeLink returns the one-time link in the page's address, and removes it from there. An operator's link names a tenant. */
-function takeLink(): string {
-  const given = new URLSearchParams(window.location.hash.slice(1));
-  const link = given.get("link") ?? "";
-  if (!link) return "";
-  chooseTenant(given.get("tenant") ?? "");
-  window.history.replaceState(null, "", "/");
-  return link;
+/** Given is what the address of the sign-in page has after its #: a one-time link, with the tenant of an operator's, or why a log-in at an authorization server has failed. */
+interface Given {
+  link: string;
+  tenant: string;
+  error: string;
 }
 
-/** takeError returns why a log-in at an authorization server has failed, and removes it from the page's address. */
-function takeError(): string {
-  const error = new URLSearchParams(window.location.hash.slice(1)).get("error") ?? "";
-  if (error) window.history.replaceState(null, "", "/");
-  return error;
+function given(hash: string): Given {
+  const parameters = new URLSearchParams(hash.slice(1));
+  return { link: parameters.get("link") ?? "", tenant: parameters.get("tenant") ?? "", error: parameters.get("error") ?? "" };
 }
 
 /** SignIn asks for an API key, or sends the visitor to an authorization server. */
@@ -35,7 +31,9 @@ export function SignIn({ info, ended, onSignedIn }: { info: SessionInfo; ended: 
   const [key, setKey] = useState("");
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
-  const link = useRef<string | null>(null);
+  const taken = useRef(false);
+  const navigate = useNavigate();
+  const { pathname, search, hash } = useLocation();
 
   async function signIn(path: string, body: unknown) {
     setBusy(true);
@@ -45,17 +43,22 @@ export function SignIn({ info, ended, onSignedIn }: { info: SessionInfo; ended: 
     if (!problem) onSignedIn();
   }
   useEffect(() => {
-    if (link.current !== null) return; // a link works once
-    link.current = takeLink();
-    setError(takeError());
-    if (link.current) void signIn("/console/links/redeem", { link: link.current });
+    if (taken.current) return; // a link works once
+    taken.current = true;
+    const { link, tenant, error } = given(hash);
+    if (!link && !error) return;
+    void navigate("/", { replace: true }); // neither stays in the history
+    setError(error);
+    if (!link) return;
+    chooseTenant(tenant);
+    void signIn("/console/links/redeem", { link });
   });
 
   function submit(event: FormEvent) {
     event.preventDefault();
     void signIn("/console/session", { key: key.trim() });
   }
-  const here = window.location.pathname + window.location.search;
+  const here = pathname + search;
   return (
     <main className={classes.page}>
       <Stack className={classes.panel} gap="md">
