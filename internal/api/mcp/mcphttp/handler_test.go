@@ -283,8 +283,7 @@ func TestQuietStreamsAreKeptOpen(t *testing.T) {
 			t.Errorf("%s: X-Accel-Buffering is %q", name, header.Get("X-Accel-Buffering"))
 		}
 		for range 3 {
-			for within(t, lines, "a comment on "+name) != ": keep-alive" {
-			}
+			until(t, lines, ": keep-alive", "a comment on "+name)
 		}
 	}
 }

@@ -120,10 +120,8 @@ func TestProgressReachesOnlyItsCaller(t *testing.T) {
 	}
 	// A session's own GET stream may carry them too, as the specification allows.
 	mine := strings.Count(legacyAnswer, "notifications/progress")
-	for mine < 3 {
-		if strings.Contains(within(t, parties[0].stream, "progress on the session's own stream"), "notifications/progress") {
-			mine++
-		}
+	for ; mine < 3; mine++ {
+		until(t, parties[0].stream, "notifications/progress", "progress on the session's own stream")
 	}
 	nothing(t, parties[1].stream, "another user of the tenant received")
 	nothing(t, parties[2].stream, "another tenant received")
@@ -147,8 +145,7 @@ func TestListChangesStayInTheTenant(t *testing.T) {
 	w.servers["acme"].DeleteTools("panic")
 	w.mu.Unlock()
 	for _, stream := range streams[alice] {
-		for !strings.Contains(within(t, stream, "the change"), "notifications/tools/list_changed") {
-		}
+		until(t, stream, "notifications/tools/list_changed", "the change")
 	}
 	for _, stream := range streams[eve] {
 		nothing(t, stream, "another tenant received")

@@ -14,7 +14,10 @@ import (
 // readEvents reads n events of a stream and returns their ids and data.
 func readEvents(t *testing.T, lines <-chan string, n int) (ids, data []string) {
 	t.Helper()
-	for len(data) < n {
+	for began := time.Now(); len(data) < n; {
+		if time.Since(began) > patience { // comments go on for ever
+			t.Fatalf("%d of %d events in %s", len(data), n, patience)
+		}
 		line := within(t, lines, fmt.Sprintf("event %d of %d", len(data)+1, n))
 		if id, ok := strings.CutPrefix(line, "id: "); ok {
 			ids = append(ids, id)
