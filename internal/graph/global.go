@@ -291,21 +291,23 @@ func inTurns(topics []globalTopic, most int) [][]ChunkRef {
 
 // relevantContext returns the texts of the sources for a prompt: those of a topic under its
 // title.
-func (r *run) relevantContext(sources []query.Source) string {
+func relevantContext(sources []Source) string {
 	var b strings.Builder
-	for from := 0; from < len(sources); {
-		to := from + 1
-		for to < len(sources) && r.sources[to].Topic == r.sources[from].Topic {
-			to++
-		}
-		if from > 0 {
+	for i, source := range sources {
+		if i > 0 {
 			b.WriteString("\n\n")
 		}
-		if topic := r.sources[from].Topic; topic != "" {
-			b.WriteString("# " + topic + "\n\n")
-		}
-		b.WriteString(query.ContextFrom(sources[from:to], from+1))
-		from = to
+		b.WriteString(beforeText(sources, i))
+		b.WriteString(source.Text)
 	}
 	return b.String()
+}
+
+// beforeText returns what a relevant context has before the text of a source.
+func beforeText(sources []Source, i int) string {
+	before := sources[i].BeforeText(i + 1)
+	if topic := sources[i].Topic; topic != "" && (i == 0 || topic != sources[i-1].Topic) {
+		before = "# " + topic + "\n\n" + before
+	}
+	return before
 }

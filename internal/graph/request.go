@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/query/budget"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
@@ -76,6 +77,7 @@ type Response struct {
 	Warnings        []string
 	Explain         *Explain       // nil unless asked for
 	Reranking       *rerank.Report // nil without a second scoring
+	Budget          *budget.Report // nil without MaxTokens
 }
 
 // Explain describes how an answer was found.
@@ -134,6 +136,7 @@ type walkPlan struct {
 	walk      walk.Options
 	types     []EdgeType
 	explained int // most nodes of an explanation
+	budget    *budget.Budget
 
 	withVectors, withSources bool // whether the answer has them
 }
@@ -164,6 +167,9 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 		p.types = slices.DeleteFunc(slices.Clone(edgeTypes), func(t EdgeType) bool { return !i.Graph.Keeps(string(t)) })
 	}
 	var err error
+	if p.budget, err = budget.New(r.MaxTokens, r.EncodingName); err != nil {
+		return p, err
+	}
 	if p.request.Namespace, err = index.Namespace(r.Namespace); err != nil {
 		return p, err
 	}

@@ -122,6 +122,9 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, table
 	default:
 		err = run.stored(ctx)
 	}
+	if err == nil && p.budget != nil {
+		err = run.fit(ctx)
+	}
 	return run.response(), err
 }
 
@@ -136,6 +139,7 @@ type run struct {
 	explain   Explain
 	warnings  []string // in addition to those of the search
 	reranking *rerank.Report
+	fitted    query.Fitted // into the budget
 }
 
 // search finds the seeds, or the candidates.
@@ -174,11 +178,10 @@ func (r *run) rerank(ctx context.Context) error {
 
 // response returns the answer.
 func (r *run) response() Response {
-	sources := make([]query.Source, len(r.sources))
-	for i, source := range r.sources {
-		sources[i] = source.Source
+	response := Response{RelevantContext: r.fitted.Context, Budget: r.fitted.Report, Warnings: slices.Clone(r.found.Warnings), Reranking: r.reranking}
+	if r.fitted.Report == nil {
+		response.RelevantContext = relevantContext(r.sources)
 	}
-	response := Response{RelevantContext: r.relevantContext(sources), Warnings: slices.Clone(r.found.Warnings), Reranking: r.reranking}
 	if r.plan.withSources {
 		response.Sources = r.sources
 	}

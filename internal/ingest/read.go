@@ -18,8 +18,8 @@ import (
 const (
 	// MaxTextRange is the largest range of a text that one call returns.
 	MaxTextRange = 4 << 20
-	// defaultTextRange is the range of a call that names no end.
-	defaultTextRange = 1 << 20
+	// DefaultTextRange is the range of a call that names no end.
+	DefaultTextRange = 1 << 20
 	// pieceBytes is how much of a content one statement reads.
 	pieceBytes = 1 << 20
 )
@@ -139,7 +139,7 @@ func (s *Service) Text(ctx context.Context, indexName string, ref Ref, part Rang
 
 func (t target) text(ctx context.Context, ref Ref, part Range) (Text, error) {
 	if part.End == 0 {
-		part.End = part.Start + defaultTextRange
+		part.End = part.Start + DefaultTextRange
 	}
 	if part.End-part.Start > MaxTextRange {
 		return Text{}, fault.Field("endByte", "must be at most %d bytes after startByte: read the text in ranges", MaxTextRange)

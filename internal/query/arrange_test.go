@@ -72,8 +72,8 @@ func TestWiden(t *testing.T) {
 	}
 	got := widen(sources, pieces)
 	want := []Source{
-		{ID: "x1", DocumentID: "x", Ordinal: 1, Text: "abcdefghij\n(end)", StartByte: 0, EndByte: 10},
-		{ID: "y7", DocumentID: "y", Ordinal: 7, Text: "away", StartByte: 70, EndByte: 74},
+		{ID: "x1", DocumentID: "x", Ordinal: 1, Text: "abcdefghij\n(end)", StartByte: 0, EndByte: 10, Chunk: &Span{3, 7}},
+		{ID: "y7", DocumentID: "y", Ordinal: 7, Text: "away", StartByte: 70, EndByte: 74, Chunk: &Span{0, 4}},
 		{ID: "v", Text: "a vector"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -78,7 +78,11 @@ func widen(sources []Source, pieces []piece) []Source {
 		}
 		if ok {
 			taken[run] = true
+			own := s.Text
 			s.Text, s.StartByte, s.EndByte = joined[run].Text, joined[run].StartByte, joined[run].EndByte
+			if at := strings.Index(s.Text, own); at >= 0 {
+				s.Chunk = &Span{at, at + len(own)}
+			}
 		}
 		out = append(out, s)
 	}

@@ -47,6 +47,8 @@ type Question struct {
 	// whose similarity is not greater. Nil: any.
 	MinScore, MinSimilarity *float64
 	Freshness               data.Freshness // of the data that is searched
+	MaxTokens               *int           // of the relevant context, see package budget; nil: no limit
+	EncodingName            string         // that counts them
 
 	stores []string      // the tenant's own names of its store, which Effective adds
 	access filter.Filter // the credential's mandatory filter, which Effective adds

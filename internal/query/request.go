@@ -9,6 +9,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/query/budget"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant/access"
@@ -43,6 +44,7 @@ type Source struct {
 	EndByte    int             // of the byte after the last
 	Details    *rerank.Details // of a reranked score, else nil
 	Highlight  *Highlight      // nil unless asked for
+	Chunk      *Span           // the part of Text that is the chunk itself; nil without neighbours
 	// Similarity is the metric's score of the embedding, as index.Index.Score returns it; nil
 	// if the question has no embedding, or the distance is not defined.
 	Similarity *float64
@@ -59,6 +61,7 @@ type Response struct {
 	Warnings        []string
 	Explain         *Explain       // nil unless asked for
 	Reranking       *rerank.Report // nil without a second scoring
+	Budget          *budget.Report // nil without MaxTokens
 }
 
 // prepared is a validated request with its defaults filled in. Until settle, its

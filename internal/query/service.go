@@ -2,12 +2,12 @@ package query
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/operate/limit"
+	"github.com/ragdhq/ragd/internal/query/budget"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
@@ -50,7 +50,9 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 		return Response{}, err
 	}
 	response, err := s.answer(ctx, id, req, false)
-	response.RelevantContext = RelevantContext(response.Sources)
+	if response.Budget == nil {
+		response.RelevantContext = RelevantContext(response.Sources)
+	}
 	if !valueOr(req.IncludeSources, true) {
 		response.Sources = nil
 	}
@@ -90,14 +92,30 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 		return Response{}, err
 	}
 	p.plain = plain
+	most, err := budget.New(req.MaxTokens, req.EncodingName)
+	if err != nil {
+		return Response{}, err
+	}
 	watch := StartStopwatch(ctx, "query")
 	var found answer
+	var fitted Fitted
 	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *data.Handle) error {
 		ctx := usage.InIndex(ctx, i.Name)
 		s.meter.Add(ctx, string(id), usage.Query, usage.Counts{Calls: 1})
 		tables = tables.Reading(req.Freshness)
-		if found, err = s.retrieve(ctx, id, i, tables, p, watch); err != nil || !req.Highlight {
+		if found, err = s.retrieve(ctx, id, i, tables, p, watch); err != nil {
 			return err
+		}
+		if most != nil {
+			if fitted, err = s.Fit(ctx, id, most, found.sources, func(n int) string { return found.sources[n].BeforeText(n + 1) }, relevant); err != nil {
+				return err
+			}
+			found.explain.Complete = found.explain.Complete && len(fitted.Sources) == len(found.sources)
+			found.sources = fitted.Sources
+			watch.Lap("budget", len(found.sources))
+		}
+		if !req.Highlight {
+			return nil
 		}
 		err = s.Highlight(ctx, tables, i, req.QueryText, found.sources)
 		watch.Lap("highlight", len(found.sources))
@@ -106,13 +124,15 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	if err != nil {
 		return Response{}, err
 	}
-	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...), Reranking: found.reranking}
+	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...), Reranking: found.reranking, RelevantContext: fitted.Context, Budget: fitted.Report}
 	if req.Explain {
 		found.explain.Stages, found.explain.Context = watch.Stages, req.context
 		response.Explain = &found.explain
 	}
 	return response, nil
 }
+
+func relevant(sources []Source, _ []int) string { return RelevantContext(sources) }
 
 // RelevantContext returns the sources as numbered passages for a prompt.
 func RelevantContext(sources []Source) string { return ContextFrom(sources, 1) }
@@ -124,11 +144,8 @@ func ContextFrom(sources []Source, first int) string {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
-		b.WriteString("[" + strconv.Itoa(first+i) + "]")
-		if source.Title != "" {
-			b.WriteString(" " + source.Title)
-		}
-		b.WriteString("\n" + source.Text)
+		b.WriteString(source.BeforeText(first + i))
+		b.WriteString(source.Text)
 	}
 	return b.String()
 }

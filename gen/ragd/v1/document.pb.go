@@ -1195,7 +1195,12 @@ type ReadDocumentRequest struct {
 	StartByte uint32 `protobuf:"varint,5,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
 	// Returns the text before this byte, or to the end of the character that it is in. At most
 	// 4 MiB after start_byte. Default: 1 MiB after it, or the end of the text.
-	EndByte       uint32 `protobuf:"varint,6,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	EndByte uint32 `protobuf:"varint,6,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	// Most tokens of the text, 512 to 1000000. Default: no limit. The text then ends with a section or a
+	// sentence, and a call with endByte of the answer as startByte returns what follows.
+	MaxTokens *int32 `protobuf:"varint,30,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
+	// As in VectorQuery.
+	EncodingName  string `protobuf:"bytes,31,opt,name=encoding_name,json=encodingName,proto3" json:"encoding_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1272,6 +1277,20 @@ func (x *ReadDocumentRequest) GetEndByte() uint32 {
 	return 0
 }
 
+func (x *ReadDocumentRequest) GetMaxTokens() int32 {
+	if x != nil && x.MaxTokens != nil {
+		return *x.MaxTokens
+	}
+	return 0
+}
+
+func (x *ReadDocumentRequest) GetEncodingName() string {
+	if x != nil {
+		return x.EncodingName
+	}
+	return ""
+}
+
 type ReadDocumentResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The document that the text was read from.
@@ -1283,7 +1302,9 @@ type ReadDocumentResponse struct {
 	StartByte uint32 `protobuf:"varint,4,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
 	EndByte   uint32 `protobuf:"varint,5,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
 	// Size of the whole text in bytes.
-	ByteSize      uint32 `protobuf:"varint,6,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
+	ByteSize uint32 `protobuf:"varint,6,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
+	// Set with maxTokens. Its omittedTokens are those of the wanted range after endByte.
+	Budget        *Budget `protobuf:"bytes,10,opt,name=budget,proto3" json:"budget,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1358,6 +1379,13 @@ func (x *ReadDocumentResponse) GetByteSize() uint32 {
 		return x.ByteSize
 	}
 	return 0
+}
+
+func (x *ReadDocumentResponse) GetBudget() *Budget {
+	if x != nil {
+		return x.Budget
+	}
+	return nil
 }
 
 type ListDocumentsRequest struct {
@@ -2618,7 +2646,7 @@ var File_ragd_v1_document_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_document_proto_rawDesc = "" +
 	"\n" +
-	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"\xa6\x05\n" +
+	"\x16ragd/v1/document.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\x1a\x13ragd/v1/query.proto\"\xa6\x05\n" +
 	"\bDocument\x12\x1f\n" +
 	"\vdocument_id\x18\x01 \x01(\tR\n" +
 	"documentId\x12\x1d\n" +
@@ -2724,7 +2752,7 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\x18DownloadDocumentResponse\x12/\n" +
 	"\bdocument\x18\x01 \x01(\v2\x11.ragd.v1.DocumentH\x00R\bdocument\x12\x1a\n" +
 	"\acontent\x18\x02 \x01(\fH\x00R\acontentB\x06\n" +
-	"\x04part\"\xbf\x01\n" +
+	"\x04part\"\x97\x02\n" +
 	"\x13ReadDocumentRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1f\n" +
@@ -2734,7 +2762,11 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x05 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\x06 \x01(\rR\aendByte\"\xd3\x01\n" +
+	"\bend_byte\x18\x06 \x01(\rR\aendByte\x12\"\n" +
+	"\n" +
+	"max_tokens\x18\x1e \x01(\x05H\x00R\tmaxTokens\x88\x01\x01\x12#\n" +
+	"\rencoding_name\x18\x1f \x01(\tR\fencodingNameB\r\n" +
+	"\v_max_tokens\"\xfc\x01\n" +
 	"\x14ReadDocumentResponse\x12-\n" +
 	"\bdocument\x18\x01 \x01(\v2\x11.ragd.v1.DocumentR\bdocument\x12!\n" +
 	"\fcontent_type\x18\x02 \x01(\tR\vcontentType\x12\x12\n" +
@@ -2742,7 +2774,9 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"\n" +
 	"start_byte\x18\x04 \x01(\rR\tstartByte\x12\x19\n" +
 	"\bend_byte\x18\x05 \x01(\rR\aendByte\x12\x1b\n" +
-	"\tbyte_size\x18\x06 \x01(\rR\bbyteSize\"\x8b\x02\n" +
+	"\tbyte_size\x18\x06 \x01(\rR\bbyteSize\x12'\n" +
+	"\x06budget\x18\n" +
+	" \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\x8b\x02\n" +
 	"\x14ListDocumentsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12/\n" +
@@ -2910,7 +2944,8 @@ var file_ragd_v1_document_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),    // 35: google.protobuf.Timestamp
 	(*Extraction)(nil),               // 36: ragd.v1.Extraction
 	(*Chunking)(nil),                 // 37: ragd.v1.Chunking
-	(*Chunk)(nil),                    // 38: ragd.v1.Chunk
+	(*Budget)(nil),                   // 38: ragd.v1.Budget
+	(*Chunk)(nil),                    // 39: ragd.v1.Chunk
 }
 var file_ragd_v1_document_proto_depIdxs = []int32{
 	34, // 0: ragd.v1.Document.metadata:type_name -> google.protobuf.Struct
@@ -2931,52 +2966,53 @@ var file_ragd_v1_document_proto_depIdxs = []int32{
 	8,  // 15: ragd.v1.UploadResult.error:type_name -> ragd.v1.UploadError
 	0,  // 16: ragd.v1.DownloadDocumentResponse.document:type_name -> ragd.v1.Document
 	0,  // 17: ragd.v1.ReadDocumentResponse.document:type_name -> ragd.v1.Document
-	34, // 18: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
-	0,  // 19: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
-	34, // 20: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
-	20, // 21: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
-	22, // 22: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
-	37, // 23: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
-	22, // 24: ragd.v1.FindUnchangedRequest.documents:type_name -> ragd.v1.SourceDocument
-	38, // 25: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
-	1,  // 26: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
-	3,  // 27: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
-	5,  // 28: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
-	9,  // 29: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
-	10, // 30: ragd.v1.DocumentService.DownloadDocument:input_type -> ragd.v1.DownloadDocumentRequest
-	12, // 31: ragd.v1.DocumentService.ReadDocument:input_type -> ragd.v1.ReadDocumentRequest
-	14, // 32: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
-	16, // 33: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
-	18, // 34: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
-	21, // 35: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
-	24, // 36: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
-	26, // 37: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
-	28, // 38: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
-	29, // 39: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
-	31, // 40: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
-	32, // 41: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
-	33, // 42: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
-	4,  // 43: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
-	6,  // 44: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
-	0,  // 45: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
-	11, // 46: ragd.v1.DocumentService.DownloadDocument:output_type -> ragd.v1.DownloadDocumentResponse
-	13, // 47: ragd.v1.DocumentService.ReadDocument:output_type -> ragd.v1.ReadDocumentResponse
-	15, // 48: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
-	17, // 49: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
-	19, // 50: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
-	23, // 51: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
-	25, // 52: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
-	27, // 53: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
-	1,  // 54: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
-	30, // 55: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
-	1,  // 56: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
-	1,  // 57: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
-	1,  // 58: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
-	43, // [43:59] is the sub-list for method output_type
-	27, // [27:43] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	38, // 18: ragd.v1.ReadDocumentResponse.budget:type_name -> ragd.v1.Budget
+	34, // 19: ragd.v1.ListDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	0,  // 20: ragd.v1.ListDocumentsResponse.documents:type_name -> ragd.v1.Document
+	34, // 21: ragd.v1.DeleteDocumentsRequest.filter:type_name -> google.protobuf.Struct
+	20, // 22: ragd.v1.DeleteDocumentsResponse.documents:type_name -> ragd.v1.DeletedDocument
+	22, // 23: ragd.v1.SyncSourceRequest.documents:type_name -> ragd.v1.SourceDocument
+	37, // 24: ragd.v1.FindUnchangedRequest.chunking:type_name -> ragd.v1.Chunking
+	22, // 25: ragd.v1.FindUnchangedRequest.documents:type_name -> ragd.v1.SourceDocument
+	39, // 26: ragd.v1.ListChunksResponse.chunks:type_name -> ragd.v1.Chunk
+	1,  // 27: ragd.v1.ListJobsResponse.jobs:type_name -> ragd.v1.Job
+	3,  // 28: ragd.v1.DocumentService.UploadDocument:input_type -> ragd.v1.UploadDocumentRequest
+	5,  // 29: ragd.v1.DocumentService.UploadDocuments:input_type -> ragd.v1.UploadDocumentsRequest
+	9,  // 30: ragd.v1.DocumentService.GetDocument:input_type -> ragd.v1.GetDocumentRequest
+	10, // 31: ragd.v1.DocumentService.DownloadDocument:input_type -> ragd.v1.DownloadDocumentRequest
+	12, // 32: ragd.v1.DocumentService.ReadDocument:input_type -> ragd.v1.ReadDocumentRequest
+	14, // 33: ragd.v1.DocumentService.ListDocuments:input_type -> ragd.v1.ListDocumentsRequest
+	16, // 34: ragd.v1.DocumentService.DeleteDocument:input_type -> ragd.v1.DeleteDocumentRequest
+	18, // 35: ragd.v1.DocumentService.DeleteDocuments:input_type -> ragd.v1.DeleteDocumentsRequest
+	21, // 36: ragd.v1.DocumentService.SyncSource:input_type -> ragd.v1.SyncSourceRequest
+	24, // 37: ragd.v1.DocumentService.FindUnchanged:input_type -> ragd.v1.FindUnchangedRequest
+	26, // 38: ragd.v1.DocumentService.ListChunks:input_type -> ragd.v1.ListChunksRequest
+	28, // 39: ragd.v1.DocumentService.GetJob:input_type -> ragd.v1.GetJobRequest
+	29, // 40: ragd.v1.DocumentService.ListJobs:input_type -> ragd.v1.ListJobsRequest
+	31, // 41: ragd.v1.DocumentService.WatchJob:input_type -> ragd.v1.WatchJobRequest
+	32, // 42: ragd.v1.DocumentService.CancelJob:input_type -> ragd.v1.CancelJobRequest
+	33, // 43: ragd.v1.DocumentService.RetryJob:input_type -> ragd.v1.RetryJobRequest
+	4,  // 44: ragd.v1.DocumentService.UploadDocument:output_type -> ragd.v1.UploadDocumentResponse
+	6,  // 45: ragd.v1.DocumentService.UploadDocuments:output_type -> ragd.v1.UploadDocumentsResponse
+	0,  // 46: ragd.v1.DocumentService.GetDocument:output_type -> ragd.v1.Document
+	11, // 47: ragd.v1.DocumentService.DownloadDocument:output_type -> ragd.v1.DownloadDocumentResponse
+	13, // 48: ragd.v1.DocumentService.ReadDocument:output_type -> ragd.v1.ReadDocumentResponse
+	15, // 49: ragd.v1.DocumentService.ListDocuments:output_type -> ragd.v1.ListDocumentsResponse
+	17, // 50: ragd.v1.DocumentService.DeleteDocument:output_type -> ragd.v1.DeleteDocumentResponse
+	19, // 51: ragd.v1.DocumentService.DeleteDocuments:output_type -> ragd.v1.DeleteDocumentsResponse
+	23, // 52: ragd.v1.DocumentService.SyncSource:output_type -> ragd.v1.SyncSourceResponse
+	25, // 53: ragd.v1.DocumentService.FindUnchanged:output_type -> ragd.v1.FindUnchangedResponse
+	27, // 54: ragd.v1.DocumentService.ListChunks:output_type -> ragd.v1.ListChunksResponse
+	1,  // 55: ragd.v1.DocumentService.GetJob:output_type -> ragd.v1.Job
+	30, // 56: ragd.v1.DocumentService.ListJobs:output_type -> ragd.v1.ListJobsResponse
+	1,  // 57: ragd.v1.DocumentService.WatchJob:output_type -> ragd.v1.Job
+	1,  // 58: ragd.v1.DocumentService.CancelJob:output_type -> ragd.v1.Job
+	1,  // 59: ragd.v1.DocumentService.RetryJob:output_type -> ragd.v1.Job
+	44, // [44:60] is the sub-list for method output_type
+	28, // [28:44] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_document_proto_init() }
@@ -2985,6 +3021,7 @@ func file_ragd_v1_document_proto_init() {
 		return
 	}
 	file_ragd_v1_chunk_proto_init()
+	file_ragd_v1_query_proto_init()
 	file_ragd_v1_document_proto_msgTypes[3].OneofWrappers = []any{
 		(*UploadDocumentRequest_Text)(nil),
 		(*UploadDocumentRequest_Content)(nil),
@@ -2997,6 +3034,7 @@ func file_ragd_v1_document_proto_init() {
 		(*DownloadDocumentResponse_Document)(nil),
 		(*DownloadDocumentResponse_Content)(nil),
 	}
+	file_ragd_v1_document_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -83,7 +83,14 @@ type VectorQueryRequest struct {
 	// A write token, as the header Ragd-Write-Token of an answer gave it: this answer contains the
 	// writes before that one. Several, up to 32, have commas between. Takes the place of the header
 	// Ragd-Write-Token of this request.
-	WriteToken    string `protobuf:"bytes,22,opt,name=write_token,json=writeToken,proto3" json:"write_token,omitempty"`
+	WriteToken string `protobuf:"bytes,22,opt,name=write_token,json=writeToken,proto3" json:"write_token,omitempty"`
+	// Most tokens of the answer, 512 to 1000000. Default: no limit. The best sources come first, and the
+	// last is cut at the end of a sentence if it does not fit; see docs/reference/budget.md. What is
+	// counted is relevantContext.
+	MaxTokens *int32 `protobuf:"varint,30,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
+	// The encoding that counts them: cl100k_base (default), o200k_base, p50k_base, p50k_edit, r50k_base or
+	// gpt2.
+	EncodingName  string `protobuf:"bytes,31,opt,name=encoding_name,json=encodingName,proto3" json:"encoding_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -268,6 +275,20 @@ func (x *VectorQueryRequest) GetMaxStaleness() *durationpb.Duration {
 func (x *VectorQueryRequest) GetWriteToken() string {
 	if x != nil {
 		return x.WriteToken
+	}
+	return ""
+}
+
+func (x *VectorQueryRequest) GetMaxTokens() int32 {
+	if x != nil && x.MaxTokens != nil {
+		return *x.MaxTokens
+	}
+	return 0
+}
+
+func (x *VectorQueryRequest) GetEncodingName() string {
+	if x != nil {
+		return x.EncodingName
 	}
 	return ""
 }
@@ -632,8 +653,10 @@ type VectorQueryResponse struct {
 	// Best first; ties in the order of their ids.
 	Sources []*Source `protobuf:"bytes,2,rep,name=sources,proto3" json:"sources,omitempty"`
 	// Notices that do not prevent an answer, in English.
-	Warnings      []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	Explain       *Explain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
+	Warnings []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Explain  *Explain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
+	// Set with maxTokens.
+	Budget        *Budget `protobuf:"bytes,10,opt,name=budget,proto3" json:"budget,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -696,6 +719,13 @@ func (x *VectorQueryResponse) GetExplain() *Explain {
 	return nil
 }
 
+func (x *VectorQueryResponse) GetBudget() *Budget {
+	if x != nil {
+		return x.Budget
+	}
+	return nil
+}
+
 type GraphRagRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The question. Required unless queryVector is given.
@@ -743,7 +773,11 @@ type GraphRagRequest struct {
 	// As in VectorQuery.
 	MaxStaleness *durationpb.Duration `protobuf:"bytes,19,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"`
 	// As in VectorQuery.
-	WriteToken    string `protobuf:"bytes,20,opt,name=write_token,json=writeToken,proto3" json:"write_token,omitempty"`
+	WriteToken string `protobuf:"bytes,20,opt,name=write_token,json=writeToken,proto3" json:"write_token,omitempty"`
+	// As in VectorQuery.
+	MaxTokens *int32 `protobuf:"varint,30,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
+	// As in VectorQuery.
+	EncodingName  string `protobuf:"bytes,31,opt,name=encoding_name,json=encodingName,proto3" json:"encoding_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -918,6 +952,20 @@ func (x *GraphRagRequest) GetWriteToken() string {
 	return ""
 }
 
+func (x *GraphRagRequest) GetMaxTokens() int32 {
+	if x != nil && x.MaxTokens != nil {
+		return *x.MaxTokens
+	}
+	return 0
+}
+
+func (x *GraphRagRequest) GetEncodingName() string {
+	if x != nil {
+		return x.EncodingName
+	}
+	return ""
+}
+
 // GraphOptions sets how the graph is walked.
 type GraphOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1024,8 +1072,10 @@ type GraphRagResponse struct {
 	// first, and best first within a topic.
 	Sources []*Source `protobuf:"bytes,2,rep,name=sources,proto3" json:"sources,omitempty"`
 	// Notices that do not prevent an answer, in English.
-	Warnings      []string      `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	Explain       *GraphExplain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
+	Warnings []string      `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Explain  *GraphExplain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
+	// Set with maxTokens.
+	Budget        *Budget `protobuf:"bytes,10,opt,name=budget,proto3" json:"budget,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1088,6 +1138,13 @@ func (x *GraphRagResponse) GetExplain() *GraphExplain {
 	return nil
 }
 
+func (x *GraphRagResponse) GetBudget() *Budget {
+	if x != nil {
+		return x.Budget
+	}
+	return nil
+}
+
 // Source is one retrieved chunk.
 type Source struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1129,7 +1186,9 @@ type Source struct {
 	// How well the terms match, in [0,1]: BM25 relative to the most that the question could
 	// reach, calibrated by the statistics of the index. Absent in vector mode, and if no term
 	// matches.
-	KeywordScore  *float64 `protobuf:"fixed64,16,opt,name=keyword_score,json=keywordScore,proto3,oneof" json:"keyword_score,omitempty"`
+	KeywordScore *float64 `protobuf:"fixed64,16,opt,name=keyword_score,json=keywordScore,proto3,oneof" json:"keyword_score,omitempty"`
+	// Set with neighbours: the part of document that is the chunk itself.
+	Chunk         *ByteRange `protobuf:"bytes,30,opt,name=chunk,proto3" json:"chunk,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1283,6 +1342,197 @@ func (x *Source) GetKeywordScore() float64 {
 	return 0
 }
 
+func (x *Source) GetChunk() *ByteRange {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+// Budget tells what an answer with maxTokens takes, and what was left out of it.
+type Budget struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	MaxTokens int32                  `protobuf:"varint,1,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	// Tokens of relevantContext or, for a document, of its text.
+	UsedTokens   int32  `protobuf:"varint,2,opt,name=used_tokens,json=usedTokens,proto3" json:"used_tokens,omitempty"`
+	EncodingName string `protobuf:"bytes,3,opt,name=encoding_name,json=encodingName,proto3" json:"encoding_name,omitempty"`
+	// Id of the source that was cut at the end of a sentence; empty if none was.
+	CutId string `protobuf:"bytes,4,opt,name=cut_id,json=cutId,proto3" json:"cut_id,omitempty"`
+	// Sources that were left out.
+	OmittedCount int32 `protobuf:"varint,5,opt,name=omitted_count,json=omittedCount,proto3" json:"omitted_count,omitempty"`
+	// Tokens of the sources that were left out, and of what was cut off, estimated by their bytes.
+	OmittedTokens int32 `protobuf:"varint,6,opt,name=omitted_tokens,json=omittedTokens,proto3" json:"omitted_tokens,omitempty"`
+	// The best 20 of the sources that were left out.
+	Omitted       []*OmittedSource `protobuf:"bytes,7,rep,name=omitted,proto3" json:"omitted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Budget) Reset() {
+	*x = Budget{}
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Budget) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Budget) ProtoMessage() {}
+
+func (x *Budget) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Budget.ProtoReflect.Descriptor instead.
+func (*Budget) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Budget) GetMaxTokens() int32 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
+func (x *Budget) GetUsedTokens() int32 {
+	if x != nil {
+		return x.UsedTokens
+	}
+	return 0
+}
+
+func (x *Budget) GetEncodingName() string {
+	if x != nil {
+		return x.EncodingName
+	}
+	return ""
+}
+
+func (x *Budget) GetCutId() string {
+	if x != nil {
+		return x.CutId
+	}
+	return ""
+}
+
+func (x *Budget) GetOmittedCount() int32 {
+	if x != nil {
+		return x.OmittedCount
+	}
+	return 0
+}
+
+func (x *Budget) GetOmittedTokens() int32 {
+	if x != nil {
+		return x.OmittedTokens
+	}
+	return 0
+}
+
+func (x *Budget) GetOmitted() []*OmittedSource {
+	if x != nil {
+		return x.Omitted
+	}
+	return nil
+}
+
+// OmittedSource is a source that did not fit into the budget.
+type OmittedSource struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Id         string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	DocumentId string                 `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Uri        string                 `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	Title      string                 `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
+	Score      float64                `protobuf:"fixed64,5,opt,name=score,proto3" json:"score,omitempty"`
+	// That it would have taken, estimated by its bytes.
+	Tokens        int32 `protobuf:"varint,6,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OmittedSource) Reset() {
+	*x = OmittedSource{}
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OmittedSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OmittedSource) ProtoMessage() {}
+
+func (x *OmittedSource) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OmittedSource.ProtoReflect.Descriptor instead.
+func (*OmittedSource) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *OmittedSource) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *OmittedSource) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *OmittedSource) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *OmittedSource) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *OmittedSource) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *OmittedSource) GetTokens() int32 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
 // Highlight tells where a source matches the question.
 type Highlight struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1298,7 +1548,7 @@ type Highlight struct {
 
 func (x *Highlight) Reset() {
 	*x = Highlight{}
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1310,7 +1560,7 @@ func (x *Highlight) String() string {
 func (*Highlight) ProtoMessage() {}
 
 func (x *Highlight) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1323,7 +1573,7 @@ func (x *Highlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Highlight.ProtoReflect.Descriptor instead.
 func (*Highlight) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Highlight) GetPassage() *ByteRange {
@@ -1351,7 +1601,7 @@ type ByteRange struct {
 
 func (x *ByteRange) Reset() {
 	*x = ByteRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1363,7 +1613,7 @@ func (x *ByteRange) String() string {
 func (*ByteRange) ProtoMessage() {}
 
 func (x *ByteRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1376,7 +1626,7 @@ func (x *ByteRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ByteRange.ProtoReflect.Descriptor instead.
 func (*ByteRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ByteRange) GetStartByte() uint32 {
@@ -1427,7 +1677,7 @@ type Explain struct {
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1689,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1702,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -1544,7 +1794,7 @@ type ContextValue struct {
 
 func (x *ContextValue) Reset() {
 	*x = ContextValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1556,7 +1806,7 @@ func (x *ContextValue) String() string {
 func (*ContextValue) ProtoMessage() {}
 
 func (x *ContextValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1569,7 +1819,7 @@ func (x *ContextValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextValue.ProtoReflect.Descriptor instead.
 func (*ContextValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ContextValue) GetName() string {
@@ -1624,7 +1874,7 @@ type GraphExplain struct {
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1636,7 +1886,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1649,7 +1899,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -1716,7 +1966,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1728,7 +1978,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1741,7 +1991,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -1802,7 +2052,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1814,7 +2064,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1827,7 +2077,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -1933,7 +2183,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +2195,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,7 +2208,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -2014,7 +2264,7 @@ type ListEdgesRequest struct {
 
 func (x *ListEdgesRequest) Reset() {
 	*x = ListEdgesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2026,7 +2276,7 @@ func (x *ListEdgesRequest) String() string {
 func (*ListEdgesRequest) ProtoMessage() {}
 
 func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2039,7 +2289,7 @@ func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesRequest.ProtoReflect.Descriptor instead.
 func (*ListEdgesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListEdgesRequest) GetIndexName() string {
@@ -2089,7 +2339,7 @@ type ListEdgesResponse struct {
 
 func (x *ListEdgesResponse) Reset() {
 	*x = ListEdgesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2101,7 +2351,7 @@ func (x *ListEdgesResponse) String() string {
 func (*ListEdgesResponse) ProtoMessage() {}
 
 func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2114,7 +2364,7 @@ func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesResponse.ProtoReflect.Descriptor instead.
 func (*ListEdgesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListEdgesResponse) GetEdges() []*ChunkEdge {
@@ -2150,7 +2400,7 @@ type ChunkEdge struct {
 
 func (x *ChunkEdge) Reset() {
 	*x = ChunkEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2162,7 +2412,7 @@ func (x *ChunkEdge) String() string {
 func (*ChunkEdge) ProtoMessage() {}
 
 func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2175,7 +2425,7 @@ func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkEdge.ProtoReflect.Descriptor instead.
 func (*ChunkEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ChunkEdge) GetType() string {
@@ -2229,7 +2479,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2241,7 +2491,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2254,7 +2504,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Stage) GetName() string {
@@ -2305,7 +2555,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2317,7 +2567,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2330,7 +2580,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Reranker) GetModel() string {
@@ -2400,7 +2650,7 @@ type RerankerOptions struct {
 
 func (x *RerankerOptions) Reset() {
 	*x = RerankerOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2412,7 +2662,7 @@ func (x *RerankerOptions) String() string {
 func (*RerankerOptions) ProtoMessage() {}
 
 func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2425,7 +2675,7 @@ func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
 func (*RerankerOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RerankerOptions) GetWeights() *RerankerWeights {
@@ -2463,7 +2713,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2475,7 +2725,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2488,7 +2738,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Reranking) GetKind() string {
@@ -2569,7 +2819,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2581,7 +2831,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2594,7 +2844,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -2632,7 +2882,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2644,7 +2894,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2657,7 +2907,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -2694,7 +2944,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2706,7 +2956,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2719,7 +2969,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -2756,7 +3006,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2768,7 +3018,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2781,7 +3031,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -2822,7 +3072,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2834,7 +3084,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2847,7 +3097,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -2891,7 +3141,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2903,7 +3153,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2916,7 +3166,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -2961,7 +3211,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2973,7 +3223,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2986,7 +3236,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -3060,7 +3310,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3072,7 +3322,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3085,7 +3335,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -3180,7 +3430,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3192,7 +3442,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3205,7 +3455,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -3257,7 +3507,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3269,7 +3519,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3282,7 +3532,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -3328,7 +3578,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3340,7 +3590,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3353,7 +3603,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -3388,7 +3638,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3400,7 +3650,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3413,7 +3663,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -3447,7 +3697,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3459,7 +3709,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3472,7 +3722,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -3486,7 +3736,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc2\a\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9a\b\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -3516,13 +3766,17 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x0emin_similarity\x18\x14 \x01(\x01H\x04R\rminSimilarity\x88\x01\x01\x12>\n" +
 	"\rmax_staleness\x18\x15 \x01(\v2\x19.google.protobuf.DurationR\fmaxStaleness\x12\x1f\n" +
 	"\vwrite_token\x18\x16 \x01(\tR\n" +
-	"writeTokenB\b\n" +
+	"writeToken\x12\"\n" +
+	"\n" +
+	"max_tokens\x18\x1e \x01(\x05H\x05R\tmaxTokens\x88\x01\x01\x12#\n" +
+	"\rencoding_name\x18\x1f \x01(\tR\fencodingNameB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
 	"\n" +
 	"_min_scoreB\x11\n" +
-	"\x0f_min_similarity\"\x9b\x01\n" +
+	"\x0f_min_similarityB\r\n" +
+	"\v_max_tokens\"\x9b\x01\n" +
 	"\x06Hybrid\x12\x16\n" +
 	"\x06fusion\x18\x01 \x01(\tR\x06fusion\x12(\n" +
 	"\rvector_weight\x18\x02 \x01(\x01H\x00R\fvectorWeight\x88\x01\x01\x12*\n" +
@@ -3549,12 +3803,14 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x06values\x18\x02 \x03(\x02R\x06values\"{\n" +
 	"\fChromaConfig\x12,\n" +
 	"\x05where\x18\x01 \x01(\v2\x16.google.protobuf.ValueR\x05where\x12=\n" +
-	"\x0ewhere_document\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\rwhereDocument\"\xb3\x01\n" +
+	"\x0ewhere_document\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\rwhereDocument\"\xdc\x01\n" +
 	"\x13VectorQueryResponse\x12)\n" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
-	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\"\xfa\x06\n" +
+	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\x12'\n" +
+	"\x06budget\x18\n" +
+	" \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\xd2\a\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -3580,14 +3836,18 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\rexplain_nodes\x18\x12 \x01(\x05H\x05R\fexplainNodes\x88\x01\x01\x12>\n" +
 	"\rmax_staleness\x18\x13 \x01(\v2\x19.google.protobuf.DurationR\fmaxStaleness\x12\x1f\n" +
 	"\vwrite_token\x18\x14 \x01(\tR\n" +
-	"writeTokenB\b\n" +
+	"writeToken\x12\"\n" +
+	"\n" +
+	"max_tokens\x18\x1e \x01(\x05H\x06R\tmaxTokens\x88\x01\x01\x12#\n" +
+	"\rencoding_name\x18\x1f \x01(\tR\fencodingNameB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
 	"\n" +
 	"_min_scoreB\x11\n" +
 	"\x0f_min_similarityB\x10\n" +
-	"\x0e_explain_nodes\"\x9c\x02\n" +
+	"\x0e_explain_nodesB\r\n" +
+	"\v_max_tokens\"\x9c\x02\n" +
 	"\fGraphOptions\x12\x1c\n" +
 	"\tdimension\x18\x01 \x01(\x05R\tdimension\x12!\n" +
 	"\tthreshold\x18\x02 \x01(\x01H\x00R\tthreshold\x88\x01\x01\x12/\n" +
@@ -3601,12 +3861,14 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"_thresholdB\x14\n" +
 	"\x12_random_walk_stepsB\x0f\n" +
-	"\r_restart_prob\"\xb5\x01\n" +
+	"\r_restart_prob\"\xde\x01\n" +
 	"\x10GraphRagResponse\x12)\n" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
-	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\"\xb2\x04\n" +
+	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\x12'\n" +
+	"\x06budget\x18\n" +
+	" \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\xdc\x04\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -3629,9 +3891,28 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"similarity\x18\x0f \x01(\x01H\x00R\n" +
 	"similarity\x88\x01\x01\x12(\n" +
-	"\rkeyword_score\x18\x10 \x01(\x01H\x01R\fkeywordScore\x88\x01\x01B\r\n" +
+	"\rkeyword_score\x18\x10 \x01(\x01H\x01R\fkeywordScore\x88\x01\x01\x12(\n" +
+	"\x05chunk\x18\x1e \x01(\v2\x12.ragd.v1.ByteRangeR\x05chunkB\r\n" +
 	"\v_similarityB\x10\n" +
-	"\x0e_keyword_score\"g\n" +
+	"\x0e_keyword_score\"\x82\x02\n" +
+	"\x06Budget\x12\x1d\n" +
+	"\n" +
+	"max_tokens\x18\x01 \x01(\x05R\tmaxTokens\x12\x1f\n" +
+	"\vused_tokens\x18\x02 \x01(\x05R\n" +
+	"usedTokens\x12#\n" +
+	"\rencoding_name\x18\x03 \x01(\tR\fencodingName\x12\x15\n" +
+	"\x06cut_id\x18\x04 \x01(\tR\x05cutId\x12#\n" +
+	"\romitted_count\x18\x05 \x01(\x05R\fomittedCount\x12%\n" +
+	"\x0eomitted_tokens\x18\x06 \x01(\x05R\romittedTokens\x120\n" +
+	"\aomitted\x18\a \x03(\v2\x16.ragd.v1.OmittedSourceR\aomitted\"\x96\x01\n" +
+	"\rOmittedSource\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
+	"\vdocument_id\x18\x02 \x01(\tR\n" +
+	"documentId\x12\x10\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x14\n" +
+	"\x05title\x18\x04 \x01(\tR\x05title\x12\x14\n" +
+	"\x05score\x18\x05 \x01(\x01R\x05score\x12\x16\n" +
+	"\x06tokens\x18\x06 \x01(\x05R\x06tokens\"g\n" +
 	"\tHighlight\x12,\n" +
 	"\apassage\x18\x01 \x01(\v2\x12.ragd.v1.ByteRangeR\apassage\x12,\n" +
 	"\amatches\x18\x02 \x03(\v2\x12.ragd.v1.ByteRangeR\amatches\"E\n" +
@@ -3853,7 +4134,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Hybrid)(nil),                // 1: ragd.v1.Hybrid
@@ -3867,107 +4148,113 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*GraphOptions)(nil),          // 9: ragd.v1.GraphOptions
 	(*GraphRagResponse)(nil),      // 10: ragd.v1.GraphRagResponse
 	(*Source)(nil),                // 11: ragd.v1.Source
-	(*Highlight)(nil),             // 12: ragd.v1.Highlight
-	(*ByteRange)(nil),             // 13: ragd.v1.ByteRange
-	(*Explain)(nil),               // 14: ragd.v1.Explain
-	(*ContextValue)(nil),          // 15: ragd.v1.ContextValue
-	(*GraphExplain)(nil),          // 16: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 17: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 18: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 19: ragd.v1.GraphEdge
-	(*ListEdgesRequest)(nil),      // 20: ragd.v1.ListEdgesRequest
-	(*ListEdgesResponse)(nil),     // 21: ragd.v1.ListEdgesResponse
-	(*ChunkEdge)(nil),             // 22: ragd.v1.ChunkEdge
-	(*Stage)(nil),                 // 23: ragd.v1.Stage
-	(*Reranker)(nil),              // 24: ragd.v1.Reranker
-	(*RerankerOptions)(nil),       // 25: ragd.v1.RerankerOptions
-	(*Reranking)(nil),             // 26: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 27: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 28: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 29: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 30: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 31: ragd.v1.RerankDetails
-	(*ListTopicsRequest)(nil),     // 32: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 33: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 34: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 35: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 36: ragd.v1.TopicDocument
-	(*EmbedRequest)(nil),          // 37: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 38: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 39: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 40: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 41: google.protobuf.Duration
-	(*structpb.Struct)(nil),       // 42: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 43: google.protobuf.Timestamp
+	(*Budget)(nil),                // 12: ragd.v1.Budget
+	(*OmittedSource)(nil),         // 13: ragd.v1.OmittedSource
+	(*Highlight)(nil),             // 14: ragd.v1.Highlight
+	(*ByteRange)(nil),             // 15: ragd.v1.ByteRange
+	(*Explain)(nil),               // 16: ragd.v1.Explain
+	(*ContextValue)(nil),          // 17: ragd.v1.ContextValue
+	(*GraphExplain)(nil),          // 18: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 19: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 20: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 21: ragd.v1.GraphEdge
+	(*ListEdgesRequest)(nil),      // 22: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),     // 23: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),             // 24: ragd.v1.ChunkEdge
+	(*Stage)(nil),                 // 25: ragd.v1.Stage
+	(*Reranker)(nil),              // 26: ragd.v1.Reranker
+	(*RerankerOptions)(nil),       // 27: ragd.v1.RerankerOptions
+	(*Reranking)(nil),             // 28: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 29: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 30: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 31: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 32: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 33: ragd.v1.RerankDetails
+	(*ListTopicsRequest)(nil),     // 34: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 35: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 36: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 37: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 38: ragd.v1.TopicDocument
+	(*EmbedRequest)(nil),          // 39: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 40: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 41: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 42: google.protobuf.Value
+	(*durationpb.Duration)(nil),   // 43: google.protobuf.Duration
+	(*structpb.Struct)(nil),       // 44: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 45: google.protobuf.Timestamp
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	40, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	42, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	24, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	41, // 4: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	26, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	43, // 4: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
 	3,  // 5: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	4,  // 6: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	6,  // 7: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	5,  // 8: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	40, // 9: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	40, // 10: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	42, // 9: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	42, // 10: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	11, // 11: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	14, // 12: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	40, // 13: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
-	9,  // 14: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	24, // 15: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	41, // 16: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
-	11, // 17: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	16, // 18: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	42, // 19: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	31, // 20: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	12, // 21: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	13, // 22: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	13, // 23: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	23, // 24: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	26, // 25: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	15, // 26: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	40, // 27: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	23, // 28: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	18, // 29: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	19, // 30: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	26, // 31: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	17, // 32: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	15, // 33: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	22, // 34: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	11, // 35: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	27, // 36: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	25, // 37: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	27, // 38: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 39: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	24, // 40: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	30, // 41: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	26, // 42: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 43: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	31, // 44: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	34, // 45: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	43, // 46: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	35, // 47: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	36, // 48: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	39, // 49: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 50: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	28, // 51: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 52: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	32, // 53: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	20, // 54: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	37, // 55: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 56: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	29, // 57: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 58: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	33, // 59: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	21, // 60: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	38, // 61: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	56, // [56:62] is the sub-list for method output_type
-	50, // [50:56] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	16, // 12: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	12, // 13: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
+	42, // 14: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	9,  // 15: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
+	26, // 16: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	43, // 17: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	11, // 18: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	18, // 19: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	12, // 20: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
+	44, // 21: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	33, // 22: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	14, // 23: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	15, // 24: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
+	13, // 25: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
+	15, // 26: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	15, // 27: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	25, // 28: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	28, // 29: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	17, // 30: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	42, // 31: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	25, // 32: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	20, // 33: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	21, // 34: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	28, // 35: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	19, // 36: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	17, // 37: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	24, // 38: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	11, // 39: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	29, // 40: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	27, // 41: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	29, // 42: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 43: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	26, // 44: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	32, // 45: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	28, // 46: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 47: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	33, // 48: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	36, // 49: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	45, // 50: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	37, // 51: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	38, // 52: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	41, // 53: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 54: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	30, // 55: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 56: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	34, // 57: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	22, // 58: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	39, // 59: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 60: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	31, // 61: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 62: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	35, // 63: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	23, // 64: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	40, // 65: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	60, // [60:66] is the sub-list for method output_type
+	54, // [54:60] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -3981,17 +4268,17 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[18].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[24].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[25].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[20].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[26].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[27].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[29].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   40,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

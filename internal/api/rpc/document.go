@@ -8,6 +8,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/ingest"
+	"github.com/ragdhq/ragd/internal/query/budget"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
@@ -80,15 +81,30 @@ func (h *Handlers) Download(ctx context.Context, req *ragdv1.DownloadDocumentReq
 // ReadDocument implements DocumentService.
 func (h *Handlers) ReadDocument(ctx context.Context, req *ragdv1.ReadDocumentRequest) (*ragdv1.ReadDocumentResponse, error) {
 	ref := ingest.Ref{DocumentID: req.GetDocumentId(), URI: req.GetUri(), Namespace: req.GetNamespace()}
-	found, err := h.Ingest.Text(ctx, req.GetIndexName(), ref, ingest.Range{Start: int64(req.GetStartByte()), End: int64(req.GetEndByte())})
+	most, err := budget.New(intOf(req.MaxTokens), req.GetEncodingName())
+	if err != nil {
+		return nil, err
+	}
+	wanted := ingest.Range{Start: int64(req.GetStartByte()), End: int64(req.GetEndByte())}
+	if most != nil && wanted.End == 0 {
+		wanted.End = wanted.Start + min(int64(most.Max)*bytesPerToken, ingest.DefaultTextRange)
+	}
+	found, err := h.Ingest.Text(ctx, req.GetIndexName(), ref, wanted)
 	if err != nil {
 		return nil, err
 	}
 	document, err := documentMessage(found.Document, found.IndexName)
-	return &ragdv1.ReadDocumentResponse{
+	if err != nil {
+		return nil, err
+	}
+	res := &ragdv1.ReadDocumentResponse{
 		Document: document, ContentType: found.ContentType, Text: found.Text,
 		StartByte: uint32(found.Range.Start), EndByte: uint32(found.Range.End), ByteSize: uint32(found.Size),
-	}, err
+	}
+	if most != nil {
+		err = h.shorten(ctx, most, res)
+	}
+	return res, err
 }
 
 // ListDocuments implements DocumentService.

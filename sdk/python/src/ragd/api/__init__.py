@@ -1367,569 +1367,6 @@ class DeleteDatabaseResponse(TypedDict, total=False):
     """The message DeleteDatabaseResponse."""
 
 
-class Document(TypedDict, total=False):
-    """Document is one uploaded file or text."""
-    documentId: str
-    indexName: str
-    # Unique in its namespace. Derived from the document's id when none was given.
-    uri: str
-    title: str
-    contentType: str
-    metadata: dict[str, Any]
-    # SHA-256 of the bytes and the settings they were processed with, in hex.
-    contentHash: str
-    # From 1; incremented by each upload of other content to this uri, and when its job is
-    # cancelled or retried.
-    version: int
-    # pending, processing, ready, failed, needs_ocr or deleting. needs_ocr: the document consists of
-    # scanned pages, and the service does not recognize characters, or found none.
-    status: str
-    # Why the last version failed; an earlier version may still be searchable.
-    error: str
-    # Number of stored chunks.
-    chunkCount: int
-    # Size of the uploaded content in bytes.
-    byteSize: int
-    createTime: str
-    updateTime: str
-    # The fingerprint that was uploaded with it.
-    fingerprint: str
-    # The namespace of the index that holds it.
-    namespace: str
-    # SHA-256 of the uploaded bytes, in hex.
-    contentSha256: str
-    # Size in bytes and media type of the text that ReadDocument returns; 0 and empty while there
-    # is none.
-    textByteSize: int
-    textContentType: str
-
-
-class Job(TypedDict, total=False):
-    """Job is asynchronous work."""
-    jobId: str
-    # ingest, build, reembed, graph, evaluate or draft.
-    kind: str
-    # queued, running, succeeded, failed or cancelled.
-    status: str
-    # How much of the work is done.
-    progress: JobProgress
-    # Attempts so far.
-    attempts: int
-    # Why the last attempt failed.
-    error: str
-    indexName: str
-    # Empty for jobs on a whole index.
-    documentId: str
-    createTime: str
-    updateTime: str
-    # Cost of extraction; absent if nothing was to be extracted.
-    extraction: Extraction
-
-
-class JobProgress(TypedDict, total=False):
-    """JobProgress is the progress of a job: done of total units."""
-    # Units that are done.
-    done: int
-    # Units in all; 0 until it is known.
-    total: int
-    # What is counted: chunks, vectors or documents.
-    unit: str
-
-
-class UploadDocumentRequest(TypedDict, total=False):
-    """The message UploadDocumentRequest."""
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # At most 2048 bytes. Default: derived from the document's id.
-    uri: str
-    # At most 1024 bytes. Default: the title found in the document.
-    title: str
-    # Media type. Default: detected from the bytes and the uri's file name. Bytes that
-    # identify their type, such as those of a PDF file, override it.
-    contentType: str
-    # The content as text.
-    text: str
-    # The content as bytes: files that are not text, such as PDF.
-    content: str
-    # At most 64 KiB of JSON; copied into every chunk's metadata.
-    metadata: dict[str, Any]
-    # Default: the index's.
-    chunking: Chunking
-    # A value that changes with the content, such as a hash, a revision or an ETag, at most
-    # 128 bytes. It is stored for SyncSource and FindUnchanged and has no other effect.
-    fingerprint: str
-    # Metadata to extract from the chunks by a language model: model, and title, summary,
-    # questions, keywords and schema, each true or an object with options. Default: that of the
-    # index; an empty object extracts nothing.
-    # See docs/reference/extraction.md.
-    extract: dict[str, Any]
-    # Namespace of the index that the document belongs to, at most 255 bytes. A query
-    # searches one namespace, and the same uri in two namespaces is two documents. Default:
-    # "default".
-    namespace: str
-
-
-class UploadDocumentResponse(TypedDict, total=False):
-    """The message UploadDocumentResponse."""
-    # The document as stored.
-    document: Document
-    job: Job
-
-
-class UploadDocumentsRequest(TypedDict, total=False):
-    """The message UploadDocumentsRequest."""
-    # Begins a document, with all of its content if that is small. The size limit of a
-    # message does not apply to its sum: a document of a stream has at most 256 MiB, and
-    # at most 64 MiB of text.
-    document: UploadDocumentRequest
-    # Continues the content of the document begun last.
-    content: str
-
-
-class UploadDocumentsResponse(TypedDict, total=False):
-    """The message UploadDocumentsResponse."""
-    # One for each document of the stream, in its order; at most 10,000.
-    results: list[UploadResult]
-
-
-class UploadResult(TypedDict, total=False):
-    """UploadResult reports on one document of a stream."""
-    # As sent, or derived from the document's id.
-    uri: str
-    documentId: str
-    # The same document was stored before; job is the job of that upload.
-    unchanged: bool
-    job: Job
-    # Why the document was not stored; all fields but uri are then empty.
-    error: UploadError
-
-
-class UploadError(TypedDict, total=False):
-    """UploadError is the error that UploadDocument would have returned."""
-    # The Connect code: invalid_argument, resource_exhausted, ...
-    code: str
-    # What is wrong and what to do.
-    message: str
-    # The invalid field, if the error is about one.
-    field: str
-    # Seconds to wait before sending the document again; 0 if that does not help.
-    retryDelaySeconds: float
-
-
-class GetDocumentRequest(TypedDict, total=False):
-    """The message GetDocumentRequest."""
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # Exactly one of document_id and uri.
-    documentId: str
-    # Required unless documentId is given.
-    uri: str
-    # Namespace of the uri. Default: "default".
-    namespace: str
-
-
-class DownloadDocumentRequest(TypedDict, total=False):
-    """The message DownloadDocumentRequest."""
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # Exactly one of document_id and uri.
-    documentId: str
-    # Required unless documentId is given.
-    uri: str
-    # Namespace of the uri. Default: "default".
-    namespace: str
-    # Sends the content from this byte on.
-    startByte: int
-    # Sends the content before this byte. Default: to the end.
-    endByte: int
-
-
-class DownloadDocumentResponse(TypedDict, total=False):
-    """The message DownloadDocumentResponse."""
-    # The first message: what is known of the document.
-    document: Document
-    # The next bytes of the content, at most 1 MiB.
-    content: str
-
-
-class ReadDocumentRequest(TypedDict, total=False):
-    """The message ReadDocumentRequest."""
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # Exactly one of document_id and uri.
-    documentId: str
-    # Required unless documentId is given.
-    uri: str
-    # Namespace of the uri. Default: "default".
-    namespace: str
-    # Returns the text from this byte on, or from the start of the character that it is in.
-    startByte: int
-    # Returns the text before this byte, or to the end of the character that it is in. At most
-    # 4 MiB after start_byte. Default: 1 MiB after it, or the end of the text.
-    endByte: int
-
-
-class ReadDocumentResponse(TypedDict, total=False):
-    """The message ReadDocumentResponse."""
-    # The document that the text was read from.
-    document: Document
-    # Media type of the text, such as text/markdown.
-    contentType: str
-    text: str
-    # The range of the text that this is.
-    startByte: int
-    endByte: int
-    # Size of the whole text in bytes.
-    byteSize: int
-
-
-class ListDocumentsRequest(TypedDict, total=False):
-    """The message ListDocumentsRequest."""
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # Filter over the documents' metadata.
-    filter: dict[str, Any]
-    # 1 to 1000; 0 means 100.
-    pageSize: int
-    # The next_page_token of the previous page; empty for the first page.
-    pageToken: str
-    # Lists only this namespace. Default: all.
-    namespace: str
-    # Lists only documents in this state. Default: all.
-    status: str
-    # Lists only documents whose uri or title contains this text, in any case. At most 256 bytes.
-    search: str
-    # What the list is sorted by: createTime (default), updateTime, uri, title (in any case, the uri
-    # where there is none), contentType, status, byteSize or chunkCount, and then by the id. Followed by
-    # " desc" for the other direction, such as "byteSize desc".
-    orderBy: str
-
-
-class ListDocumentsResponse(TypedDict, total=False):
-    """The message ListDocumentsResponse."""
-    documents: list[Document]
-    # Empty on the last page.
-    nextPageToken: str
-
-
-class DeleteDocumentRequest(TypedDict, total=False):
-    """The message DeleteDocumentRequest."""
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # Exactly one of document_id and uri.
-    documentId: str
-    # Required unless documentId is given.
-    uri: str
-    # Namespace of the uri. Default: "default".
-    namespace: str
-
-
-class DeleteDocumentResponse(TypedDict, total=False):
-    """The message DeleteDocumentResponse."""
-
-
-class DeleteDocumentsRequest(TypedDict, total=False):
-    """DeleteDocumentsRequest has exactly one of filter, document_ids and uris, or namespace
-    alone, which deletes the whole namespace.
-    """
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # An empty filter is an error; to delete all documents, call TruncateIndex.
-    filter: dict[str, Any]
-    # At most 10,000. Unknown ones are ignored.
-    documentIds: list[str]
-    # At most 10,000. Unknown ones are ignored.
-    uris: list[str]
-    # With uris: their namespace, default "default". Else: deletes only documents of this
-    # namespace; default all.
-    namespace: str
-    # Reports what would be deleted, and deletes nothing.
-    dryRun: bool
-
-
-class DeleteDocumentsResponse(TypedDict, total=False):
-    """The message DeleteDocumentsResponse."""
-    # Number of deleted documents; of a dry run, of those that would be deleted.
-    deletedCount: int
-    # The first 1,000 of them.
-    documents: list[DeletedDocument]
-
-
-class DeletedDocument(TypedDict, total=False):
-    """DeletedDocument identifies a deleted document."""
-    documentId: str
-    namespace: str
-    uri: str
-
-
-class SyncSourceRequest(TypedDict, total=False):
-    """The message SyncSourceRequest."""
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # Selects the source's documents: those whose uris begin with this string, such as
-    # "handbook/". The comparison is by character: "handbook" also selects
-    # "handbook-old/a".
-    uriPrefix: str
-    # Instead of uri_prefix: the source is the whole index.
-    wholeIndex: bool
-    # All documents of the source, each once; at most 200,000.
-    documents: list[SourceDocument]
-    # Reports what would be deleted, and deletes nothing.
-    dryRun: bool
-    # Allows an empty list of documents, which deletes all documents of the source. Without
-    # it an empty list is an error, because it most likely comes from a failed listing.
-    allowEmpty: bool
-    # Namespace of the source's documents; others are not touched. Default: "default".
-    namespace: str
-
-
-class SourceDocument(TypedDict, total=False):
-    """SourceDocument identifies a document of the source and its content."""
-    # Required.
-    uri: str
-    # As in UploadDocumentRequest. A document without one counts as changed.
-    fingerprint: str
-
-
-class SyncSourceResponse(TypedDict, total=False):
-    """The message SyncSourceResponse."""
-    # Upload these: the index does not have them.
-    newUris: list[str]
-    # Upload these: their fingerprint differs from the stored one, or they have failed.
-    changedUris: list[str]
-    # Documents that are the same in the index.
-    unchangedCount: int
-    # Deleted, or of a dry run to be deleted; the first 100,000.
-    goneUris: list[str]
-    # Documents that the source no longer has.
-    goneCount: int
-
-
-class FindUnchangedRequest(TypedDict, total=False):
-    """The message FindUnchangedRequest."""
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # Namespace of the documents. Default: "default".
-    namespace: str
-    # As the upload of these documents would have it. Default: the index's.
-    chunking: Chunking
-    # At most 10,000.
-    documents: list[SourceDocument]
-
-
-class FindUnchangedResponse(TypedDict, total=False):
-    """The message FindUnchangedResponse."""
-    # Positions in the list of documents, from 0, ascending.
-    unchanged: list[int]
-
-
-class ListChunksRequest(TypedDict, total=False):
-    """The message ListChunksRequest."""
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    documentId: str
-    # 1 to 1000; 0 means 100.
-    pageSize: int
-    # The next_page_token of the previous page; empty for the first page.
-    pageToken: str
-
-
-class ListChunksResponse(TypedDict, total=False):
-    """The message ListChunksResponse."""
-    chunks: list[Chunk]
-    # Empty on the last page.
-    nextPageToken: str
-
-
-class GetJobRequest(TypedDict, total=False):
-    """The message GetJobRequest."""
-    # Required.
-    jobId: str
-
-
-class ListJobsRequest(TypedDict, total=False):
-    """The message ListJobsRequest."""
-    # Lists only jobs with this status.
-    status: str
-    # 1 to 1000; 0 means 100.
-    pageSize: int
-    # The next_page_token of the previous page; empty for the first page.
-    pageToken: str
-
-
-class ListJobsResponse(TypedDict, total=False):
-    """The message ListJobsResponse."""
-    jobs: list[Job]
-    # Empty on the last page.
-    nextPageToken: str
-
-
-class WatchJobRequest(TypedDict, total=False):
-    """The message WatchJobRequest."""
-    # Required.
-    jobId: str
-
-
-class CancelJobRequest(TypedDict, total=False):
-    """The message CancelJobRequest."""
-    # Required.
-    jobId: str
-
-
-class RetryJobRequest(TypedDict, total=False):
-    """The message RetryJobRequest."""
-    # Required.
-    jobId: str
-
-
-class Endpoint(TypedDict, total=False):
-    """Endpoint is an address at which models are served. Keys and values of headers are never
-    returned.
-    """
-    endpointName: str
-    # openai-compatible, cohere, voyage, jina, tei, ollama or gemini.
-    kind: str
-    # Empty for endpoints of the operator.
-    baseUrl: str
-    # Whether there is a key.
-    hasApiKey: bool
-    # Names of the headers that are sent with each request.
-    headerNames: list[str]
-    maxConcurrentCalls: int
-    # 0 for no bound.
-    requestsPerSecond: float
-    timeoutMs: int
-    models: list[EndpointModel]
-    createTime: str
-    updateTime: str
-    # Whether the endpoint is the operator's, for all tenants.
-    operator: bool
-
-
-class EndpointModel(TypedDict, total=False):
-    """EndpointModel is a model that an endpoint allows, and what is known of it. Embedding
-    models that are well known need only their name.
-    """
-    # Its name at the endpoint. * stands for any characters.
-    model: str
-    # Values in a vector. 0: as published, else the endpoint is asked.
-    dimension: int
-    # The longest text that the model reads, in its tokens. 0: as published.
-    maxTokens: int
-    # Whether the first values of a vector are a vector of a smaller dimension, so that an
-    # index may have fewer values.
-    matryoshka: bool
-    # Put before the text of documents and of questions, for models that were trained so and
-    # kinds of endpoints that do not do it themselves. Default: as published.
-    documentPrefix: str
-    questionPrefix: str
-
-
-class EndpointModels(TypedDict, total=False):
-    """EndpointModels is a list of models."""
-    models: list[EndpointModel]
-
-
-class EndpointHeaders(TypedDict, total=False):
-    """EndpointHeaders are headers that are sent with each request."""
-    # At most 16. Values are encrypted like keys.
-    headers: dict[str, str]
-
-
-class CreateEndpointRequest(TypedDict, total=False):
-    """The message CreateEndpointRequest."""
-    # Required. 1 to 63 lower case letters, digits and -; not builtin, local or the name of an
-    # endpoint of the operator.
-    endpointName: str
-    # Required: openai-compatible, cohere, voyage, jina, tei, ollama or gemini.
-    kind: str
-    # http or https. Required for tei and ollama; default: the provider's. It must not lead
-    # into the operator's network.
-    baseUrl: str
-    # At most 8 KiB. Stored encrypted, never returned.
-    apiKey: str
-    headers: EndpointHeaders
-    # Calls at once on each instance of the service, for each use of the endpoint: 1 to 64.
-    # Default: 8.
-    maxConcurrentCalls: int
-    # Requests a second on each instance of the service, at most 1000. Default: no bound.
-    requestsPerSecond: float
-    # Of one request: 100 to 300000. Default: 30000.
-    timeoutMs: int
-    # Models that may be used, at most 100. Default: all.
-    models: list[EndpointModel]
-
-
-class GetEndpointRequest(TypedDict, total=False):
-    """The message GetEndpointRequest."""
-    # Required.
-    endpointName: str
-
-
-class ListEndpointsRequest(TypedDict, total=False):
-    """The message ListEndpointsRequest."""
-    # 1 to 1000; 0 means 100.
-    pageSize: int
-    # The next_page_token of the previous page; empty for the first page.
-    pageToken: str
-
-
-class ListEndpointsResponse(TypedDict, total=False):
-    """The message ListEndpointsResponse."""
-    # The tenant's own.
-    endpoints: list[Endpoint]
-    # Empty on the last page.
-    nextPageToken: str
-    # Those of the operator, on the first page.
-    operatorEndpoints: list[Endpoint]
-
-
-class UpdateEndpointRequest(TypedDict, total=False):
-    """The message UpdateEndpointRequest."""
-    # Required.
-    endpointName: str
-    baseUrl: str
-    # An empty key removes it.
-    apiKey: str
-    # Replaces all headers.
-    headers: EndpointHeaders
-    maxConcurrentCalls: int
-    requestsPerSecond: float
-    timeoutMs: int
-    # Replaces all models.
-    models: EndpointModels
-
-
-class DeleteEndpointRequest(TypedDict, total=False):
-    """The message DeleteEndpointRequest."""
-    # Required.
-    endpointName: str
-
-
-class DeleteEndpointResponse(TypedDict, total=False):
-    """The message DeleteEndpointResponse."""
-
-
-class TestEndpointRequest(TypedDict, total=False):
-    """The message TestEndpointRequest."""
-    # Required.
-    endpointName: str
-    # The model to use. Default: only list the models.
-    model: str
-    # What to use the model for: embed, chat or rerank. Default: embed.
-    use: str
-
-
-class TestEndpointResponse(TypedDict, total=False):
-    """The message TestEndpointResponse."""
-    # The models that the endpoint has, at most 1000, if no model was given.
-    models: list[str]
-    # Of the vector that the model made, if it was used to embed.
-    dimension: int
-    # How long the call took.
-    tookMs: int
-
-
 class VectorQueryRequest(TypedDict, total=False):
     """The message VectorQueryRequest."""
     # The question. Required unless queryVector is given; keyword and hybrid search and a
@@ -1990,6 +1427,13 @@ class VectorQueryRequest(TypedDict, total=False):
     # writes before that one. Several, up to 32, have commas between. Takes the place of the header
     # Ragd-Write-Token of this request.
     writeToken: str
+    # Most tokens of the answer, 512 to 1000000. Default: no limit. The best sources come first, and the
+    # last is cut at the end of a sentence if it does not fit; see docs/reference/budget.md. What is
+    # counted is relevantContext.
+    maxTokens: int
+    # The encoding that counts them: cl100k_base (default), o200k_base, p50k_base, p50k_edit, r50k_base or
+    # gpt2.
+    encodingName: str
 
 
 class Hybrid(TypedDict, total=False):
@@ -2055,6 +1499,8 @@ class VectorQueryResponse(TypedDict, total=False):
     # Notices that do not prevent an answer, in English.
     warnings: list[str]
     explain: Explain
+    # Set with maxTokens.
+    budget: Budget
 
 
 class GraphRagRequest(TypedDict, total=False):
@@ -2105,6 +1551,10 @@ class GraphRagRequest(TypedDict, total=False):
     maxStaleness: str
     # As in VectorQuery.
     writeToken: str
+    # As in VectorQuery.
+    maxTokens: int
+    # As in VectorQuery.
+    encodingName: str
 
 
 class GraphOptions(TypedDict, total=False):
@@ -2140,6 +1590,8 @@ class GraphRagResponse(TypedDict, total=False):
     # Notices that do not prevent an answer, in English.
     warnings: list[str]
     explain: GraphExplain
+    # Set with maxTokens.
+    budget: Budget
 
 
 class Source(TypedDict, total=False):
@@ -2183,6 +1635,35 @@ class Source(TypedDict, total=False):
     # reach, calibrated by the statistics of the index. Absent in vector mode, and if no term
     # matches.
     keywordScore: float
+    # Set with neighbours: the part of document that is the chunk itself.
+    chunk: ByteRange
+
+
+class Budget(TypedDict, total=False):
+    """Budget tells what an answer with maxTokens takes, and what was left out of it."""
+    maxTokens: int
+    # Tokens of relevantContext or, for a document, of its text.
+    usedTokens: int
+    encodingName: str
+    # Id of the source that was cut at the end of a sentence; empty if none was.
+    cutId: str
+    # Sources that were left out.
+    omittedCount: int
+    # Tokens of the sources that were left out, and of what was cut off, estimated by their bytes.
+    omittedTokens: int
+    # The best 20 of the sources that were left out.
+    omitted: list[OmittedSource]
+
+
+class OmittedSource(TypedDict, total=False):
+    """OmittedSource is a source that did not fit into the budget."""
+    id: str
+    documentId: str
+    uri: str
+    title: str
+    score: float
+    # That it would have taken, estimated by its bytes.
+    tokens: int
 
 
 class Highlight(TypedDict, total=False):
@@ -2547,6 +2028,576 @@ class Embedding(TypedDict, total=False):
     """The message Embedding."""
     # As many as dimension.
     values: list[float]
+
+
+class Document(TypedDict, total=False):
+    """Document is one uploaded file or text."""
+    documentId: str
+    indexName: str
+    # Unique in its namespace. Derived from the document's id when none was given.
+    uri: str
+    title: str
+    contentType: str
+    metadata: dict[str, Any]
+    # SHA-256 of the bytes and the settings they were processed with, in hex.
+    contentHash: str
+    # From 1; incremented by each upload of other content to this uri, and when its job is
+    # cancelled or retried.
+    version: int
+    # pending, processing, ready, failed, needs_ocr or deleting. needs_ocr: the document consists of
+    # scanned pages, and the service does not recognize characters, or found none.
+    status: str
+    # Why the last version failed; an earlier version may still be searchable.
+    error: str
+    # Number of stored chunks.
+    chunkCount: int
+    # Size of the uploaded content in bytes.
+    byteSize: int
+    createTime: str
+    updateTime: str
+    # The fingerprint that was uploaded with it.
+    fingerprint: str
+    # The namespace of the index that holds it.
+    namespace: str
+    # SHA-256 of the uploaded bytes, in hex.
+    contentSha256: str
+    # Size in bytes and media type of the text that ReadDocument returns; 0 and empty while there
+    # is none.
+    textByteSize: int
+    textContentType: str
+
+
+class Job(TypedDict, total=False):
+    """Job is asynchronous work."""
+    jobId: str
+    # ingest, build, reembed, graph, evaluate or draft.
+    kind: str
+    # queued, running, succeeded, failed or cancelled.
+    status: str
+    # How much of the work is done.
+    progress: JobProgress
+    # Attempts so far.
+    attempts: int
+    # Why the last attempt failed.
+    error: str
+    indexName: str
+    # Empty for jobs on a whole index.
+    documentId: str
+    createTime: str
+    updateTime: str
+    # Cost of extraction; absent if nothing was to be extracted.
+    extraction: Extraction
+
+
+class JobProgress(TypedDict, total=False):
+    """JobProgress is the progress of a job: done of total units."""
+    # Units that are done.
+    done: int
+    # Units in all; 0 until it is known.
+    total: int
+    # What is counted: chunks, vectors or documents.
+    unit: str
+
+
+class UploadDocumentRequest(TypedDict, total=False):
+    """The message UploadDocumentRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # At most 2048 bytes. Default: derived from the document's id.
+    uri: str
+    # At most 1024 bytes. Default: the title found in the document.
+    title: str
+    # Media type. Default: detected from the bytes and the uri's file name. Bytes that
+    # identify their type, such as those of a PDF file, override it.
+    contentType: str
+    # The content as text.
+    text: str
+    # The content as bytes: files that are not text, such as PDF.
+    content: str
+    # At most 64 KiB of JSON; copied into every chunk's metadata.
+    metadata: dict[str, Any]
+    # Default: the index's.
+    chunking: Chunking
+    # A value that changes with the content, such as a hash, a revision or an ETag, at most
+    # 128 bytes. It is stored for SyncSource and FindUnchanged and has no other effect.
+    fingerprint: str
+    # Metadata to extract from the chunks by a language model: model, and title, summary,
+    # questions, keywords and schema, each true or an object with options. Default: that of the
+    # index; an empty object extracts nothing.
+    # See docs/reference/extraction.md.
+    extract: dict[str, Any]
+    # Namespace of the index that the document belongs to, at most 255 bytes. A query
+    # searches one namespace, and the same uri in two namespaces is two documents. Default:
+    # "default".
+    namespace: str
+
+
+class UploadDocumentResponse(TypedDict, total=False):
+    """The message UploadDocumentResponse."""
+    # The document as stored.
+    document: Document
+    job: Job
+
+
+class UploadDocumentsRequest(TypedDict, total=False):
+    """The message UploadDocumentsRequest."""
+    # Begins a document, with all of its content if that is small. The size limit of a
+    # message does not apply to its sum: a document of a stream has at most 256 MiB, and
+    # at most 64 MiB of text.
+    document: UploadDocumentRequest
+    # Continues the content of the document begun last.
+    content: str
+
+
+class UploadDocumentsResponse(TypedDict, total=False):
+    """The message UploadDocumentsResponse."""
+    # One for each document of the stream, in its order; at most 10,000.
+    results: list[UploadResult]
+
+
+class UploadResult(TypedDict, total=False):
+    """UploadResult reports on one document of a stream."""
+    # As sent, or derived from the document's id.
+    uri: str
+    documentId: str
+    # The same document was stored before; job is the job of that upload.
+    unchanged: bool
+    job: Job
+    # Why the document was not stored; all fields but uri are then empty.
+    error: UploadError
+
+
+class UploadError(TypedDict, total=False):
+    """UploadError is the error that UploadDocument would have returned."""
+    # The Connect code: invalid_argument, resource_exhausted, ...
+    code: str
+    # What is wrong and what to do.
+    message: str
+    # The invalid field, if the error is about one.
+    field: str
+    # Seconds to wait before sending the document again; 0 if that does not help.
+    retryDelaySeconds: float
+
+
+class GetDocumentRequest(TypedDict, total=False):
+    """The message GetDocumentRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Exactly one of document_id and uri.
+    documentId: str
+    # Required unless documentId is given.
+    uri: str
+    # Namespace of the uri. Default: "default".
+    namespace: str
+
+
+class DownloadDocumentRequest(TypedDict, total=False):
+    """The message DownloadDocumentRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Exactly one of document_id and uri.
+    documentId: str
+    # Required unless documentId is given.
+    uri: str
+    # Namespace of the uri. Default: "default".
+    namespace: str
+    # Sends the content from this byte on.
+    startByte: int
+    # Sends the content before this byte. Default: to the end.
+    endByte: int
+
+
+class DownloadDocumentResponse(TypedDict, total=False):
+    """The message DownloadDocumentResponse."""
+    # The first message: what is known of the document.
+    document: Document
+    # The next bytes of the content, at most 1 MiB.
+    content: str
+
+
+class ReadDocumentRequest(TypedDict, total=False):
+    """The message ReadDocumentRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Exactly one of document_id and uri.
+    documentId: str
+    # Required unless documentId is given.
+    uri: str
+    # Namespace of the uri. Default: "default".
+    namespace: str
+    # Returns the text from this byte on, or from the start of the character that it is in.
+    startByte: int
+    # Returns the text before this byte, or to the end of the character that it is in. At most
+    # 4 MiB after start_byte. Default: 1 MiB after it, or the end of the text.
+    endByte: int
+    # Most tokens of the text, 512 to 1000000. Default: no limit. The text then ends with a section or a
+    # sentence, and a call with endByte of the answer as startByte returns what follows.
+    maxTokens: int
+    # As in VectorQuery.
+    encodingName: str
+
+
+class ReadDocumentResponse(TypedDict, total=False):
+    """The message ReadDocumentResponse."""
+    # The document that the text was read from.
+    document: Document
+    # Media type of the text, such as text/markdown.
+    contentType: str
+    text: str
+    # The range of the text that this is.
+    startByte: int
+    endByte: int
+    # Size of the whole text in bytes.
+    byteSize: int
+    # Set with maxTokens. Its omittedTokens are those of the wanted range after endByte.
+    budget: Budget
+
+
+class ListDocumentsRequest(TypedDict, total=False):
+    """The message ListDocumentsRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Filter over the documents' metadata.
+    filter: dict[str, Any]
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+    # Lists only this namespace. Default: all.
+    namespace: str
+    # Lists only documents in this state. Default: all.
+    status: str
+    # Lists only documents whose uri or title contains this text, in any case. At most 256 bytes.
+    search: str
+    # What the list is sorted by: createTime (default), updateTime, uri, title (in any case, the uri
+    # where there is none), contentType, status, byteSize or chunkCount, and then by the id. Followed by
+    # " desc" for the other direction, such as "byteSize desc".
+    orderBy: str
+
+
+class ListDocumentsResponse(TypedDict, total=False):
+    """The message ListDocumentsResponse."""
+    documents: list[Document]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class DeleteDocumentRequest(TypedDict, total=False):
+    """The message DeleteDocumentRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Exactly one of document_id and uri.
+    documentId: str
+    # Required unless documentId is given.
+    uri: str
+    # Namespace of the uri. Default: "default".
+    namespace: str
+
+
+class DeleteDocumentResponse(TypedDict, total=False):
+    """The message DeleteDocumentResponse."""
+
+
+class DeleteDocumentsRequest(TypedDict, total=False):
+    """DeleteDocumentsRequest has exactly one of filter, document_ids and uris, or namespace
+    alone, which deletes the whole namespace.
+    """
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # An empty filter is an error; to delete all documents, call TruncateIndex.
+    filter: dict[str, Any]
+    # At most 10,000. Unknown ones are ignored.
+    documentIds: list[str]
+    # At most 10,000. Unknown ones are ignored.
+    uris: list[str]
+    # With uris: their namespace, default "default". Else: deletes only documents of this
+    # namespace; default all.
+    namespace: str
+    # Reports what would be deleted, and deletes nothing.
+    dryRun: bool
+
+
+class DeleteDocumentsResponse(TypedDict, total=False):
+    """The message DeleteDocumentsResponse."""
+    # Number of deleted documents; of a dry run, of those that would be deleted.
+    deletedCount: int
+    # The first 1,000 of them.
+    documents: list[DeletedDocument]
+
+
+class DeletedDocument(TypedDict, total=False):
+    """DeletedDocument identifies a deleted document."""
+    documentId: str
+    namespace: str
+    uri: str
+
+
+class SyncSourceRequest(TypedDict, total=False):
+    """The message SyncSourceRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Selects the source's documents: those whose uris begin with this string, such as
+    # "handbook/". The comparison is by character: "handbook" also selects
+    # "handbook-old/a".
+    uriPrefix: str
+    # Instead of uri_prefix: the source is the whole index.
+    wholeIndex: bool
+    # All documents of the source, each once; at most 200,000.
+    documents: list[SourceDocument]
+    # Reports what would be deleted, and deletes nothing.
+    dryRun: bool
+    # Allows an empty list of documents, which deletes all documents of the source. Without
+    # it an empty list is an error, because it most likely comes from a failed listing.
+    allowEmpty: bool
+    # Namespace of the source's documents; others are not touched. Default: "default".
+    namespace: str
+
+
+class SourceDocument(TypedDict, total=False):
+    """SourceDocument identifies a document of the source and its content."""
+    # Required.
+    uri: str
+    # As in UploadDocumentRequest. A document without one counts as changed.
+    fingerprint: str
+
+
+class SyncSourceResponse(TypedDict, total=False):
+    """The message SyncSourceResponse."""
+    # Upload these: the index does not have them.
+    newUris: list[str]
+    # Upload these: their fingerprint differs from the stored one, or they have failed.
+    changedUris: list[str]
+    # Documents that are the same in the index.
+    unchangedCount: int
+    # Deleted, or of a dry run to be deleted; the first 100,000.
+    goneUris: list[str]
+    # Documents that the source no longer has.
+    goneCount: int
+
+
+class FindUnchangedRequest(TypedDict, total=False):
+    """The message FindUnchangedRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Namespace of the documents. Default: "default".
+    namespace: str
+    # As the upload of these documents would have it. Default: the index's.
+    chunking: Chunking
+    # At most 10,000.
+    documents: list[SourceDocument]
+
+
+class FindUnchangedResponse(TypedDict, total=False):
+    """The message FindUnchangedResponse."""
+    # Positions in the list of documents, from 0, ascending.
+    unchanged: list[int]
+
+
+class ListChunksRequest(TypedDict, total=False):
+    """The message ListChunksRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    documentId: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListChunksResponse(TypedDict, total=False):
+    """The message ListChunksResponse."""
+    chunks: list[Chunk]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class GetJobRequest(TypedDict, total=False):
+    """The message GetJobRequest."""
+    # Required.
+    jobId: str
+
+
+class ListJobsRequest(TypedDict, total=False):
+    """The message ListJobsRequest."""
+    # Lists only jobs with this status.
+    status: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListJobsResponse(TypedDict, total=False):
+    """The message ListJobsResponse."""
+    jobs: list[Job]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class WatchJobRequest(TypedDict, total=False):
+    """The message WatchJobRequest."""
+    # Required.
+    jobId: str
+
+
+class CancelJobRequest(TypedDict, total=False):
+    """The message CancelJobRequest."""
+    # Required.
+    jobId: str
+
+
+class RetryJobRequest(TypedDict, total=False):
+    """The message RetryJobRequest."""
+    # Required.
+    jobId: str
+
+
+class Endpoint(TypedDict, total=False):
+    """Endpoint is an address at which models are served. Keys and values of headers are never
+    returned.
+    """
+    endpointName: str
+    # openai-compatible, cohere, voyage, jina, tei, ollama or gemini.
+    kind: str
+    # Empty for endpoints of the operator.
+    baseUrl: str
+    # Whether there is a key.
+    hasApiKey: bool
+    # Names of the headers that are sent with each request.
+    headerNames: list[str]
+    maxConcurrentCalls: int
+    # 0 for no bound.
+    requestsPerSecond: float
+    timeoutMs: int
+    models: list[EndpointModel]
+    createTime: str
+    updateTime: str
+    # Whether the endpoint is the operator's, for all tenants.
+    operator: bool
+
+
+class EndpointModel(TypedDict, total=False):
+    """EndpointModel is a model that an endpoint allows, and what is known of it. Embedding
+    models that are well known need only their name.
+    """
+    # Its name at the endpoint. * stands for any characters.
+    model: str
+    # Values in a vector. 0: as published, else the endpoint is asked.
+    dimension: int
+    # The longest text that the model reads, in its tokens. 0: as published.
+    maxTokens: int
+    # Whether the first values of a vector are a vector of a smaller dimension, so that an
+    # index may have fewer values.
+    matryoshka: bool
+    # Put before the text of documents and of questions, for models that were trained so and
+    # kinds of endpoints that do not do it themselves. Default: as published.
+    documentPrefix: str
+    questionPrefix: str
+
+
+class EndpointModels(TypedDict, total=False):
+    """EndpointModels is a list of models."""
+    models: list[EndpointModel]
+
+
+class EndpointHeaders(TypedDict, total=False):
+    """EndpointHeaders are headers that are sent with each request."""
+    # At most 16. Values are encrypted like keys.
+    headers: dict[str, str]
+
+
+class CreateEndpointRequest(TypedDict, total=False):
+    """The message CreateEndpointRequest."""
+    # Required. 1 to 63 lower case letters, digits and -; not builtin, local or the name of an
+    # endpoint of the operator.
+    endpointName: str
+    # Required: openai-compatible, cohere, voyage, jina, tei, ollama or gemini.
+    kind: str
+    # http or https. Required for tei and ollama; default: the provider's. It must not lead
+    # into the operator's network.
+    baseUrl: str
+    # At most 8 KiB. Stored encrypted, never returned.
+    apiKey: str
+    headers: EndpointHeaders
+    # Calls at once on each instance of the service, for each use of the endpoint: 1 to 64.
+    # Default: 8.
+    maxConcurrentCalls: int
+    # Requests a second on each instance of the service, at most 1000. Default: no bound.
+    requestsPerSecond: float
+    # Of one request: 100 to 300000. Default: 30000.
+    timeoutMs: int
+    # Models that may be used, at most 100. Default: all.
+    models: list[EndpointModel]
+
+
+class GetEndpointRequest(TypedDict, total=False):
+    """The message GetEndpointRequest."""
+    # Required.
+    endpointName: str
+
+
+class ListEndpointsRequest(TypedDict, total=False):
+    """The message ListEndpointsRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListEndpointsResponse(TypedDict, total=False):
+    """The message ListEndpointsResponse."""
+    # The tenant's own.
+    endpoints: list[Endpoint]
+    # Empty on the last page.
+    nextPageToken: str
+    # Those of the operator, on the first page.
+    operatorEndpoints: list[Endpoint]
+
+
+class UpdateEndpointRequest(TypedDict, total=False):
+    """The message UpdateEndpointRequest."""
+    # Required.
+    endpointName: str
+    baseUrl: str
+    # An empty key removes it.
+    apiKey: str
+    # Replaces all headers.
+    headers: EndpointHeaders
+    maxConcurrentCalls: int
+    requestsPerSecond: float
+    timeoutMs: int
+    # Replaces all models.
+    models: EndpointModels
+
+
+class DeleteEndpointRequest(TypedDict, total=False):
+    """The message DeleteEndpointRequest."""
+    # Required.
+    endpointName: str
+
+
+class DeleteEndpointResponse(TypedDict, total=False):
+    """The message DeleteEndpointResponse."""
+
+
+class TestEndpointRequest(TypedDict, total=False):
+    """The message TestEndpointRequest."""
+    # Required.
+    endpointName: str
+    # The model to use. Default: only list the models.
+    model: str
+    # What to use the model for: embed, chat or rerank. Default: embed.
+    use: str
+
+
+class TestEndpointResponse(TypedDict, total=False):
+    """The message TestEndpointResponse."""
+    # The models that the endpoint has, at most 1000, if no model was given.
+    models: list[str]
+    # Of the vector that the model made, if it was used to embed.
+    dimension: int
+    # How long the call took.
+    tookMs: int
 
 
 class QuestionSet(TypedDict, total=False):
@@ -5344,6 +5395,122 @@ class AsyncDatabaseService:
         return cast("DeleteDatabaseResponse", answer)
 
 
+class QueryService:
+    """QueryService searches an index. Every call needs the scope read."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
+        """VectorQuery returns the chunks that match a question best. An empty response means
+        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
+        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
+        embedding model does not answer.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("VectorQueryResponse", answer)
+
+    def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
+        """Rerank scores results against a question and sorts them by the new scores. A result
+        that cannot be scored keeps its rank, and a warning is returned. Errors:
+        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
+        provider that is not configured.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RerankResponse", answer)
+
+    def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
+        """GraphRag searches an index by walking its graph: from the results of a search and
+        from names in the question, along mentions, reading order and similarity. Errors: as
+        VectorQuery.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GraphRagResponse", answer)
+
+    def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTopicsResponse:
+        """ListTopics returns what the documents of an index are about: the communities of its
+        graph, with the terms that tell each apart. The first call for an index starts a job
+        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
+        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
+        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
+        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
+        while the first job is running.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context)
+        return cast("ListTopicsResponse", answer)
+
+    def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
+        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
+        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
+        FAILED_PRECONDITION for an index without a graph.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEdgesResponse", answer)
+
+    def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
+        """Embed returns the embeddings of texts, in the order of the texts."""
+        answer = self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("EmbedResponse", answer)
+
+
+class AsyncQueryService:
+    """QueryService searches an index. Every call needs the scope read."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
+        """VectorQuery returns the chunks that match a question best. An empty response means
+        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
+        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
+        embedding model does not answer.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("VectorQueryResponse", answer)
+
+    async def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
+        """Rerank scores results against a question and sorts them by the new scores. A result
+        that cannot be scored keeps its rank, and a warning is returned. Errors:
+        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
+        provider that is not configured.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RerankResponse", answer)
+
+    async def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
+        """GraphRag searches an index by walking its graph: from the results of a search and
+        from names in the question, along mentions, reading order and similarity. Errors: as
+        VectorQuery.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GraphRagResponse", answer)
+
+    async def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTopicsResponse:
+        """ListTopics returns what the documents of an index are about: the communities of its
+        graph, with the terms that tell each apart. The first call for an index starts a job
+        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
+        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
+        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
+        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
+        while the first job is running.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context)
+        return cast("ListTopicsResponse", answer)
+
+    async def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
+        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
+        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
+        FAILED_PRECONDITION for an index without a graph.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEdgesResponse", answer)
+
+    async def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
+        """Embed returns the embeddings of texts, in the order of the texts."""
+        answer = await self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("EmbedResponse", answer)
+
+
 class DocumentService:
     """DocumentService stores documents in an index and reports on their processing."""
 
@@ -5706,122 +5873,6 @@ class AsyncEndpointService:
         """
         answer = await self._transport.unary("ragd.v1.EndpointService/TestEndpoint", request or {}, timeout=timeout, context=context)
         return cast("TestEndpointResponse", answer)
-
-
-class QueryService:
-    """QueryService searches an index. Every call needs the scope read."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
-        """VectorQuery returns the chunks that match a question best. An empty response means
-        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
-        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
-        embedding model does not answer.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("VectorQueryResponse", answer)
-
-    def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
-        """Rerank scores results against a question and sorts them by the new scores. A result
-        that cannot be scored keeps its rank, and a warning is returned. Errors:
-        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
-        provider that is not configured.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("RerankResponse", answer)
-
-    def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
-        """GraphRag searches an index by walking its graph: from the results of a search and
-        from names in the question, along mentions, reading order and similarity. Errors: as
-        VectorQuery.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("GraphRagResponse", answer)
-
-    def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTopicsResponse:
-        """ListTopics returns what the documents of an index are about: the communities of its
-        graph, with the terms that tell each apart. The first call for an index starts a job
-        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
-        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
-        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
-        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
-        while the first job is running.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context)
-        return cast("ListTopicsResponse", answer)
-
-    def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
-        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
-        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
-        FAILED_PRECONDITION for an index without a graph.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListEdgesResponse", answer)
-
-    def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
-        """Embed returns the embeddings of texts, in the order of the texts."""
-        answer = self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("EmbedResponse", answer)
-
-
-class AsyncQueryService:
-    """QueryService searches an index. Every call needs the scope read."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    async def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
-        """VectorQuery returns the chunks that match a question best. An empty response means
-        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
-        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
-        embedding model does not answer.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("VectorQueryResponse", answer)
-
-    async def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
-        """Rerank scores results against a question and sorts them by the new scores. A result
-        that cannot be scored keeps its rank, and a warning is returned. Errors:
-        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
-        provider that is not configured.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("RerankResponse", answer)
-
-    async def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
-        """GraphRag searches an index by walking its graph: from the results of a search and
-        from names in the question, along mentions, reading order and similarity. Errors: as
-        VectorQuery.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("GraphRagResponse", answer)
-
-    async def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTopicsResponse:
-        """ListTopics returns what the documents of an index are about: the communities of its
-        graph, with the terms that tell each apart. The first call for an index starts a job
-        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
-        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
-        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
-        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
-        while the first job is running.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context)
-        return cast("ListTopicsResponse", answer)
-
-    async def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
-        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
-        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
-        FAILED_PRECONDITION for an index without a graph.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListEdgesResponse", answer)
-
-    async def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
-        """Embed returns the embeddings of texts, in the order of the texts."""
-        answer = await self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("EmbedResponse", answer)
 
 
 class EvaluateService:
@@ -7194,6 +7245,7 @@ __all__ = [
     "AuditService",
     "AuthorizeConnectorRequest",
     "AuthorizeConnectorResponse",
+    "Budget",
     "BuildIndexRequest",
     "BuildIndexResponse",
     "ByteRange",
@@ -7438,6 +7490,7 @@ __all__ = [
     "MeasureDifference",
     "MetadataIndexes",
     "MoveTenantRequest",
+    "OmittedSource",
     "PauseConnectorRequest",
     "PgVectorConfig",
     "PineconeConfig",
