@@ -119,7 +119,7 @@ func (r *run) runAll(ctx context.Context, pending []*pendingCall) error {
 		}
 		group.Go(func() error {
 			began := time.Now()
-			p.result, p.err = r.service.Tools().Call(r.callContext(ctx, p.tool), toolset.View{}, toolset.Call{Name: p.tool.Name, Arguments: p.arguments})
+			p.result, p.err = r.service.Tools().Call(r.callContext(ctx, p.tool), toolset.View{}, toolset.Call{Name: p.tool.Name, Arguments: p.arguments, Form: toolset.StructuredForm})
 			p.took = time.Since(began)
 			ended <- p
 			return nil

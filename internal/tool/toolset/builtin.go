@@ -57,8 +57,8 @@ func call[Req any, Message interface {
 }
 
 // run returns the run of a method.
-func (m method) run(ctx context.Context, _ Call, arguments accepted) (Result, error) {
-	answer, text, err := m(ctx, arguments)
+func (m method) run(ctx context.Context, c Call, arguments accepted) (Result, error) {
+	answer, text, err := m(withForm(ctx, c.Form), arguments)
 	if err != nil {
 		return Result{}, err
 	}
@@ -81,7 +81,7 @@ func (s *Set) runs() map[string]method {
 		"fetch":            s.fetch(),
 		"get_document":     call(api.GetDocument, documentText),
 		"get_job":          s.getJob(),
-		"graph_rag":        call(api.GraphRag, walkText),
+		"graph_rag":        s.graphRag(),
 		"rerank":           call(api.Rerank, rerankedText),
 		"list_documents":   call(api.ListDocuments, documentsText),
 		"list_indexes":     call(api.ListIndexes, indexesText),
@@ -89,7 +89,7 @@ func (s *Set) runs() map[string]method {
 		"search":           s.search(),
 		"sync_source":      call(api.SyncSource, syncedText),
 		"upload_document":  s.upload(),
-		"vector_query":     call(api.VectorQuery, answerText),
+		"vector_query":     s.vectorQuery(),
 	}
 }
 

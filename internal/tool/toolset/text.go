@@ -51,6 +51,7 @@ type answer interface {
 	GetWarnings() []string
 	GetSources() []*ragdv1.Source
 	GetRelevantContext() string
+	GetBudget() *ragdv1.Budget
 }
 
 func writeAnswer(b *strings.Builder, a answer, filtered bool) {
@@ -60,12 +61,15 @@ func writeAnswer(b *strings.Builder, a answer, filtered bool) {
 		writeSources(b, sources)
 	case a.GetRelevantContext() != "":
 		b.WriteString(a.GetRelevantContext())
+	case a.GetBudget().GetOmittedCount() > 0:
+		b.WriteString("Nothing fits into the budget.")
 	default:
 		b.WriteString("Nothing was found.")
 		if filtered {
 			b.WriteString(" The filter may be too strict.")
 		}
 	}
+	writeBudget(b, a.GetBudget())
 }
 
 func writeStages(b *strings.Builder, stages []*ragdv1.Stage) {

@@ -134,6 +134,8 @@ type Call struct {
 	// Elicit asks the user of the caller's client something while the call is under way: the parameters
 	// of elicitation/create in the JSON of MCP, and its result. nil if that is not possible.
 	Elicit func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
+	// Form is the form of the result that is read; the other may be as long as it likes.
+	Form ResultForm
 	// Progress is called as the call proceeds, with growing values of Done; nil if progress
 	// is not wanted.
 	Progress func(context.Context, Progress)
