@@ -33,6 +33,7 @@ refuses the key.`,
 		Args: command.Arguments(),
 	})
 	name := cmd.Flags().String("mcp-server", "", "MCP server of the tenant (default the one at /mcp)")
+	results := cmd.Flags().String("results", "", "form of tool results that the client reads: text or structured (default both)")
 	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, _ []string) error {
 		if _, err := c.Tenants.WhoAmI(ctx, &ragdv1.WhoAmIRequest{}); err != nil {
 			return err // the client shows it, unlike errors of calls
@@ -40,6 +41,9 @@ refuses the key.`,
 		address := c.Server + "/mcp"
 		if *name != "" {
 			address += "/" + url.PathEscape(*name)
+		}
+		if *results != "" {
+			address += "?results=" + url.QueryEscape(*results)
 		}
 		cfg := stdio.Config{
 			URL: address, Client: c.HTTP, Sign: c.Access.Sign, Version: build.Read().Version,

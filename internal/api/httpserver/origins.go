@@ -67,7 +67,7 @@ var (
 	requestHeaders = []string{
 		"Authorization", "Connect-Accept-Encoding", "Connect-Content-Encoding", "Connect-Protocol-Version", "Connect-Timeout-Ms",
 		"Content-Encoding", "Content-Type", "Grpc-Accept-Encoding", "Grpc-Encoding", "Grpc-Timeout", "Last-Event-ID",
-		"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Ragd-Context", "Ragd-Server", "Ragd-Tenant", "Traceparent", "Tracestate", "X-Grpc-Web",
+		"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Ragd-Context", "Ragd-Results", "Ragd-Server", "Ragd-Tenant", "Traceparent", "Tracestate", "X-Grpc-Web",
 		"X-Request-Id", "X-User-Agent",
 	}
 	responseHeaders = []string{

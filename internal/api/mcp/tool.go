@@ -34,10 +34,17 @@ func viewOf(ctx context.Context) toolset.View { return own.FromContext(ctx).View
 func (s *protocol) listTools(ctx context.Context, _ any, _ *mcpgo.ListToolsRequest, result *mcpgo.ListToolsResult) {
 	definitions := s.tools.List(ctx, viewOf(ctx))
 	result.Tools = make([]mcpgo.Tool, len(definitions))
+	form := formOf(ctx)
 	for i, d := range definitions {
+		if form == toolset.TextForm {
+			d.OutputSchema = nil // which would require structured content
+		}
 		result.Tools[i] = mcpTool(d)
 	}
 }
+
+// formOf returns the form of results that the client of a request reads.
+func formOf(ctx context.Context) toolset.ResultForm { return toolset.ResultForm(mcphttp.Results(ctx)) }
 
 // mcpTool returns a tool as the library encodes it.
 func mcpTool(d toolset.Definition) mcpgo.Tool {
@@ -111,7 +118,7 @@ func (s *protocol) callTool(ctx context.Context, req mcpgo.CallToolRequest) (*mc
 }
 
 func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-	call := toolset.Call{Name: name, Arguments: mcphttp.Arguments(ctx), CanAsk: canElicit(ctx)}
+	call := toolset.Call{Name: name, Arguments: mcphttp.Arguments(ctx), CanAsk: canElicit(ctx), Form: formOf(ctx)}
 	if err := resumed(ctx, req, &call); err != nil {
 		return nil, err
 	}
@@ -145,7 +152,14 @@ func (s *protocol) call(ctx context.Context, name string, req mcpgo.CallToolRequ
 	case result.Asked != nil:
 		return asked(ctx, call, result.Asked)
 	case result.Content != nil:
+		if call.Form == toolset.TextForm {
+			result.Structured = nil
+		}
 		return contentResult(result)
+	case call.Form == toolset.TextForm:
+		result.Structured = nil
+	case call.Form == toolset.StructuredForm && result.Structured != nil:
+		result.Text = toolset.InStructured
 	}
 	return mcphttp.Result(ctx, result.Text, result.Structured)
 }

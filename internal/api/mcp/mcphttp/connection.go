@@ -74,7 +74,7 @@ func (c *connection) comment() {
 
 func (c *connection) send(p []byte) {
 	c.setDeadline(time.Now().Add(c.writeTimeout))
-	_, err := c.w.Write(p) //nolint:gosec // events and JSON, never a page
+	_, err := c.w.Write(p)
 	c.failOn(err)
 }
 

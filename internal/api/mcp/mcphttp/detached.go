@@ -27,7 +27,7 @@ type detached struct {
 	answer atomic.Pointer[toolAnswer]
 }
 
-// toolAnswer replaces the marks, as JSON.
+// toolAnswer replaces the marks, as JSON. structured is nil for a text alone.
 type toolAnswer struct{ text, structured []byte }
 
 type detachedKey struct{}
@@ -41,8 +41,8 @@ func Arguments(ctx context.Context) json.RawMessage {
 	return nil
 }
 
-// Result returns the result of the tool call in ctx, whose structured content is valid JSON.
-// Errors: for text that is not UTF-8.
+// Result returns the result of the tool call in ctx, whose structured content is valid JSON; nil for
+// none. Errors: for text that is not UTF-8.
 func Result(ctx context.Context, text string, structured json.RawMessage) (*mcpgo.CallToolResult, error) {
 	d, ok := ctx.Value(detachedKey{}).(*detached)
 	if !ok || !d.splices {
@@ -53,18 +53,25 @@ func Result(ctx context.Context, text string, structured json.RawMessage) (*mcpg
 		return nil, err
 	}
 	d.answer.Store(&toolAnswer{encoded, structured})
+	if structured == nil {
+		return newResult(textMark, nil), nil
+	}
 	return newResult(textMark, json.RawMessage(`"`+structuredMark+`"`)), nil
 }
 
 func newResult(text string, structured json.RawMessage) *mcpgo.CallToolResult {
-	return &mcpgo.CallToolResult{Content: []mcpgo.Content{mcpgo.NewTextContent(text)}, StructuredContent: structured}
+	result := &mcpgo.CallToolResult{Content: []mcpgo.Content{mcpgo.NewTextContent(text)}}
+	if structured != nil {
+		result.StructuredContent = structured
+	}
+	return result
 }
 
 // Marks for the two forms of an answer. No caller knows them.
 var textMark, structuredMark = "text " + rand.Text(), "structured " + rand.Text()
 
 // splice returns the encoded message p with the answer in place of the marks. p without
-// both marks is returned as it is.
+// them is returned as it is.
 func (d *detached) splice(p []byte) []byte {
 	if d == nil {
 		return p
@@ -75,7 +82,7 @@ func (d *detached) splice(p []byte) []byte {
 	}
 	before, rest, hasText := bytes.Cut(p, []byte(`"`+textMark+`"`))
 	between, after, hasStructured := bytes.Cut(rest, []byte(`"`+structuredMark+`"`))
-	if !hasText || !hasStructured { // a notification, or another answer
+	if !hasText || hasStructured != (a.structured != nil) { // a notification, or another answer
 		return p
 	}
 	whole := make([]byte, 0, len(p)+len(a.text)+len(a.structured))

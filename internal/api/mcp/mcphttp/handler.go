@@ -185,6 +185,7 @@ func New(cfg Config) (*Handler, error) {
 	mux := http.NewServeMux()
 	authenticated := cfg.Authenticate(h.refuse)
 	handle := func(path string, serve http.HandlerFunc) {
+		serve = h.withResults(serve)
 		mux.Handle(path, authenticated(serve))
 		mux.Handle(path+named, ofServer(authenticated(serve)))
 	}
