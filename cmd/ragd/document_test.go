@@ -51,6 +51,8 @@ updated  2026-11-21T08:00:00Z
 		{args: args("document chunks #1 --json"), stdout: `..."text":"one"`},
 		{args: args("document download #1"), stdout: "one"},
 		{args: args("document download --uri a --text"), stdout: "one"},
+		{args: args("document download --uri a --text --max-tokens 512 --start-byte 1"), stdout: "ne", stderr: "1 of 512 tokens (cl100k_base)\n"},
+		{args: args("document download --uri a --max-tokens 512"), code: 2, stderr: "...--start-byte, --max-tokens and --encoding are for the text: give --text, too"},
 		{args: args("document download --uri b"), stdout: "bad"},
 		{args: args("document download --uri b --text"), code: 1, stderr: "ragd: the document could not be read: " + whyRefused + "\n"},
 		{args: args("document download --uri c"), code: 1, stderr: "ragd: document with uri \"c\" not found\n"},

@@ -92,6 +92,9 @@ func TestFirstFiveMinutes(t *testing.T) {
 	if err != nil || len(found.GetSources()) != 1 || found.GetSources()[0].GetUri() != "notes/gate.md" {
 		t.Errorf("query: %v, %v", found, err)
 	}
+	if found, err := docs.Query(ctx, "when does the gate open?", &ragdv1.VectorQueryRequest{MaxTokens: new(int32(512))}); err != nil || found.GetBudget().GetUsedTokens() == 0 || found.GetBudget().GetUsedTokens() > 512 {
+		t.Errorf("query with a budget: %v, %v", found, err)
+	}
 	filter, err := structpb.NewValue(map[string]any{"team": "nobody"})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
@@ -27,7 +28,7 @@ command checks the hash of what it received; with --output the file appears only
 when it is complete.
 
 With --text it writes the text that was read from the document, in which positions
-of chunks are counted.`,
+of chunks are counted; with --max-tokens as much of it as fits, and how to read on.`,
 		Example: `  ragd document download --uri handbook/travel.pdf --output travel.pdf
   ragd document download 01hx3e8g --index handbook > travel.pdf
   ragd document download --uri handbook/travel.pdf --text`,
@@ -35,6 +36,8 @@ of chunks are counted.`,
 	named := newDocumentFlags(cmd)
 	file := cmd.Flags().StringP("output", "o", "-", "file to write, - for standard output")
 	text := cmd.Flags().Bool("text", false, "write the text that was read from the document")
+	start := cmd.Flags().Uint32("start-byte", 0, "with --text: write from this byte of the text on")
+	budget := budgetFlags(cmd.Flags(), "the text, with --text")
 	cmd.Args = named.arguments
 	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
 		document, err := named.find(ctx, c, args)
@@ -42,8 +45,15 @@ of chunks are counted.`,
 			return err
 		}
 		write := downloadTo
-		if *text {
-			write = readTo
+		req := &ragdv1.ReadDocumentRequest{StartByte: *start}
+		req.MaxTokens, req.EncodingName = budget()
+		switch {
+		case *text:
+			write = func(ctx context.Context, c *client.Client, to io.Writer, document *ragdv1.Document) error {
+				return readTo(ctx, p, c, to, document, req)
+			}
+		case *start > 0 || req.MaxTokens != nil || req.GetEncodingName() != "":
+			return misuse.Errorf("--start-byte, --max-tokens and --encoding are for the text: give --text, too")
 		}
 		if *file == "-" {
 			return write(ctx, c, p.Out.Stdout, document)
@@ -91,9 +101,9 @@ func copyStream(to io.Writer, sum hash.Hash, stream *connect.ServerStreamForClie
 	return nil
 }
 
-// readTo writes the text that was read from a document.
-func readTo(ctx context.Context, c *client.Client, to io.Writer, document *ragdv1.Document) error {
-	req := &ragdv1.ReadDocumentRequest{IndexName: document.GetIndexName(), DocumentId: document.GetDocumentId()}
+// readTo writes the text that was read from a document, or what of it req asks for.
+func readTo(ctx context.Context, p *command.Program, c *client.Client, to io.Writer, document *ragdv1.Document, req *ragdv1.ReadDocumentRequest) error {
+	req.IndexName, req.DocumentId = document.GetIndexName(), document.GetDocumentId()
 	for hash := document.GetContentSha256(); ; {
 		res, err := c.Documents.ReadDocument(ctx, req)
 		if err != nil {
@@ -104,6 +114,13 @@ func readTo(ctx context.Context, c *client.Client, to io.Writer, document *ragdv
 		}
 		if _, err := io.WriteString(to, res.GetText()); err != nil {
 			return err
+		}
+		if res.GetBudget() != nil {
+			noteBudget(p, res.GetBudget())
+			if res.GetEndByte() < res.GetByteSize() {
+				output.Note(p.Out.Stderr, "read on with --start-byte %d", res.GetEndByte())
+			}
+			return nil
 		}
 		if req.StartByte = res.GetEndByte(); req.GetStartByte() >= res.GetByteSize() {
 			return nil

@@ -49,6 +49,7 @@ with --dot - it is printed instead of the chunks.`,
 	dot := flags.String("dot", "", "write the walk in the DOT language into this file, - for standard output")
 	full := flags.Bool("full", false, "print chunks as a whole, not only the sentences that match best")
 	explain := flags.Bool("explain", false, "print of what each score is made and how long each stage took")
+	budget := budgetFlags(flags, "the text for a prompt")
 	within := command.ContextFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *dot == "-" && p.Out.JSON {
@@ -63,6 +64,7 @@ with --dot - it is printed instead of the chunks.`,
 			Reranker:     reranker(),
 			GraphOptions: &ragdv1.GraphOptions{EdgeTypes: *types}, Scope: *scope,
 		}
+		req.MaxTokens, req.EncodingName = budget()
 		if flags.Changed("restart") {
 			req.GraphOptions.RestartProb = restart
 		}
@@ -103,8 +105,11 @@ with --dot - it is printed instead of the chunks.`,
 		if *explain {
 			list.explain = func(source *ragdv1.Source) string { return explainWalk(source, answer.GetExplain()) }
 		}
-		if err := printSources(p, list); err != nil || !*explain {
+		if err := printSources(p, list); err != nil {
 			return err
+		}
+		if noteBudget(p, answer.GetBudget()); !*explain {
+			return nil
 		}
 		if err := printContext(p, answer.GetExplain().GetContext()); err != nil {
 			return err

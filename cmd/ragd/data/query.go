@@ -34,7 +34,7 @@ question may be left out.`,
   ragd query "notice period" --prefix contracts/2024/
   ragd query "notice period" --rerank lexical -k 3
   ragd query "notice period" --neighbours 1 --max-per-document 2 --explain
-  ragd query "notice period" --prompt-text | my-prompt
+  ragd query "notice period" --prompt-text --top-k 50 --max-tokens 4000 | my-prompt
   ragd query "notice period" --context '{"country": "fr"}' --explain`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && cmd.Flags().Changed("vector") {
@@ -63,6 +63,7 @@ question may be left out.`,
 		case p.Out.JSON:
 			return p.Out.Message(answer)
 		case *promptText:
+			noteBudget(p, answer.GetBudget())
 			_, err := fmt.Fprintln(p.Out.Stdout, output.Printable(answer.GetRelevantContext()))
 			return err
 		}
@@ -73,6 +74,7 @@ question may be left out.`,
 		if err := printSources(p, list); err != nil {
 			return err
 		}
+		noteBudget(p, answer.GetBudget())
 		return printExplain(p, answer.GetExplain())
 	})
 	return cmd
@@ -156,12 +158,14 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	reranker := command.RerankerFlag(flags, "score what was found a second time")
 	staleness := flags.Duration("max-staleness", 0, "how stale the answer may be, up to 5m: it may then come from a replica of the database; 0s for the primary (default as the service is set)")
 	explain := flags.Bool("explain", false, "print of what each score is made, how the answer was found and how long each stage took")
+	budget := budgetFlags(flags, "the text for a prompt")
 	return func(question string) *ragdv1.VectorQueryRequest {
 		req := &ragdv1.VectorQueryRequest{
 			QueryText: question, QueryVector: *vector, TopK: topK, SearchMode: *mode, Namespace: *namespace,
 			Neighbours: *neighbours, Diversity: *diversity, MaxPerDocument: *perDocument,
 			Reranker: reranker(), Explain: *explain, Highlight: question != "",
 		}
+		req.MaxTokens, req.EncodingName = budget()
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)
 		}

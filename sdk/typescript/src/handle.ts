@@ -40,6 +40,10 @@ export interface SearchOptions extends CallOptions {
   maxStalenessMs?: number;
   /** The token of a write that the answer has to contain, which onWriteToken got. */
   writeToken?: string;
+  /** Most tokens of relevantContext, 512 to 1000000: the best sources come first, the last is cut at the end of a sentence. Default: no limit. */
+  maxTokens?: number;
+  /** The encoding that counts them. Default: cl100k_base. */
+  encodingName?: string;
 }
 
 /** Settings of a query. */
@@ -234,14 +238,14 @@ export class RagdIndex {
   }
 
   #search(text: string, options: SearchOptions) {
-    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, highlight, explain, includeVectors, includeSources, maxStalenessMs, writeToken } = options;
+    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, highlight, explain, includeVectors, includeSources, maxStalenessMs, writeToken, maxTokens, encodingName } = options;
     return {
       indexName: this.name,
       queryText: text,
       queryVector: vector,
       filter: options.filter && fromJson(ValueSchema, options.filter),
       searchMode: mode,
-      topK, namespace, reranker, minScore, minSimilarity, highlight, explain, includeVectors, includeSources, writeToken,
+      topK, namespace, reranker, minScore, minSimilarity, highlight, explain, includeVectors, includeSources, writeToken, maxTokens, encodingName,
       maxStaleness: maxStalenessMs === undefined ? undefined : durationFromMs(maxStalenessMs),
     };
   }
@@ -261,8 +265,8 @@ export class RagdIndex {
     return unary(this.options, call, (options) => this.#services.documents.getDocument({ ...name, indexName: this.name }, options));
   }
 
-  /** read returns the text that was read from a document, or the range of bytes of it. */
-  read(name: DocumentName, range: { startByte?: number; endByte?: number } = {}, call: CallOptions = {}): Promise<ReadDocumentResponse> {
+  /** read returns the text that was read from a document, or the range of bytes of it, or what of that has maxTokens at most. */
+  read(name: DocumentName, range: { startByte?: number; endByte?: number; maxTokens?: number; encodingName?: string } = {}, call: CallOptions = {}): Promise<ReadDocumentResponse> {
     return unary(this.options, call, (options) => this.#services.documents.readDocument({ ...name, ...range, indexName: this.name }, options));
   }
 

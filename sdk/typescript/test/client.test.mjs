@@ -28,6 +28,19 @@ test("errors carry code, fields, request id and the cause", async (t) => {
   await assert.rejects(connect().ask("nobody", "who?").final(), { code: "not_found" });
 });
 
+test("answers and texts keep to a budget", async (t) => {
+  const index = await newIndex(t);
+  await index.upload("The gate opens at dawn. ".repeat(500), { uri: "long.md" });
+  const found = await index.query("when does the gate open?", { maxTokens: 600 });
+  assert.ok(found.budget.usedTokens > 0 && found.budget.usedTokens <= 600 && found.budget.omittedTokens > 0);
+  const walked = await index.graph("when does the gate open?", { maxTokens: 600, encodingName: "o200k_base" });
+  assert.equal(walked.budget.encodingName, "o200k_base");
+  const part = await index.read({ uri: "long.md" }, { maxTokens: 600 });
+  assert.match(part.text, /dawn\.$/);
+  const next = await index.read({ uri: "long.md" }, { startByte: part.endByte, maxTokens: 600 });
+  assert.match(next.text, /^ The gate/);
+});
+
 test("settings that cannot work are refused at once", () => {
   assert.throws(() => new Ragd({ url: "" }), { code: "invalid_argument" });
   assert.throws(() => new Ragd({}), { code: "invalid_argument" });

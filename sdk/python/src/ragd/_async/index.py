@@ -251,6 +251,8 @@ class AsyncRagdIndex:
         explain: bool | None = None,
         max_staleness: float | None = None,
         write_token: str | None = None,
+        max_tokens: int | None = None,
+        encoding_name: str | None = None,
         timeout: float | None = None,
         context: dict[str, Any] | None = None,
     ) -> VectorQueryResponse:
@@ -277,6 +279,8 @@ class AsyncRagdIndex:
             explain=explain,
             maxStaleness=seconds(max_staleness),
             writeToken=write_token,
+            maxTokens=max_tokens,
+            encodingName=encoding_name,
         )
         return await self._queries.vector_query(request, timeout=timeout, context=context)  # type: ignore[arg-type]
 
@@ -301,6 +305,8 @@ class AsyncRagdIndex:
         explain_nodes: int | None = None,
         max_staleness: float | None = None,
         write_token: str | None = None,
+        max_tokens: int | None = None,
+        encoding_name: str | None = None,
         timeout: float | None = None,
         context: dict[str, Any] | None = None,
     ) -> GraphRagResponse:
@@ -325,6 +331,8 @@ class AsyncRagdIndex:
             explainNodes=explain_nodes,
             maxStaleness=seconds(max_staleness),
             writeToken=write_token,
+            maxTokens=max_tokens,
+            encodingName=encoding_name,
         )
         return await self._queries.graph_rag(request, timeout=timeout, context=context)  # type: ignore[arg-type]
 
@@ -359,9 +367,20 @@ class AsyncRagdIndex:
         namespace: str | None = None,
         start_byte: int | None = None,
         end_byte: int | None = None,
+        max_tokens: int | None = None,
+        encoding_name: str | None = None,
     ) -> ReadDocumentResponse:
-        """Returns the text that was read from a document, or a range of it."""
-        request = given(indexName=self.name, documentId=document_id, uri=uri, namespace=namespace, startByte=start_byte, endByte=end_byte)
+        """Returns the text that was read from a document, or a range of it, or what of that has max_tokens at most."""
+        request = given(
+            indexName=self.name,
+            documentId=document_id,
+            uri=uri,
+            namespace=namespace,
+            startByte=start_byte,
+            endByte=end_byte,
+            maxTokens=max_tokens,
+            encodingName=encoding_name,
+        )
         return await self._documents.read_document(request)  # type: ignore[arg-type]
 
     async def download(self, *, document_id: str | None = None, uri: str | None = None, namespace: str | None = None) -> AsyncIterator[bytes]:

@@ -253,6 +253,8 @@ class RagdIndex:
         explain: bool | None = None,
         max_staleness: float | None = None,
         write_token: str | None = None,
+        max_tokens: int | None = None,
+        encoding_name: str | None = None,
         timeout: float | None = None,
         context: dict[str, Any] | None = None,
     ) -> VectorQueryResponse:
@@ -279,6 +281,8 @@ class RagdIndex:
             explain=explain,
             maxStaleness=seconds(max_staleness),
             writeToken=write_token,
+            maxTokens=max_tokens,
+            encodingName=encoding_name,
         )
         return self._queries.vector_query(request, timeout=timeout, context=context)  # type: ignore[arg-type]
 
@@ -303,6 +307,8 @@ class RagdIndex:
         explain_nodes: int | None = None,
         max_staleness: float | None = None,
         write_token: str | None = None,
+        max_tokens: int | None = None,
+        encoding_name: str | None = None,
         timeout: float | None = None,
         context: dict[str, Any] | None = None,
     ) -> GraphRagResponse:
@@ -327,6 +333,8 @@ class RagdIndex:
             explainNodes=explain_nodes,
             maxStaleness=seconds(max_staleness),
             writeToken=write_token,
+            maxTokens=max_tokens,
+            encodingName=encoding_name,
         )
         return self._queries.graph_rag(request, timeout=timeout, context=context)  # type: ignore[arg-type]
 
@@ -361,9 +369,20 @@ class RagdIndex:
         namespace: str | None = None,
         start_byte: int | None = None,
         end_byte: int | None = None,
+        max_tokens: int | None = None,
+        encoding_name: str | None = None,
     ) -> ReadDocumentResponse:
-        """Returns the text that was read from a document, or a range of it."""
-        request = given(indexName=self.name, documentId=document_id, uri=uri, namespace=namespace, startByte=start_byte, endByte=end_byte)
+        """Returns the text that was read from a document, or a range of it, or what of that has max_tokens at most."""
+        request = given(
+            indexName=self.name,
+            documentId=document_id,
+            uri=uri,
+            namespace=namespace,
+            startByte=start_byte,
+            endByte=end_byte,
+            maxTokens=max_tokens,
+            encodingName=encoding_name,
+        )
         return self._documents.read_document(request)  # type: ignore[arg-type]
 
     def download(self, *, document_id: str | None = None, uri: str | None = None, namespace: str | None = None) -> Iterator[bytes]:
