@@ -28,15 +28,21 @@ func (r *run) candidates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range ranked[:min(p.fetch, len(ranked))] {
-		source := r.found.Sources[s.Node]
-		source.Score = s.Score
-		if !p.withVectors {
-			source.Vector = nil
-		}
-		r.sources = append(r.sources, Source{Source: source})
-	}
 	r.watch.Lap("walk", len(ranked))
+	err = r.distinct(ctx, func(most int) error {
+		for _, s := range ranked[:min(most, len(ranked))] {
+			source := r.found.Sources[s.Node]
+			source.Score = s.Score
+			if !p.withVectors {
+				source.Vector = nil
+			}
+			r.sources = append(r.sources, Source{Source: source})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	return r.rerank(ctx)
 }
 

@@ -31,7 +31,7 @@ func (r *run) fit(ctx context.Context) (err error) {
 	return nil
 }
 
-// explainFitted removes what did not fit from the explanation.
+// explainFitted removes from the explanation what is no source.
 func (r *run) explainFitted() {
 	kept := map[ChunkRef]bool{}
 	of := map[string]int{}

@@ -93,7 +93,18 @@ func (r *run) global(ctx context.Context) error {
 	if err := r.fromTopics(ctx, topics, titles); err != nil {
 		return err
 	}
-	r.fillGlobal()
+	fromTopics := slices.Clone(r.sources)
+	err = r.distinct(ctx, func(most int) error {
+		r.sources = append(r.sources, fromTopics...)
+		r.fillGlobal(most)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if r.explain.Repeated > 0 {
+		r.explainFitted()
+	}
 	r.watch.Lap("assemble", len(r.sources))
 	topic := map[ChunkRef]Source{}
 	for _, source := range r.sources {
@@ -131,14 +142,14 @@ func (r *run) titles(ctx context.Context, state topicState, topics []globalTopic
 	return titles, err
 }
 
-// fillGlobal appends what the search found beyond the chosen topics, with score 0.
-func (r *run) fillGlobal() {
+// fillGlobal appends what the search found beyond the chosen topics, with score 0, up to most sources.
+func (r *run) fillGlobal(most int) {
 	used := map[ChunkRef]bool{}
 	for _, source := range r.sources {
 		used[chunkOf(source.Source)] = true
 	}
 	for _, source := range r.found.Sources {
-		if len(r.sources) >= r.plan.fetch {
+		if len(r.sources) >= most {
 			return
 		}
 		if !used[chunkOf(source)] {

@@ -87,6 +87,8 @@ type Explain struct {
 	Nodes  []Node        // that the walk reached, best first; at most Request.ExplainNodes
 	Edges  []Edge        // between them
 	Topics []ChosenTopic // of a Global answer, best first
+	// Repeated is the number of passages that are no sources because they repeat one.
+	Repeated int
 	// Context is the effective request context.
 	Context []access.ContextValue
 }

@@ -113,11 +113,27 @@ func (r *run) assemble(ctx context.Context, h *data.Handle, around *neighborhood
 	for len(ranked) > 0 && ranked[len(ranked)-1].Score == 0 { // not reached
 		ranked = ranked[:len(ranked)-1]
 	}
+	if err := r.distinct(ctx, func(most int) error { return r.gather(ctx, h, around, scores, ranked, most) }); err != nil {
+		return err
+	}
+	if err := r.rerank(ctx); err != nil {
+		return err
+	}
+	var err error
+	if r.plan.request.Explain {
+		err = r.explainWalk(ctx, h, around, seeds, ranked)
+	}
+	r.watch.Lap("assemble", len(r.sources))
+	return err
+}
+
+// gather makes the sources, at most most, of the chunks in the order of the walk and of the search.
+func (r *run) gather(ctx context.Context, h *data.Handle, around *neighborhood, scores []float64, ranked []walk.Scored, most int) error {
 	found := map[ChunkRef]query.Source{}
 	for _, source := range r.found.Sources {
 		found[chunkOf(source)] = source
 	}
-	reached := r.plan.fetch
+	reached := most
 	if r.plan.request.MinSimilarity != nil { // which some of them may not have
 		reached = max(reached, query.MaxTopK)
 	}
@@ -146,16 +162,9 @@ func (r *run) assemble(ctx context.Context, h *data.Handle, around *neighborhood
 			r.sources = append(r.sources, Source{Source: source})
 		}
 	}
-	r.keepSimilar()
-	r.fill(around, scores)
-	if err := r.rerank(ctx); err != nil {
-		return err
-	}
-	if r.plan.request.Explain {
-		err = r.explainWalk(ctx, h, around, seeds, ranked)
-	}
-	r.watch.Lap("assemble", len(r.sources))
-	return err
+	r.keepSimilar(most)
+	r.fill(around, scores, most)
+	return nil
 }
 
 // score sets the scores of chunks that only the walk found.
@@ -173,19 +182,19 @@ func (r *run) score(ctx context.Context, h *data.Handle, found map[ChunkRef]quer
 }
 
 // keepSimilar removes sources that are not similar enough, and those that are too many.
-func (r *run) keepSimilar() {
+func (r *run) keepSimilar(most int) {
 	least := r.plan.request.MinSimilarity
 	if least == nil {
 		return
 	}
 	r.sources = slices.DeleteFunc(r.sources, func(s Source) bool { return s.Similarity == nil || *s.Similarity <= *least })
-	r.sources = r.sources[:min(r.plan.fetch, len(r.sources))]
+	r.sources = r.sources[:min(most, len(r.sources))]
 }
 
 // fill appends what the search found and the walk did not reach, with score 0.
-func (r *run) fill(around *neighborhood, scores []float64) {
+func (r *run) fill(around *neighborhood, scores []float64, most int) {
 	for _, source := range r.found.Sources {
-		if len(r.sources) >= r.plan.fetch {
+		if len(r.sources) >= most {
 			return
 		}
 		if node, ok := around.node[chunkOf(source)]; ok && scores[node] > 0 {

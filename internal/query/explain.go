@@ -14,6 +14,8 @@ import (
 // Explain describes how an answer was found.
 type Explain struct {
 	Mode Mode
+	// Repeated is the number of passages that are no sources because they repeat one.
+	Repeated int
 	// Plan is how the nearest embeddings were found: exact, by comparing every chunk
 	// of the scope, or approximate, by the Postgres index. Empty without a vector
 	// leg.

@@ -43,6 +43,8 @@ type Question struct {
 	Reranker        *Reranker // nil: the order of the search
 	Explain         bool
 	Highlight       bool // set the Highlight of the sources
+	// Distinct says that near-identical passages are one source, and topK counts those. Nil: true.
+	Distinct *bool
 	// MinScore and MinSimilarity exclude sources that do not score more in the search, or
 	// whose similarity is not greater. Nil: any.
 	MinScore, MinSimilarity *float64

@@ -44,7 +44,10 @@ type Source struct {
 	EndByte    int             // of the byte after the last
 	Details    *rerank.Details // of a reranked score, else nil
 	Highlight  *Highlight      // nil unless asked for
-	Chunk      *Span           // the part of Text that is the chunk itself; nil without neighbours
+	// AlsoIn are other places of the same passage, best first, at most MaxPlaces of AlsoInCount.
+	AlsoIn      []Place
+	AlsoInCount int
+	Chunk       *Span // the part of Text that is the chunk itself; nil without neighbours
 	// Similarity is the metric's score of the embedding, as index.Index.Score returns it; nil
 	// if the question has no embedding, or the distance is not defined.
 	Similarity *float64
@@ -80,6 +83,8 @@ type prepared struct {
 	sparseField    string        // of the request
 	beside         any           // sparse as a parameter, beside vector; nil for none
 	includeVectors bool
+	distinct       bool
+	further        int // sources to fetch beyond those wanted, in place of passages that repeat others
 	neighbours     int
 	diversity      float64
 	maxPerDocument int
@@ -122,8 +127,8 @@ func (r Request) prepare() (prepared, error) {
 		text: r.QueryText, vector: r.QueryVector, mode: r.Mode, fusion: r.Fusion,
 		scope:          scope{namespace: r.Namespace, filter: r.Filter},
 		topK:           valueOr(r.TopK, DefaultTopK),
-		includeVectors: valueOr(r.IncludeVectors, false),
-		minScore:       r.MinScore, minSimilarity: r.MinSimilarity, access: r.access, asked: r.asked, absent: r.absent, resolve: r.resolve,
+		includeVectors: valueOr(r.IncludeVectors, false), distinct: valueOr(r.Distinct, true),
+		minScore: r.MinScore, minSimilarity: r.MinSimilarity, access: r.access, asked: r.asked, absent: r.absent, resolve: r.resolve,
 		neighbours: r.Neighbours, diversity: r.Diversity, maxPerDocument: r.MaxPerDocument,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {

@@ -19,7 +19,7 @@ type Found struct {
 // Candidates searches one index for an effective question, without its reranker.
 // tables is the handle of the index's tables. Errors: as for Query.
 func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, tables *data.Handle, q Question) (Found, error) {
-	q.Reranker, q.Explain = nil, false
+	q.Reranker, q.Explain, q.Distinct = nil, false, new(false)
 	p, err := Request{Question: q}.prepare()
 	if err != nil {
 		return Found{}, err
@@ -48,7 +48,7 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 	if p.mode != Keyword && !p.lists() {
 		s.indexes.OfferQuestion(id, i, p.vector)
 	}
-	if a, err = s.search(ctx, id, h, i, p, watch); err != nil {
+	if a, err = s.distinct(ctx, id, h, i, p, watch); err != nil {
 		return a, err
 	}
 	if len(a.sources) == 0 && !p.asked.IsZero() && !p.plain {

@@ -39,11 +39,11 @@ func (p prepared) candidates() int {
 func (p prepared) fetch() int {
 	switch {
 	case p.reranker != nil:
-		return p.rerankFrom
+		return p.rerankFrom + p.further
 	case p.diversity > 0 || p.maxPerDocument > 0:
-		return p.plenty()
+		return p.plenty() + p.further
 	}
-	return p.topK
+	return p.topK + p.further
 }
 
 // plenty returns a number of candidates that is enough to choose topK from.

@@ -1198,9 +1198,9 @@ type ReadDocumentRequest struct {
 	EndByte uint32 `protobuf:"varint,6,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
 	// Most tokens of the text, 512 to 1000000. Default: no limit. The text then ends with a section or a
 	// sentence, and a call with endByte of the answer as startByte returns what follows.
-	MaxTokens *int32 `protobuf:"varint,30,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
+	MaxTokens *int32 `protobuf:"varint,7,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
 	// As in VectorQuery.
-	EncodingName  string `protobuf:"bytes,31,opt,name=encoding_name,json=encodingName,proto3" json:"encoding_name,omitempty"`
+	EncodingName  string `protobuf:"bytes,8,opt,name=encoding_name,json=encodingName,proto3" json:"encoding_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1304,7 +1304,7 @@ type ReadDocumentResponse struct {
 	// Size of the whole text in bytes.
 	ByteSize uint32 `protobuf:"varint,6,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
 	// Set with maxTokens. Its omittedTokens are those of the wanted range after endByte.
-	Budget        *Budget `protobuf:"bytes,10,opt,name=budget,proto3" json:"budget,omitempty"`
+	Budget        *Budget `protobuf:"bytes,7,opt,name=budget,proto3" json:"budget,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2764,8 +2764,8 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"start_byte\x18\x05 \x01(\rR\tstartByte\x12\x19\n" +
 	"\bend_byte\x18\x06 \x01(\rR\aendByte\x12\"\n" +
 	"\n" +
-	"max_tokens\x18\x1e \x01(\x05H\x00R\tmaxTokens\x88\x01\x01\x12#\n" +
-	"\rencoding_name\x18\x1f \x01(\tR\fencodingNameB\r\n" +
+	"max_tokens\x18\a \x01(\x05H\x00R\tmaxTokens\x88\x01\x01\x12#\n" +
+	"\rencoding_name\x18\b \x01(\tR\fencodingNameB\r\n" +
 	"\v_max_tokens\"\xfc\x01\n" +
 	"\x14ReadDocumentResponse\x12-\n" +
 	"\bdocument\x18\x01 \x01(\v2\x11.ragd.v1.DocumentR\bdocument\x12!\n" +
@@ -2775,8 +2775,7 @@ const file_ragd_v1_document_proto_rawDesc = "" +
 	"start_byte\x18\x04 \x01(\rR\tstartByte\x12\x19\n" +
 	"\bend_byte\x18\x05 \x01(\rR\aendByte\x12\x1b\n" +
 	"\tbyte_size\x18\x06 \x01(\rR\bbyteSize\x12'\n" +
-	"\x06budget\x18\n" +
-	" \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\x8b\x02\n" +
+	"\x06budget\x18\a \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\x8b\x02\n" +
 	"\x14ListDocumentsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12/\n" +

@@ -87,10 +87,13 @@ type VectorQueryRequest struct {
 	// Most tokens of the answer, 512 to 1000000. Default: no limit. The best sources come first, and the
 	// last is cut at the end of a sentence if it does not fit; see docs/reference/budget.md. What is
 	// counted is relevantContext.
-	MaxTokens *int32 `protobuf:"varint,30,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
+	MaxTokens *int32 `protobuf:"varint,23,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
 	// The encoding that counts them: cl100k_base (default), o200k_base, p50k_base, p50k_edit, r50k_base or
 	// gpt2.
-	EncodingName  string `protobuf:"bytes,31,opt,name=encoding_name,json=encodingName,proto3" json:"encoding_name,omitempty"`
+	EncodingName string `protobuf:"bytes,24,opt,name=encoding_name,json=encodingName,proto3" json:"encoding_name,omitempty"`
+	// Whether near-identical passages are one source, the best of them, which names the others in alsoIn;
+	// topK then counts distinct passages. See docs/explanation/retrieval.md. Default: true.
+	Distinct      *bool `protobuf:"varint,25,opt,name=distinct,proto3,oneof" json:"distinct,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -291,6 +294,13 @@ func (x *VectorQueryRequest) GetEncodingName() string {
 		return x.EncodingName
 	}
 	return ""
+}
+
+func (x *VectorQueryRequest) GetDistinct() bool {
+	if x != nil && x.Distinct != nil {
+		return *x.Distinct
+	}
+	return false
 }
 
 // Hybrid sets how the scores of vector and keyword search are combined.
@@ -656,7 +666,7 @@ type VectorQueryResponse struct {
 	Warnings []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	Explain  *Explain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Set with maxTokens.
-	Budget        *Budget `protobuf:"bytes,10,opt,name=budget,proto3" json:"budget,omitempty"`
+	Budget        *Budget `protobuf:"bytes,5,opt,name=budget,proto3" json:"budget,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -775,9 +785,11 @@ type GraphRagRequest struct {
 	// As in VectorQuery.
 	WriteToken string `protobuf:"bytes,20,opt,name=write_token,json=writeToken,proto3" json:"write_token,omitempty"`
 	// As in VectorQuery.
-	MaxTokens *int32 `protobuf:"varint,30,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
+	MaxTokens *int32 `protobuf:"varint,21,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
 	// As in VectorQuery.
-	EncodingName  string `protobuf:"bytes,31,opt,name=encoding_name,json=encodingName,proto3" json:"encoding_name,omitempty"`
+	EncodingName string `protobuf:"bytes,22,opt,name=encoding_name,json=encodingName,proto3" json:"encoding_name,omitempty"`
+	// As in VectorQuery.
+	Distinct      *bool `protobuf:"varint,23,opt,name=distinct,proto3,oneof" json:"distinct,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -966,6 +978,13 @@ func (x *GraphRagRequest) GetEncodingName() string {
 	return ""
 }
 
+func (x *GraphRagRequest) GetDistinct() bool {
+	if x != nil && x.Distinct != nil {
+		return *x.Distinct
+	}
+	return false
+}
+
 // GraphOptions sets how the graph is walked.
 type GraphOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1075,7 +1094,7 @@ type GraphRagResponse struct {
 	Warnings []string      `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	Explain  *GraphExplain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Set with maxTokens.
-	Budget        *Budget `protobuf:"bytes,10,opt,name=budget,proto3" json:"budget,omitempty"`
+	Budget        *Budget `protobuf:"bytes,5,opt,name=budget,proto3" json:"budget,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1188,7 +1207,11 @@ type Source struct {
 	// matches.
 	KeywordScore *float64 `protobuf:"fixed64,16,opt,name=keyword_score,json=keywordScore,proto3,oneof" json:"keyword_score,omitempty"`
 	// Set with neighbours: the part of document that is the chunk itself.
-	Chunk         *ByteRange `protobuf:"bytes,30,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	Chunk *ByteRange `protobuf:"bytes,17,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	// Other places of the same passage, as far as the search found them: up to 20, best first.
+	AlsoIn []*Place `protobuf:"bytes,18,rep,name=also_in,json=alsoIn,proto3" json:"also_in,omitempty"`
+	// How many there are.
+	AlsoInCount   int32 `protobuf:"varint,19,opt,name=also_in_count,json=alsoInCount,proto3" json:"also_in_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1349,6 +1372,116 @@ func (x *Source) GetChunk() *ByteRange {
 	return nil
 }
 
+func (x *Source) GetAlsoIn() []*Place {
+	if x != nil {
+		return x.AlsoIn
+	}
+	return nil
+}
+
+func (x *Source) GetAlsoInCount() int32 {
+	if x != nil {
+		return x.AlsoInCount
+	}
+	return 0
+}
+
+// Place is where a passage stands that is near-identical with a source.
+type Place struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the chunk.
+	Id         string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Uri        string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	Title      string `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
+	// Number of the chunk in its document, from 0.
+	Ordinal int32 `protobuf:"varint,5,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
+	// As in Source.
+	StartByte     uint32 `protobuf:"varint,6,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	EndByte       uint32 `protobuf:"varint,7,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Place) Reset() {
+	*x = Place{}
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Place) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Place) ProtoMessage() {}
+
+func (x *Place) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Place.ProtoReflect.Descriptor instead.
+func (*Place) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Place) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Place) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *Place) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *Place) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *Place) GetOrdinal() int32 {
+	if x != nil {
+		return x.Ordinal
+	}
+	return 0
+}
+
+func (x *Place) GetStartByte() uint32 {
+	if x != nil {
+		return x.StartByte
+	}
+	return 0
+}
+
+func (x *Place) GetEndByte() uint32 {
+	if x != nil {
+		return x.EndByte
+	}
+	return 0
+}
+
 // Budget tells what an answer with maxTokens takes, and what was left out of it.
 type Budget struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -1370,7 +1503,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1382,7 +1515,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1395,7 +1528,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Budget) GetMaxTokens() int32 {
@@ -1463,7 +1596,7 @@ type OmittedSource struct {
 
 func (x *OmittedSource) Reset() {
 	*x = OmittedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1475,7 +1608,7 @@ func (x *OmittedSource) String() string {
 func (*OmittedSource) ProtoMessage() {}
 
 func (x *OmittedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1488,7 +1621,7 @@ func (x *OmittedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OmittedSource.ProtoReflect.Descriptor instead.
 func (*OmittedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *OmittedSource) GetId() string {
@@ -1548,7 +1681,7 @@ type Highlight struct {
 
 func (x *Highlight) Reset() {
 	*x = Highlight{}
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1693,7 @@ func (x *Highlight) String() string {
 func (*Highlight) ProtoMessage() {}
 
 func (x *Highlight) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1706,7 @@ func (x *Highlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Highlight.ProtoReflect.Descriptor instead.
 func (*Highlight) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Highlight) GetPassage() *ByteRange {
@@ -1601,7 +1734,7 @@ type ByteRange struct {
 
 func (x *ByteRange) Reset() {
 	*x = ByteRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1613,7 +1746,7 @@ func (x *ByteRange) String() string {
 func (*ByteRange) ProtoMessage() {}
 
 func (x *ByteRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1626,7 +1759,7 @@ func (x *ByteRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ByteRange.ProtoReflect.Descriptor instead.
 func (*ByteRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ByteRange) GetStartByte() uint32 {
@@ -1670,14 +1803,16 @@ type Explain struct {
 	// The version of the statistics that scores rest on. Scores of the same chunks change only with it; a
 	// copy of a tenant has the same. "default" for an index of fewer than 200 chunks; empty in vector mode,
 	// whose scores are similarities.
-	Calibration   string `protobuf:"bytes,10,opt,name=calibration,proto3" json:"calibration,omitempty"`
+	Calibration string `protobuf:"bytes,10,opt,name=calibration,proto3" json:"calibration,omitempty"`
+	// Passages that are not sources because they repeat one.
+	RepeatedCount int32 `protobuf:"varint,11,opt,name=repeated_count,json=repeatedCount,proto3" json:"repeated_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1689,7 +1824,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1702,7 +1837,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -1775,6 +1910,13 @@ func (x *Explain) GetCalibration() string {
 	return ""
 }
 
+func (x *Explain) GetRepeatedCount() int32 {
+	if x != nil {
+		return x.RepeatedCount
+	}
+	return 0
+}
+
 // ContextValue is an effective value of the request context.
 type ContextValue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1794,7 +1936,7 @@ type ContextValue struct {
 
 func (x *ContextValue) Reset() {
 	*x = ContextValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1806,7 +1948,7 @@ func (x *ContextValue) String() string {
 func (*ContextValue) ProtoMessage() {}
 
 func (x *ContextValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1819,7 +1961,7 @@ func (x *ContextValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextValue.ProtoReflect.Descriptor instead.
 func (*ContextValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ContextValue) GetName() string {
@@ -1867,14 +2009,16 @@ type GraphExplain struct {
 	// With scope global: the chosen topics, best first.
 	Topics []*ChosenTopic `protobuf:"bytes,6,rep,name=topics,proto3" json:"topics,omitempty"`
 	// The effective request context in the order of names.
-	Context       []*ContextValue `protobuf:"bytes,7,rep,name=context,proto3" json:"context,omitempty"`
+	Context []*ContextValue `protobuf:"bytes,7,rep,name=context,proto3" json:"context,omitempty"`
+	// Passages that are not sources because they repeat one.
+	RepeatedCount int32 `protobuf:"varint,8,opt,name=repeated_count,json=repeatedCount,proto3" json:"repeated_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1886,7 +2030,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1899,7 +2043,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -1951,6 +2095,13 @@ func (x *GraphExplain) GetContext() []*ContextValue {
 	return nil
 }
 
+func (x *GraphExplain) GetRepeatedCount() int32 {
+	if x != nil {
+		return x.RepeatedCount
+	}
+	return 0
+}
+
 // ChosenTopic is a topic of which an answer has chunks.
 type ChosenTopic struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -1966,7 +2117,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1978,7 +2129,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1991,7 +2142,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -2052,7 +2203,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +2215,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +2228,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -2183,7 +2334,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2195,7 +2346,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2208,7 +2359,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -2264,7 +2415,7 @@ type ListEdgesRequest struct {
 
 func (x *ListEdgesRequest) Reset() {
 	*x = ListEdgesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2276,7 +2427,7 @@ func (x *ListEdgesRequest) String() string {
 func (*ListEdgesRequest) ProtoMessage() {}
 
 func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2289,7 +2440,7 @@ func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesRequest.ProtoReflect.Descriptor instead.
 func (*ListEdgesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListEdgesRequest) GetIndexName() string {
@@ -2339,7 +2490,7 @@ type ListEdgesResponse struct {
 
 func (x *ListEdgesResponse) Reset() {
 	*x = ListEdgesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2351,7 +2502,7 @@ func (x *ListEdgesResponse) String() string {
 func (*ListEdgesResponse) ProtoMessage() {}
 
 func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2364,7 +2515,7 @@ func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesResponse.ProtoReflect.Descriptor instead.
 func (*ListEdgesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListEdgesResponse) GetEdges() []*ChunkEdge {
@@ -2400,7 +2551,7 @@ type ChunkEdge struct {
 
 func (x *ChunkEdge) Reset() {
 	*x = ChunkEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2412,7 +2563,7 @@ func (x *ChunkEdge) String() string {
 func (*ChunkEdge) ProtoMessage() {}
 
 func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2425,7 +2576,7 @@ func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkEdge.ProtoReflect.Descriptor instead.
 func (*ChunkEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ChunkEdge) GetType() string {
@@ -2479,7 +2630,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2491,7 +2642,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2504,7 +2655,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Stage) GetName() string {
@@ -2555,7 +2706,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2567,7 +2718,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2580,7 +2731,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Reranker) GetModel() string {
@@ -2650,7 +2801,7 @@ type RerankerOptions struct {
 
 func (x *RerankerOptions) Reset() {
 	*x = RerankerOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2662,7 +2813,7 @@ func (x *RerankerOptions) String() string {
 func (*RerankerOptions) ProtoMessage() {}
 
 func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2675,7 +2826,7 @@ func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
 func (*RerankerOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RerankerOptions) GetWeights() *RerankerWeights {
@@ -2713,7 +2864,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2725,7 +2876,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2738,7 +2889,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Reranking) GetKind() string {
@@ -2819,7 +2970,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2831,7 +2982,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2844,7 +2995,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -2882,7 +3033,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2894,7 +3045,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2907,7 +3058,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -2944,7 +3095,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2956,7 +3107,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2969,7 +3120,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -3006,7 +3157,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3018,7 +3169,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3031,7 +3182,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -3072,7 +3223,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3084,7 +3235,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3097,7 +3248,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -3141,7 +3292,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3153,7 +3304,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3166,7 +3317,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -3211,7 +3362,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3223,7 +3374,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3236,7 +3387,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -3310,7 +3461,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3322,7 +3473,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3335,7 +3486,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -3430,7 +3581,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3442,7 +3593,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3455,7 +3606,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -3507,7 +3658,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3519,7 +3670,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3532,7 +3683,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -3578,7 +3729,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3590,7 +3741,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3603,7 +3754,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -3638,7 +3789,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3650,7 +3801,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3663,7 +3814,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -3697,7 +3848,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3709,7 +3860,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3722,7 +3873,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -3736,7 +3887,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9a\b\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc8\b\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -3768,15 +3919,17 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\vwrite_token\x18\x16 \x01(\tR\n" +
 	"writeToken\x12\"\n" +
 	"\n" +
-	"max_tokens\x18\x1e \x01(\x05H\x05R\tmaxTokens\x88\x01\x01\x12#\n" +
-	"\rencoding_name\x18\x1f \x01(\tR\fencodingNameB\b\n" +
+	"max_tokens\x18\x17 \x01(\x05H\x05R\tmaxTokens\x88\x01\x01\x12#\n" +
+	"\rencoding_name\x18\x18 \x01(\tR\fencodingName\x12\x1f\n" +
+	"\bdistinct\x18\x19 \x01(\bH\x06R\bdistinct\x88\x01\x01B\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
 	"\n" +
 	"_min_scoreB\x11\n" +
 	"\x0f_min_similarityB\r\n" +
-	"\v_max_tokens\"\x9b\x01\n" +
+	"\v_max_tokensB\v\n" +
+	"\t_distinct\"\x9b\x01\n" +
 	"\x06Hybrid\x12\x16\n" +
 	"\x06fusion\x18\x01 \x01(\tR\x06fusion\x12(\n" +
 	"\rvector_weight\x18\x02 \x01(\x01H\x00R\fvectorWeight\x88\x01\x01\x12*\n" +
@@ -3809,8 +3962,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
 	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\x12'\n" +
-	"\x06budget\x18\n" +
-	" \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\xd2\a\n" +
+	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\x80\b\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -3838,8 +3990,9 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\vwrite_token\x18\x14 \x01(\tR\n" +
 	"writeToken\x12\"\n" +
 	"\n" +
-	"max_tokens\x18\x1e \x01(\x05H\x06R\tmaxTokens\x88\x01\x01\x12#\n" +
-	"\rencoding_name\x18\x1f \x01(\tR\fencodingNameB\b\n" +
+	"max_tokens\x18\x15 \x01(\x05H\x06R\tmaxTokens\x88\x01\x01\x12#\n" +
+	"\rencoding_name\x18\x16 \x01(\tR\fencodingName\x12\x1f\n" +
+	"\bdistinct\x18\x17 \x01(\bH\aR\bdistinct\x88\x01\x01B\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -3847,7 +4000,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"_min_scoreB\x11\n" +
 	"\x0f_min_similarityB\x10\n" +
 	"\x0e_explain_nodesB\r\n" +
-	"\v_max_tokens\"\x9c\x02\n" +
+	"\v_max_tokensB\v\n" +
+	"\t_distinct\"\x9c\x02\n" +
 	"\fGraphOptions\x12\x1c\n" +
 	"\tdimension\x18\x01 \x01(\x05R\tdimension\x12!\n" +
 	"\tthreshold\x18\x02 \x01(\x01H\x00R\tthreshold\x88\x01\x01\x12/\n" +
@@ -3867,8 +4021,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
 	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\x12'\n" +
-	"\x06budget\x18\n" +
-	" \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\xdc\x04\n" +
+	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\xa9\x05\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -3892,9 +4045,21 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"similarity\x18\x0f \x01(\x01H\x00R\n" +
 	"similarity\x88\x01\x01\x12(\n" +
 	"\rkeyword_score\x18\x10 \x01(\x01H\x01R\fkeywordScore\x88\x01\x01\x12(\n" +
-	"\x05chunk\x18\x1e \x01(\v2\x12.ragd.v1.ByteRangeR\x05chunkB\r\n" +
+	"\x05chunk\x18\x11 \x01(\v2\x12.ragd.v1.ByteRangeR\x05chunk\x12'\n" +
+	"\aalso_in\x18\x12 \x03(\v2\x0e.ragd.v1.PlaceR\x06alsoIn\x12\"\n" +
+	"\ralso_in_count\x18\x13 \x01(\x05R\valsoInCountB\r\n" +
 	"\v_similarityB\x10\n" +
-	"\x0e_keyword_score\"\x82\x02\n" +
+	"\x0e_keyword_score\"\xb4\x01\n" +
+	"\x05Place\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
+	"\vdocument_id\x18\x02 \x01(\tR\n" +
+	"documentId\x12\x10\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x14\n" +
+	"\x05title\x18\x04 \x01(\tR\x05title\x12\x18\n" +
+	"\aordinal\x18\x05 \x01(\x05R\aordinal\x12\x1d\n" +
+	"\n" +
+	"start_byte\x18\x06 \x01(\rR\tstartByte\x12\x19\n" +
+	"\bend_byte\x18\a \x01(\rR\aendByte\"\x82\x02\n" +
 	"\x06Budget\x12\x1d\n" +
 	"\n" +
 	"max_tokens\x18\x01 \x01(\x05R\tmaxTokens\x12\x1f\n" +
@@ -3919,7 +4084,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\tByteRange\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xe0\x02\n" +
+	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\x87\x03\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -3934,12 +4099,13 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\fsearch_width\x18\b \x01(\x05R\vsearchWidth\x12/\n" +
 	"\acontext\x18\t \x03(\v2\x15.ragd.v1.ContextValueR\acontext\x12 \n" +
 	"\vcalibration\x18\n" +
-	" \x01(\tR\vcalibration\"\x80\x01\n" +
+	" \x01(\tR\vcalibration\x12%\n" +
+	"\x0erepeated_count\x18\v \x01(\x05R\rrepeatedCount\"\x80\x01\n" +
 	"\fContextValue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x05value\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12\x16\n" +
 	"\x06secret\x18\x03 \x01(\bR\x06secret\x12\x16\n" +
-	"\x06origin\x18\x04 \x01(\tR\x06origin\"\xbc\x02\n" +
+	"\x06origin\x18\x04 \x01(\tR\x06origin\"\xe3\x02\n" +
 	"\fGraphExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -3948,7 +4114,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05edges\x18\x04 \x03(\v2\x12.ragd.v1.GraphEdgeR\x05edges\x120\n" +
 	"\treranking\x18\x05 \x01(\v2\x12.ragd.v1.RerankingR\treranking\x12,\n" +
 	"\x06topics\x18\x06 \x03(\v2\x14.ragd.v1.ChosenTopicR\x06topics\x12/\n" +
-	"\acontext\x18\a \x03(\v2\x15.ragd.v1.ContextValueR\acontext\"p\n" +
+	"\acontext\x18\a \x03(\v2\x15.ragd.v1.ContextValueR\acontext\x12%\n" +
+	"\x0erepeated_count\x18\b \x01(\x05R\rrepeatedCount\"p\n" +
 	"\vChosenTopic\x12\x19\n" +
 	"\btopic_id\x18\x01 \x01(\x05R\atopicId\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -4134,7 +4301,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Hybrid)(nil),                // 1: ragd.v1.Hybrid
@@ -4148,113 +4315,115 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*GraphOptions)(nil),          // 9: ragd.v1.GraphOptions
 	(*GraphRagResponse)(nil),      // 10: ragd.v1.GraphRagResponse
 	(*Source)(nil),                // 11: ragd.v1.Source
-	(*Budget)(nil),                // 12: ragd.v1.Budget
-	(*OmittedSource)(nil),         // 13: ragd.v1.OmittedSource
-	(*Highlight)(nil),             // 14: ragd.v1.Highlight
-	(*ByteRange)(nil),             // 15: ragd.v1.ByteRange
-	(*Explain)(nil),               // 16: ragd.v1.Explain
-	(*ContextValue)(nil),          // 17: ragd.v1.ContextValue
-	(*GraphExplain)(nil),          // 18: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 19: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 20: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 21: ragd.v1.GraphEdge
-	(*ListEdgesRequest)(nil),      // 22: ragd.v1.ListEdgesRequest
-	(*ListEdgesResponse)(nil),     // 23: ragd.v1.ListEdgesResponse
-	(*ChunkEdge)(nil),             // 24: ragd.v1.ChunkEdge
-	(*Stage)(nil),                 // 25: ragd.v1.Stage
-	(*Reranker)(nil),              // 26: ragd.v1.Reranker
-	(*RerankerOptions)(nil),       // 27: ragd.v1.RerankerOptions
-	(*Reranking)(nil),             // 28: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 29: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 30: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 31: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 32: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 33: ragd.v1.RerankDetails
-	(*ListTopicsRequest)(nil),     // 34: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 35: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 36: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 37: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 38: ragd.v1.TopicDocument
-	(*EmbedRequest)(nil),          // 39: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 40: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 41: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 42: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 43: google.protobuf.Duration
-	(*structpb.Struct)(nil),       // 44: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 45: google.protobuf.Timestamp
+	(*Place)(nil),                 // 12: ragd.v1.Place
+	(*Budget)(nil),                // 13: ragd.v1.Budget
+	(*OmittedSource)(nil),         // 14: ragd.v1.OmittedSource
+	(*Highlight)(nil),             // 15: ragd.v1.Highlight
+	(*ByteRange)(nil),             // 16: ragd.v1.ByteRange
+	(*Explain)(nil),               // 17: ragd.v1.Explain
+	(*ContextValue)(nil),          // 18: ragd.v1.ContextValue
+	(*GraphExplain)(nil),          // 19: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 20: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 21: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 22: ragd.v1.GraphEdge
+	(*ListEdgesRequest)(nil),      // 23: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),     // 24: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),             // 25: ragd.v1.ChunkEdge
+	(*Stage)(nil),                 // 26: ragd.v1.Stage
+	(*Reranker)(nil),              // 27: ragd.v1.Reranker
+	(*RerankerOptions)(nil),       // 28: ragd.v1.RerankerOptions
+	(*Reranking)(nil),             // 29: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 30: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 31: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 32: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 33: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 34: ragd.v1.RerankDetails
+	(*ListTopicsRequest)(nil),     // 35: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 36: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 37: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 38: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 39: ragd.v1.TopicDocument
+	(*EmbedRequest)(nil),          // 40: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 41: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 42: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 43: google.protobuf.Value
+	(*durationpb.Duration)(nil),   // 44: google.protobuf.Duration
+	(*structpb.Struct)(nil),       // 45: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 46: google.protobuf.Timestamp
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	42, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	43, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	26, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	43, // 4: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	27, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	44, // 4: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
 	3,  // 5: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	4,  // 6: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	6,  // 7: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	5,  // 8: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	42, // 9: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	42, // 10: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	43, // 9: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	43, // 10: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	11, // 11: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	16, // 12: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	12, // 13: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
-	42, // 14: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	17, // 12: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	13, // 13: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
+	43, // 14: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	9,  // 15: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	26, // 16: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	43, // 17: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	27, // 16: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	44, // 17: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
 	11, // 18: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	18, // 19: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	12, // 20: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	44, // 21: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	33, // 22: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	14, // 23: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	15, // 24: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
-	13, // 25: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
-	15, // 26: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	15, // 27: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	25, // 28: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	28, // 29: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	17, // 30: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	42, // 31: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	25, // 32: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	20, // 33: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	21, // 34: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	28, // 35: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	19, // 36: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	17, // 37: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	24, // 38: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	11, // 39: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	29, // 40: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	27, // 41: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	29, // 42: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 43: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	26, // 44: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	32, // 45: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	28, // 46: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 47: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	33, // 48: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	36, // 49: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	45, // 50: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	37, // 51: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	38, // 52: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	41, // 53: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 54: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	30, // 55: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 56: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	34, // 57: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	22, // 58: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	39, // 59: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 60: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	31, // 61: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 62: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	35, // 63: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	23, // 64: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	40, // 65: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	60, // [60:66] is the sub-list for method output_type
-	54, // [54:60] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	19, // 19: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	13, // 20: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
+	45, // 21: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	34, // 22: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	15, // 23: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	16, // 24: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
+	12, // 25: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
+	14, // 26: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
+	16, // 27: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	16, // 28: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	26, // 29: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	29, // 30: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	18, // 31: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	43, // 32: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	26, // 33: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	21, // 34: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	22, // 35: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	29, // 36: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	20, // 37: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	18, // 38: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	25, // 39: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	11, // 40: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	30, // 41: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	28, // 42: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	30, // 43: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 44: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	27, // 45: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	33, // 46: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	29, // 47: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 48: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	34, // 49: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	37, // 50: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	46, // 51: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	38, // 52: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	39, // 53: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	42, // 54: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 55: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	31, // 56: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 57: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	35, // 58: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	23, // 59: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	40, // 60: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 61: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	32, // 62: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 63: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	36, // 64: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	24, // 65: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	41, // 66: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	61, // [61:67] is the sub-list for method output_type
+	55, // [55:61] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -4268,17 +4437,17 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[20].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[26].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[27].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[29].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[28].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   42,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

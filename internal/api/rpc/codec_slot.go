@@ -79,6 +79,9 @@ func (s *codecSlot) answers(sources []query.Source) {
 		}
 		bytes += copies*len(source.Text) + metadataFactor*len(source.Metadata) + numberBytes*len(source.Vector) +
 			len(source.ID) + len(source.URI) + len(source.Title) + otherBytes
+		for j := range source.AlsoIn {
+			bytes += len(source.AlsoIn[j].URI) + len(source.AlsoIn[j].Title) + otherBytes
+		}
 	}
 	s.small = bytes < largeMessage
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -49,6 +50,7 @@ func evaluationSettings(req *ragdv1.StartEvaluationRequest) (s evaluate.Settings
 			return s, "", err
 		}
 		m.IndexName, m.IncludeVectors, m.IncludeSources, m.Explain, m.Highlight = "", nil, nil, false, false
+		m.Distinct = cmp.Or(m.Distinct, new(false)) // each place is judged by itself
 	} else {
 		m := &ragdv1.VectorQueryRequest{}
 		if given := req.GetQuery(); given != nil {
@@ -59,6 +61,7 @@ func evaluationSettings(req *ragdv1.StartEvaluationRequest) (s evaluate.Settings
 			return s, "", err
 		}
 		m.IndexName, m.IncludeVectors, m.IncludeSources, m.Explain, m.Highlight = "", nil, nil, false, false
+		m.Distinct = cmp.Or(m.Distinct, new(false))
 		if s.MinScore == nil {
 			s.MinScore = m.MinScore
 		}

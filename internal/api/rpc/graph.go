@@ -23,7 +23,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 			Mode: query.Mode(req.GetSearchMode()), IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
 			Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
 			Highlight: req.GetHighlight(), MinScore: req.MinScore, MinSimilarity: req.MinSimilarity,
-			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(),
+			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct,
 		},
 		Options: graphOptions(req.GetGraphOptions()),
 		Scope:   graph.Scope(req.GetScope()), ExplainNodes: intOf(req.ExplainNodes),
@@ -81,7 +81,7 @@ func graphExplainMessage(e *graph.Explain, r *rerank.Report) *ragdv1.GraphExplai
 		return nil
 	}
 	search := explainMessage(&query.Explain{Mode: e.Mode, Stages: e.Stages}, r)
-	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages(), Reranking: search.GetReranking(), Context: contextMessages(e.Context)}
+	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages(), Reranking: search.GetReranking(), Context: contextMessages(e.Context), RepeatedCount: int32(e.Repeated)}
 	for _, n := range e.Nodes {
 		message.Nodes = append(message.Nodes, graphNodeMessage(n))
 	}

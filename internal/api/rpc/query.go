@@ -26,7 +26,7 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 			Mode: query.Mode(req.GetSearchMode()), IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
 			Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
 			Highlight: req.GetHighlight(), MinScore: req.MinScore, MinSimilarity: req.MinSimilarity,
-			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(),
+			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct,
 		},
 		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()),
@@ -87,7 +87,19 @@ func (r *objectReader) sourceMessage(s query.Source) (*ragdv1.Source, error) {
 		Id: s.ID, Metadata: metadata, Vector: s.Vector, Score: s.Score, Document: s.Text, DocumentId: s.DocumentID,
 		Uri: s.URI, Title: s.Title, Ordinal: int32(s.Ordinal), StartByte: uint32(s.StartByte), EndByte: uint32(s.EndByte),
 		Details: rerankDetails(s.Details), Highlight: highlightMessage(s.Highlight), Chunk: chunkMessage(s.Chunk), Similarity: s.Similarity, KeywordScore: s.KeywordScore,
+		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount),
 	}, nil
+}
+
+func placeMessages(places []query.Place) []*ragdv1.Place {
+	messages := make([]*ragdv1.Place, len(places))
+	for n, p := range places {
+		messages[n] = &ragdv1.Place{
+			Id: p.ID, DocumentId: p.DocumentID, Uri: p.URI, Title: p.Title, Ordinal: int32(p.Ordinal),
+			StartByte: uint32(p.StartByte), EndByte: uint32(p.EndByte),
+		}
+	}
+	return messages
 }
 
 func highlightMessage(h *query.Highlight) *ragdv1.Highlight {
@@ -111,7 +123,7 @@ func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {
 	}
 	message := &ragdv1.Explain{
 		SearchMode: string(e.Mode), Plan: e.Plan, Candidates: int32(e.Candidates), Complete: e.Complete, Exact: e.Exact,
-		SearchWidth: int32(e.SearchWidth), Calibration: e.Calibration, Context: contextMessages(e.Context),
+		SearchWidth: int32(e.SearchWidth), Calibration: e.Calibration, RepeatedCount: int32(e.Repeated), Context: contextMessages(e.Context),
 		Reranking: rerankingMessage(r),
 	}
 	for _, stage := range e.Stages {

@@ -1434,6 +1434,9 @@ class VectorQueryRequest(TypedDict, total=False):
     # The encoding that counts them: cl100k_base (default), o200k_base, p50k_base, p50k_edit, r50k_base or
     # gpt2.
     encodingName: str
+    # Whether near-identical passages are one source, the best of them, which names the others in alsoIn;
+    # topK then counts distinct passages. See docs/explanation/retrieval.md. Default: true.
+    distinct: bool
 
 
 class Hybrid(TypedDict, total=False):
@@ -1555,6 +1558,8 @@ class GraphRagRequest(TypedDict, total=False):
     maxTokens: int
     # As in VectorQuery.
     encodingName: str
+    # As in VectorQuery.
+    distinct: bool
 
 
 class GraphOptions(TypedDict, total=False):
@@ -1637,6 +1642,24 @@ class Source(TypedDict, total=False):
     keywordScore: float
     # Set with neighbours: the part of document that is the chunk itself.
     chunk: ByteRange
+    # Other places of the same passage, as far as the search found them: up to 20, best first.
+    alsoIn: list[Place]
+    # How many there are.
+    alsoInCount: int
+
+
+class Place(TypedDict, total=False):
+    """Place is where a passage stands that is near-identical with a source."""
+    # Id of the chunk.
+    id: str
+    documentId: str
+    uri: str
+    title: str
+    # Number of the chunk in its document, from 0.
+    ordinal: int
+    # As in Source.
+    startByte: int
+    endByte: int
 
 
 class Budget(TypedDict, total=False):
@@ -1709,6 +1732,8 @@ class Explain(TypedDict, total=False):
     # copy of a tenant has the same. "default" for an index of fewer than 200 chunks; empty in vector mode,
     # whose scores are similarities.
     calibration: str
+    # Passages that are not sources because they repeat one.
+    repeatedCount: int
 
 
 class ContextValue(TypedDict, total=False):
@@ -1742,6 +1767,8 @@ class GraphExplain(TypedDict, total=False):
     topics: list[ChosenTopic]
     # The effective request context in the order of names.
     context: list[ContextValue]
+    # Passages that are not sources because they repeat one.
+    repeatedCount: int
 
 
 class ChosenTopic(TypedDict, total=False):
@@ -7494,6 +7521,7 @@ __all__ = [
     "PauseConnectorRequest",
     "PgVectorConfig",
     "PineconeConfig",
+    "Place",
     "PostgresSource",
     "PresentedTool",
     "PresentedTools",
