@@ -50,6 +50,7 @@ with --dot - it is printed instead of the chunks.`,
 	full := flags.Bool("full", false, "print chunks as a whole, not only the sentences that match best")
 	explain := flags.Bool("explain", false, "print of what each score is made and how long each stage took")
 	budget := budgetFlags(flags, "the text for a prompt")
+	distinct := distinctFlag(flags)
 	within := command.ContextFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *dot == "-" && p.Out.JSON {
@@ -65,6 +66,7 @@ with --dot - it is printed instead of the chunks.`,
 			GraphOptions: &ragdv1.GraphOptions{EdgeTypes: *types}, Scope: *scope,
 		}
 		req.MaxTokens, req.EncodingName = budget()
+		req.Distinct = distinct()
 		if flags.Changed("restart") {
 			req.GraphOptions.RestartProb = restart
 		}

@@ -159,6 +159,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	staleness := flags.Duration("max-staleness", 0, "how stale the answer may be, up to 5m: it may then come from a replica of the database; 0s for the primary (default as the service is set)")
 	explain := flags.Bool("explain", false, "print of what each score is made, how the answer was found and how long each stage took")
 	budget := budgetFlags(flags, "the text for a prompt")
+	distinct := distinctFlag(flags)
 	return func(question string) *ragdv1.VectorQueryRequest {
 		req := &ragdv1.VectorQueryRequest{
 			QueryText: question, QueryVector: *vector, TopK: topK, SearchMode: *mode, Namespace: *namespace,
@@ -166,6 +167,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 			Reranker: reranker(), Explain: *explain, Highlight: question != "",
 		}
 		req.MaxTokens, req.EncodingName = budget()
+		req.Distinct = distinct()
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)
 		}

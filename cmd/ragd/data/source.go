@@ -1,11 +1,14 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -54,6 +57,9 @@ func printSource(p *command.Program, rank int, source *ragdv1.Source, list sourc
 	if source.GetPath() != "" {
 		below = append(below, output.OneLine(source.GetPath()))
 	}
+	if places := source.GetAlsoIn(); len(places) > 0 {
+		below = append(below, alsoIn(places, int(source.GetAlsoInCount())))
+	}
 	if list.explain != nil {
 		below = append(below, list.explain(source))
 	}
@@ -63,6 +69,31 @@ func printSource(p *command.Program, rank int, source *ragdv1.Source, list sourc
 	}
 	_, err := fmt.Fprint(p.Out.Stdout, text)
 	return err
+}
+
+// alsoIn names other places of the same passage, of which there are so many.
+func alsoIn(places []*ragdv1.Place, all int) string {
+	const named = 3
+	var names []string
+	for _, place := range places[:min(len(places), named)] {
+		names = append(names, output.OneLine(cmp.Or(place.GetUri(), place.GetTitle(), place.GetId())))
+	}
+	line := "also in " + strings.Join(names, ", ")
+	if all > named {
+		line += fmt.Sprintf(" and %d more", all-named)
+	}
+	return line
+}
+
+// distinctFlag adds the flag of near-identical passages. The returned function is nil for the default.
+func distinctFlag(flags *pflag.FlagSet) func() *bool {
+	distinct := flags.Bool("distinct", true, "near-identical chunks once, with the other places of the passage")
+	return func() *bool {
+		if !flags.Changed("distinct") {
+			return nil
+		}
+		return distinct
+	}
 }
 
 // previewBytes is the length of the shown text of a source without a passage.

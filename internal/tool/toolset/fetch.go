@@ -70,7 +70,7 @@ type fetching struct {
 	document *ragdv1.Document
 	id       string
 	text     *ragdv1.ReadDocumentResponse // the part that is returned
-	bare     bool // without the metadata of the document, which would take half of the budget
+	bare     bool                         // without the metadata of the document, which would take half of the budget
 	err      error
 }
 

@@ -101,9 +101,32 @@ func writeSources(b *strings.Builder, sources []*ragdv1.Source) {
 		if source.GetPath() != "" {
 			line = append(append(append(line, "path: "...), oneLine(source.GetPath())...), '\n')
 		}
+		line = appendAlsoIn(line, source)
 		b.Write(appendMetadata(line, metadata))
 		b.WriteString(source.GetDocument())
 	}
+}
+
+// namedPlaces is how many other places of a passage its text names.
+const namedPlaces = 3
+
+// appendAlsoIn appends a line that names other places of the same passage, by uri or else title.
+func appendAlsoIn(line []byte, source *ragdv1.Source) []byte {
+	places := source.GetAlsoIn()
+	if len(places) == 0 {
+		return line
+	}
+	line = append(line, "also in: "...)
+	for i, place := range places[:min(len(places), namedPlaces)] {
+		if i > 0 {
+			line = append(line, ", "...)
+		}
+		line = append(line, oneLine(cmp.Or(place.GetUri(), place.GetTitle(), place.GetId()))...)
+	}
+	if more := int64(source.GetAlsoInCount()) - namedPlaces; more > 0 {
+		line = append(strconv.AppendInt(append(line, " and "...), more, 10), " more"...)
+	}
+	return append(line, '\n')
 }
 
 // maxNameBytes limits a name with headings; longer ones stay in the metadata.

@@ -33,6 +33,8 @@ export interface SearchOptions extends CallOptions {
   highlight?: boolean;
   /** Adds timings and the plan; of a graph query also the nodes and edges of the walk. */
   explain?: boolean;
+  /** Whether near-identical passages are one source, which names the other places in alsoIn. Default: true. */
+  distinct?: boolean;
   includeVectors?: boolean;
   /** Default: true. */
   includeSources?: boolean;
@@ -238,14 +240,14 @@ export class RagdIndex {
   }
 
   #search(text: string, options: SearchOptions) {
-    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, highlight, explain, includeVectors, includeSources, maxStalenessMs, writeToken, maxTokens, encodingName } = options;
+    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, highlight, distinct, explain, includeVectors, includeSources, maxStalenessMs, writeToken, maxTokens, encodingName } = options;
     return {
       indexName: this.name,
       queryText: text,
       queryVector: vector,
       filter: options.filter && fromJson(ValueSchema, options.filter),
       searchMode: mode,
-      topK, namespace, reranker, minScore, minSimilarity, highlight, explain, includeVectors, includeSources, writeToken, maxTokens, encodingName,
+      topK, namespace, reranker, minScore, minSimilarity, highlight, distinct, explain, includeVectors, includeSources, writeToken, maxTokens, encodingName,
       maxStaleness: maxStalenessMs === undefined ? undefined : durationFromMs(maxStalenessMs),
     };
   }

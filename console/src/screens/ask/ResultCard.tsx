@@ -32,6 +32,13 @@ export function ResultCard({ rank, source, indexName, top, relevant, onRelevant 
       {source.topic && <Badge variant="light" tt="none">{source.topic}</Badge>}
       <p className={classes.passage} dir="auto" tabIndex={0}><Highlighted text={source.document} ranges={source.highlight?.matches ?? []} /></p>
       {source.path && <Text size="xs">{source.path}</Text>}
+      {source.alsoIn.length > 0 && (
+        <Text size="xs" style={{ overflowWrap: "anywhere" }}>
+          Also in {source.alsoIn.map((place, n) => (
+            <span key={place.id}>{n > 0 && ", "}{place.documentId ? <Anchor component={Link} inherit underline="always" to={`/indexes/${encodeURIComponent(indexName)}/documents/${place.documentId}?chunk=${place.ordinal}`}>{place.uri || place.title || place.id}</Anchor> : place.id}</span>
+          ))}{source.alsoInCount > source.alsoIn.length && ` and ${source.alsoInCount - source.alsoIn.length} more`}
+        </Text>
+      )}
       <Scores source={source} top={top} />
       {Object.keys(metadata).length > 0 && <details><summary><small>Metadata</small></summary><Json label="Metadata" value={metadata} /></details>}
     </article>

@@ -20,6 +20,7 @@ export function SettingsForm({ name, settings, onChange }: { name: string; setti
         {!graph && <NumberInput label="Diversity" description="0 to 1" inputWrapperOrder={["label", "input"]} min={0} max={1} step={0.1} value={settings.diversity} onChange={number("diversity")} />}
         {!graph && <NumberInput label="Neighbours" min={0} max={10} value={settings.neighbours} onChange={number("neighbours")} />}
         {!graph && <NumberInput label="Per document" placeholder="No limit" min={0} value={settings.maxPerDocument || ""} onChange={number("maxPerDocument")} />}
+        <Select label="Same passage" data={[{ value: "", label: "Once" }, { value: "each", label: "Each time" }]} value={settings.repeats} onChange={(repeats) => onChange({ repeats: repeats ?? "" })} allowDeselect={false} />
         <TextInput label="Namespace" placeholder="default" value={settings.namespace} onChange={(event) => onChange({ namespace: event.currentTarget.value })} />
       </div>
       <Stack gap="xs">

@@ -15,6 +15,8 @@ export interface AskSettings {
   diversity: number;
   neighbours: number;
   maxPerDocument: number;
+  /** "each" returns near-identical passages each; empty for once. */
+  repeats: string;
   namespace: string;
   /** Values of the request context, as JSON text. */
   context: string;
@@ -28,7 +30,7 @@ export const modes = [
   { value: "graph", label: "Graph" },
 ];
 
-const none: AskSettings = { index: "", mode: "", topK: 10, filter: "", rerank: "", model: "", diversity: 0, neighbours: 0, maxPerDocument: 0, namespace: "", context: "" };
+const none: AskSettings = { index: "", mode: "", topK: 10, filter: "", rerank: "", model: "", diversity: 0, neighbours: 0, maxPerDocument: 0, repeats: "", namespace: "", context: "" };
 
 /** fromAddress returns the settings in an address. Names of the second column begin with its prefix. */
 export function fromAddress(params: URLSearchParams, prefix = ""): AskSettings {
@@ -65,6 +67,7 @@ export function request(question: string, s: AskSettings): { method: "VectorQuer
   const { value: filter, problem } = parseObject(s.filter, "The filter");
   const message: JsonObject = { indexName: s.index, queryText: question, topK: s.topK };
   if (filter && Object.keys(filter).length > 0) message.filter = filter;
+  if (s.repeats) message.distinct = false;
   if (s.namespace) message.namespace = s.namespace;
   if (s.rerank) message.reranker = { kind: s.rerank, ...(s.model ? { model: s.model } : {}) };
   if (s.mode === "graph") return { method: "GraphRag", message, problem };
