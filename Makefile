@@ -6,9 +6,7 @@ TOOL := go tool -modfile=tools/go.mod
 
 # Without the names of folders in what is compiled, checkouts share Go's build cache. The tag leaves the traces
 # out that gRPC draws with html/template: a template has the linker keep every exported method, a sixth of the binary.
-# Without tables for debuggers a program is linked in three quarters of the time, and CI links 150; stack traces
-# and profiles have their names all the same.
-export GOFLAGS := $(filter-out -trimpath -tags=% -ldflags=%,$(GOFLAGS)) -trimpath -tags=grpcnotrace -ldflags=-w
+export GOFLAGS := $(filter-out -trimpath -tags=%,$(GOFLAGS)) -trimpath -tags=grpcnotrace
 # A program with the race detector sleeps for a second before it ends, to see more races: a hundred packages
 # and as many commands that tests start would wait for nothing.
 export GORACE ?= atexit_sleep_ms=0
@@ -42,7 +40,7 @@ test: deps ## run all tests against a real PostgreSQL, with the race detector, a
 	go test -count=1 ./internal/ingest/parse/pdftext # compiles PDFium for the children of the tests, which have too little memory for it with the race detector
 	hack/beside.sh 'the page in the browser=hack/test-console.sh' \
 		'quality, memory, long texts=hack/without-race.sh' \
-		-- hack/race.sh
+		-- hack/in-memory.sh go test -race -count=1 -vet=off -timeout 40m ./...
 
 .PHONY: test-fast
 test-fast: deps ## run the tests of changed packages and of those that import them, without the race detector; SINCE=origin/main

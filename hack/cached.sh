@@ -36,7 +36,7 @@ copy_checkout() {
 # build_ragd builds bin/ragd. It is linked only if something has changed.
 build_ragd() {
 	mkdir -p bin .cache
-	locked .cache/build.lock go build -trimpath -tags grpcnotrace -ldflags=-w -o bin/ragd ./cmd/ragd
+	locked .cache/build.lock go build -trimpath -tags grpcnotrace -o bin/ragd ./cmd/ragd
 }
 
 # npm_install PACKAGE... installs packages of npm into the current folder.
