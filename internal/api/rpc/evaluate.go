@@ -50,7 +50,6 @@ func evaluationSettings(req *ragdv1.StartEvaluationRequest) (s evaluate.Settings
 			return s, "", err
 		}
 		m.IndexName, m.IncludeVectors, m.IncludeSources, m.Explain, m.Highlight = "", nil, nil, false, false
-		m.Distinct = cmp.Or(m.Distinct, new(false)) // each place is judged by itself
 	} else {
 		m := &ragdv1.VectorQueryRequest{}
 		if given := req.GetQuery(); given != nil {
@@ -61,7 +60,6 @@ func evaluationSettings(req *ragdv1.StartEvaluationRequest) (s evaluate.Settings
 			return s, "", err
 		}
 		m.IndexName, m.IncludeVectors, m.IncludeSources, m.Explain, m.Highlight = "", nil, nil, false, false
-		m.Distinct = cmp.Or(m.Distinct, new(false))
 		if s.MinScore == nil {
 			s.MinScore = m.MinScore
 		}
@@ -103,6 +101,7 @@ func (h *Handlers) SearchFor(ctx context.Context, indexName string, s evaluate.S
 		if req.TopK == nil {
 			req.TopK = &topK
 		}
+		req.Distinct = cmp.Or(req.Distinct, new(false)) // each place is judged by itself
 		res, err := h.GraphRag(ctx, req)
 		if err != nil {
 			return nil, err
@@ -117,6 +116,7 @@ func (h *Handlers) SearchFor(ctx context.Context, indexName string, s evaluate.S
 		if req.TopK == nil {
 			req.TopK = &topK
 		}
+		req.Distinct = cmp.Or(req.Distinct, new(false))
 		res, err := h.VectorQuery(ctx, req)
 		if err != nil {
 			return nil, err

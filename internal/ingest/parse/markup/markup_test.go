@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,23 +19,32 @@ func valid(t *testing.T, source string, text Text) {
 	}
 }
 
-// patience is many times what a long text takes to read, and less than one takes whose time grows with the
-// square of its length.
-const patience = 30 * time.Second
+// A text that is eight times as long as another takes eight times its time, or 64 times if the time grows
+// with the square of the length. Between these is mostGrowth. Texts that take less than leastTime are too
+// quick to tell.
+const (
+	growth     = 8
+	mostGrowth = 24
+	leastTime  = 500 * time.Millisecond
+)
 
-// linear fails the test if longText bytes of a repeated unit are not read within patience.
+// linear fails the test if the time for reading a repeated unit grows faster than the length of the text,
+// which is longText bytes.
 func linear(t *testing.T, name string, read func(string) Text, units ...string) {
 	t.Helper()
+	runtime.LockOSThread() // until the test ends
+	spent := func(unit string, bytes int) time.Duration {
+		began := threadTime(t)
+		_ = read(strings.Repeat(unit, bytes/len(unit)+1))
+		return threadTime(t) - began
+	}
 	for _, unit := range units {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_ = read(strings.Repeat(unit, longText/len(unit)+1))
-		}()
-		select {
-		case <-done:
-		case <-time.After(patience):
-			t.Fatalf("%s: %d bytes of %q are not read after %v", name, longText, unit, patience)
+		whole := spent(unit, longText)
+		if whole < leastTime {
+			continue
+		}
+		if part := spent(unit, longText/growth); whole > mostGrowth*part {
+			t.Errorf("%s: %d bytes of %q took %v, an eighth of them %v", name, longText, unit, whole, part)
 		}
 	}
 }
