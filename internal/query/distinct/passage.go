@@ -50,11 +50,11 @@ func newPassage(text string) *passage {
 			r, size = utf8.DecodeRuneInString(text[n:])
 			r, class = unicode.ToLower(r), classOf(r)
 		}
-		if class >= comparison && !compares(text, n) && !(r == '-' && isSigned(text, n)) {
+		if class == comparison && !compares(text, n) {
 			class = sign
-			if r == '-' {
-				class = space
-			}
+		}
+		if class == minus && !isSigned(text, n) {
+			class = space
 		}
 		n += size
 		switch class {
@@ -141,7 +141,7 @@ var ascii = func() (classes [256]class) {
 
 // compares reports whether the < or > at a byte of a text compares two values, and is no bracket.
 func compares(text string, n int) bool {
-	if text[n] == '-' || n == 0 || n+1 == len(text) {
+	if n == 0 || n+1 == len(text) {
 		return false
 	}
 	before, after := ascii[text[n-1]], ascii[text[n+1]]
