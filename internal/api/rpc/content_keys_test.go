@@ -48,7 +48,7 @@ func TestContentDoesNotDecideAboutAccess(t *testing.T) {
 		t.Helper()
 		teams := map[string]string{}
 		for _, mode := range []string{"vector", "keyword", "hybrid"} {
-			res, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: "planted rumour", SearchMode: mode, Filter: value(t, filter)})
+			res, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: "planted rumour", SearchMode: mode, Filter: value(t, filter), Distinct: new(false)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestContentDoesNotDecideAboutAccess(t *testing.T) {
 				teams[source.Uri], _ = source.Metadata.AsMap()["team"].(string)
 			}
 		}
-		walked, err := c.GraphRag(t.Context(), &ragdv1.GraphRagRequest{QueryText: "planted rumour", IndexName: "docs", Filter: value(t, filter)})
+		walked, err := c.GraphRag(t.Context(), &ragdv1.GraphRagRequest{QueryText: "planted rumour", IndexName: "docs", Filter: value(t, filter), Distinct: new(false)})
 		if err != nil {
 			t.Fatal(err)
 		}
