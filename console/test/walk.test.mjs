@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { finished, handbook, newTenant, openPage, operator, upload } from "./console.mjs";
+import { finished, frames, handbook, newTenant, openPage, operator, upload } from "./console.mjs";
 
 const repository = path.join(path.dirname(fileURLToPath(import.meta.url)), "../..");
 
@@ -69,6 +69,7 @@ async function openTab(page, name) {
   if (!name) return;
   const tab = page.locator("main#content").getByRole("tablist").first().getByRole("tab", { name, exact: true });
   if ((await tab.getAttribute("aria-selected")) !== "true") await tab.click();
+  await frames(page); // what the tab shows is asked for when it is drawn
   await screen(page);
 }
 
