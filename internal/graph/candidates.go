@@ -68,10 +68,7 @@ const (
 
 // compute runs a computation, in a slot of the processor if it is long.
 func (r *run) compute(ctx context.Context, long bool, work func(context.Context) error) error {
-	if !long {
-		return work(ctx)
-	}
-	return r.service.processor.Run(ctx, string(r.plan.tenant), work)
+	return r.service.processor.RunLong(ctx, string(r.plan.tenant), long, work)
 }
 
 // question returns the question's embedding.

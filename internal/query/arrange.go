@@ -34,10 +34,8 @@ const fewProducts = 1 << 20
 
 // diverse chooses k sources by maximal marginal relevance.
 func (s *Service) diverse(ctx context.Context, id tenant.ID, sources []Source, k int, diversity float64) (chosen []Source, err error) {
-	if len(sources) == 0 || min(k, len(sources))*len(sources)*len(sources[0].Vector) <= fewProducts {
-		return diverse(ctx, sources, k, diversity)
-	}
-	err = s.processor.Run(ctx, string(id), func(ctx context.Context) error {
+	long := len(sources) > 0 && min(k, len(sources))*len(sources)*len(sources[0].Vector) > fewProducts
+	err = s.processor.RunLong(ctx, string(id), long, func(ctx context.Context) error {
 		chosen, err = diverse(ctx, sources, k, diversity)
 		return err
 	})

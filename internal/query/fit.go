@@ -31,10 +31,7 @@ func (s *Service) Fit(ctx context.Context, id tenant.ID, b *budget.Budget, sourc
 	for _, source := range sources {
 		bytes += len(source.Text)
 	}
-	if bytes <= fewFitted {
-		return fit(ctx, b, sources, before, render)
-	}
-	err = s.processor.Run(ctx, string(id), func(ctx context.Context) error {
+	err = s.processor.RunLong(ctx, string(id), bytes > fewFitted, func(ctx context.Context) error {
 		f, err = fit(ctx, b, sources, before, render)
 		return err
 	})

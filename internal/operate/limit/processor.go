@@ -44,6 +44,14 @@ type turn struct {
 
 type turnKey struct{}
 
+// RunLong is Run for a computation that is worth a slot only if it is long: a short one runs at once.
+func (p *Processor) RunLong(ctx context.Context, key string, long bool, work func(context.Context) error) error {
+	if !long {
+		return work(ctx)
+	}
+	return p.Run(ctx, key, work)
+}
+
 // Run waits for a slot and runs a computation for a key. The context that it passes must
 // be used by one goroutine only. The computation must not wait for anything but Yield. A
 // Run within another needs no second slot. Errors: Exhausted if the deadline of the context
