@@ -30,10 +30,7 @@ func (r *run) fold(ctx context.Context) error {
 	if each := r.plan.request.Distinct; each != nil && !*each {
 		return nil
 	}
-	found := make([]query.Source, len(r.sources))
-	for n, source := range r.sources {
-		found[n] = source.Source
-	}
+	found := foundOf(r.sources)
 	kept, err := r.service.queries.Distinct(ctx, r.plan.tenant, found)
 	if err != nil {
 		return err

@@ -9,10 +9,6 @@ import (
 // fit fits the sources into the request's budget.
 func (r *run) fit(ctx context.Context) (err error) {
 	all := r.sources
-	sources := make([]query.Source, len(all))
-	for i, source := range all {
-		sources[i] = source.Source
-	}
 	render := func(kept []query.Source, numbers []int) string {
 		r.sources = make([]Source, len(kept))
 		for i, source := range kept {
@@ -22,17 +18,17 @@ func (r *run) fit(ctx context.Context) (err error) {
 		return relevantContext(r.sources)
 	}
 	before := func(n int) string { return beforeText(all, n) }
-	r.fitted, err = r.service.queries.Fit(ctx, r.plan.tenant, r.plan.budget, sources, before, render)
+	r.fitted, err = r.service.queries.Fit(ctx, r.plan.tenant, r.plan.budget, foundOf(all), before, render)
 	if err != nil {
 		return err
 	}
-	r.explainFitted()
+	r.explainSources()
 	r.watch.Lap("budget", len(r.sources))
 	return nil
 }
 
-// explainFitted removes from the explanation what is no source.
-func (r *run) explainFitted() {
+// explainSources removes from the explanation what is no source any more.
+func (r *run) explainSources() {
 	kept := map[ChunkRef]bool{}
 	of := map[string]int{}
 	for _, source := range r.sources {

@@ -103,7 +103,7 @@ func (r *run) global(ctx context.Context) error {
 		return err
 	}
 	if r.explain.Repeated > 0 {
-		r.explainFitted()
+		r.explainSources()
 	}
 	r.watch.Lap("assemble", len(r.sources))
 	topic := map[ChunkRef]Source{}

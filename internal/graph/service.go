@@ -93,12 +93,18 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	return response, err
 }
 
-// highlight sets the Highlight of the sources.
-func (s *Service) highlight(ctx context.Context, i index.Index, tables *data.Handle, question string, sources []Source) error {
+// foundOf returns the sources as a search returns them.
+func foundOf(sources []Source) []query.Source {
 	found := make([]query.Source, len(sources))
 	for n, source := range sources {
 		found[n] = source.Source
 	}
+	return found
+}
+
+// highlight sets the Highlight of the sources.
+func (s *Service) highlight(ctx context.Context, i index.Index, tables *data.Handle, question string, sources []Source) error {
+	found := foundOf(sources)
 	err := s.queries.Highlight(ctx, tables, i, question, found)
 	for n := range sources {
 		sources[n].Highlight = found[n].Highlight
@@ -159,11 +165,7 @@ func (r *run) rerank(ctx context.Context) error {
 	if p.request.Reranker == nil {
 		return nil
 	}
-	found := make([]query.Source, len(r.sources))
-	for i, source := range r.sources {
-		found[i] = source.Source
-	}
-	sources, report, err := r.service.queries.RerankFound(ctx, p.tenant, p.request.QueryText, found, *p.request.Reranker, p.topK, true)
+	sources, report, err := r.service.queries.RerankFound(ctx, p.tenant, p.request.QueryText, foundOf(r.sources), *p.request.Reranker, p.topK, true)
 	if err != nil {
 		return err
 	}

@@ -30,15 +30,15 @@ type Place struct {
 	EndByte    int
 }
 
-// distinct searches as search does, and makes one source of near-identical passages. If that leaves fewer
-// than are wanted it searches again for more.
+// distinct searches as search does, and makes one source of near-identical passages. It fetches half as many
+// again as are wanted; if that leaves too few it searches again for more.
 func (s *Service) distinct(ctx context.Context, id tenant.ID, h *data.Handle, i index.Index, p prepared, watch *Stopwatch) (a answer, err error) {
-	wanted := p.fetch()
-	if p.distinct && !p.plain && !p.lists() {
-		p.further = (p.topK + 1) / 2
+	if !p.distinct || p.plain || p.lists() {
+		return s.search(ctx, id, h, i, p, watch)
 	}
-	for {
-		if a, err = s.search(ctx, id, h, i, p, watch); err != nil || !p.distinct || p.plain || p.lists() {
+	wanted := p.fetch()
+	for p.further = (p.topK + 1) / 2; ; p.further = min(2*p.fetch(), maxCandidates) - wanted {
+		if a, err = s.search(ctx, id, h, i, p, watch); err != nil {
 			return a, err
 		}
 		found := a.sources
@@ -55,7 +55,6 @@ func (s *Service) distinct(ctx context.Context, id tenant.ID, h *data.Handle, i 
 			a.sources = a.sources[:min(wanted, len(a.sources))]
 			return a, nil
 		}
-		p.further = min(2*p.fetch(), maxCandidates) - wanted
 	}
 }
 
@@ -71,14 +70,10 @@ func (s *Service) Distinct(ctx context.Context, id tenant.ID, sources []Source) 
 		bytes += len(texts[n])
 	}
 	var firsts []int
-	if bytes <= fewCompared {
+	err = s.processor.RunLong(ctx, string(id), bytes > fewCompared, func(ctx context.Context) error {
 		firsts, err = distinct.Repeated(ctx, texts)
-	} else {
-		err = s.processor.Run(ctx, string(id), func(ctx context.Context) error {
-			firsts, err = distinct.Repeated(ctx, texts)
-			return err
-		})
-	}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

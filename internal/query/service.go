@@ -135,16 +135,13 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 func relevant(sources []Source, _ []int) string { return RelevantContext(sources) }
 
 // RelevantContext returns the sources as numbered passages for a prompt.
-func RelevantContext(sources []Source) string { return ContextFrom(sources, 1) }
-
-// ContextFrom is RelevantContext with the numbers of the sources counted from first.
-func ContextFrom(sources []Source, first int) string {
+func RelevantContext(sources []Source) string {
 	var b strings.Builder
 	for i, source := range sources {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
-		b.WriteString(source.BeforeText(first + i))
+		b.WriteString(source.BeforeText(i + 1))
 		b.WriteString(source.Text)
 	}
 	return b.String()

@@ -71,7 +71,7 @@ func printSource(p *command.Program, rank int, source *ragdv1.Source, list sourc
 	return err
 }
 
-// alsoIn names other places of the same passage, of which there are so many.
+// alsoIn returns a line that names the first of the places where a passage stands again, and counts the rest of all.
 func alsoIn(places []*ragdv1.Place, all int) string {
 	const named = 3
 	var names []string

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Passages of fewer words are the same only if all their words are.
+// leastWords is the number of words below which passages are the same only if all their words are.
 const leastWords = 30
 
 // shingleWords is the number of words of a shingle.
