@@ -151,7 +151,7 @@ func connectNames(ctx context.Context, h *data.Handle, i index.Index, documents 
 		}
 	}
 	for batch := range slices.Chunk(defined, connectedNames) {
-		others, err := textsWith(ctx, h, i.TextLanguage, batch, documents)
+		others, err := textsWith(ctx, h, i, batch, documents)
 		if err != nil {
 			return fmt.Errorf("find chunks that mention documents: %w", err)
 		}

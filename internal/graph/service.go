@@ -88,7 +88,8 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 		if response, err = s.answer(ctx, r.Tenant, i, tables, req); err != nil || !req.Highlight {
 			return err
 		}
-		return s.highlight(ctx, i, tables, req.QueryText, response.Sources)
+		s.highlight(i, req.QueryText, response.Sources)
+		return nil
 	})
 	return response, err
 }
@@ -103,13 +104,12 @@ func foundOf(sources []Source) []query.Source {
 }
 
 // highlight sets the Highlight of the sources.
-func (s *Service) highlight(ctx context.Context, i index.Index, tables *data.Handle, question string, sources []Source) error {
+func (s *Service) highlight(i index.Index, question string, sources []Source) {
 	found := foundOf(sources)
-	err := s.queries.Highlight(ctx, tables, i, question, found)
+	s.queries.Highlight(i, question, found)
 	for n := range sources {
 		sources[n].Highlight = found[n].Highlight
 	}
-	return err
 }
 
 // answer answers a request from one index, whose tables are given.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/graph/names"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/index/analyzer"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
@@ -198,22 +199,24 @@ func int64s(keys []names.Key) []int64 {
 }
 
 // textsWith returns the texts of other documents that may mention one of the
-// names, by a phrase search of PostgreSQL. It ignores names that more than
+// names, by a phrase search. It ignores names that more than
 // maxDefinitions chunks have. The namespace is compared as an expression, so that
 // the planner cannot choose the Postgres index over namespaces.
-func textsWith(ctx context.Context, h *data.Handle, language string, defined []definition, documents []Document) (found []chunkText, err error) {
+func textsWith(ctx context.Context, h *data.Handle, i index.Index, defined []definition, documents []Document) (found []chunkText, err error) {
 	var keys []names.Key
-	var texts, namespaces []string
+	var texts, namespaces, phrases []string
+	languages := i.AskedLanguages(i.Languages)
 	for _, name := range defined {
 		keys, texts, namespaces = append(keys, name.Key), append(texts, name.Text), append(namespaces, name.namespace)
+		phrases = append(phrases, analyzer.Phrase(name.Text, languages))
 	}
 	b := h.Batch()
 	b.Set("enable_seqscan", "off")
 	index.FlushTerms(b)
 	b.Query(data.Rows(&found), `
 		WITH sought AS (
-			SELECT DISTINCT phraseto_tsquery($1::text::regconfig, n.name) AS phrase, n.namespace
-			FROM unnest($2::bigint[], $3::text[], $7::text[]) AS n (key, name, namespace)
+			SELECT DISTINCT `+i.PhraseSQL("n.name", "n.phrase")+` AS phrase, n.namespace
+			FROM unnest($2::bigint[], $3::text[], $7::text[], $1::text[]) AS n (key, name, namespace, phrase)
 			WHERE (SELECT count(*) FROM (SELECT FROM tenant.edge AS e WHERE e.key = n.key AND e.type = 'name' LIMIT $4 + 1) AS defined) <= $4
 		), found AS (
 			SELECT DISTINCT c.document_id, c.ordinal
@@ -224,7 +227,7 @@ func textsWith(ctx context.Context, h *data.Handle, language string, defined []d
 		)
 		SELECT c.document_id::text, c.ordinal, c.namespace, c.text
 		FROM found JOIN tenant.chunk AS c USING (document_id, ordinal)
-		WHERE c.document_id <> ALL($6::uuid[]) AND NOT `+isContents, language, keys, texts, maxDefinitions, maxMentions, idsOf(documents), namespaces)
+		WHERE c.document_id <> ALL($6::uuid[]) AND NOT `+isContents, phrases, keys, texts, maxDefinitions, maxMentions, idsOf(documents), namespaces)
 	return found, b.Run(ctx)
 }
 

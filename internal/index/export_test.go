@@ -10,7 +10,7 @@ import (
 
 // TermConstants maps the names of constants in the SQL function weigh_terms to their values
 // in Go.
-var TermConstants = map[string]float64{"k1": k1, "b": b, "typical_length": typicalLength, "max_terms": maxTerms,
+var TermConstants = map[string]float64{"k1": parsedK1, "b": parsedB, "typical_length": parsedLength, "max_terms": maxTerms,
 	"weak_weight": WeakWeight, "max_lexeme": maxLexeme}
 
 // MakeTerms creates the table of common terms of an index unless it exists.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/index/analyzer"
 	"github.com/ragdhq/ragd/internal/ingest/extract"
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -72,7 +73,9 @@ type Index struct {
 	EmbeddingModel  string            // endpoint/model; empty: ready-made vectors only
 	Chunking        chunk.Settings    // defaults of uploads
 	Extract         *extract.Settings // default of uploads; nil: nothing is extracted
-	TextLanguage    string            // text search configuration of PostgreSQL
+	TextLanguage    string            // auto, one that package analyzer knows, or a text search configuration of PostgreSQL
+	TextAnalysis    int               // version of the analyzer that made the terms of all chunks; 0: PostgreSQL's parser made those of some
+	Languages       []string          // of the documents, for the text language auto
 	Graph           Graph
 	// Built reports whether the Postgres index over the embeddings exists. Until then
 	// every search is exact.
@@ -167,10 +170,10 @@ func (s *Spec) check() error {
 		return err
 	}
 	if s.TextLanguage == "" {
-		s.TextLanguage = "english"
+		s.TextLanguage = analyzer.Auto
 	}
 	if !languagePattern.MatchString(s.TextLanguage) {
-		return fault.Field("textLanguage", "must name a text search configuration such as english or simple")
+		return fault.Field("textLanguage", "must be auto, simple or the name of a language such as english")
 	}
 	if err := s.Graph.check(); err != nil {
 		return err

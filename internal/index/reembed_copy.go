@@ -221,7 +221,7 @@ func (c *copier) takeOver(ctx context.Context) error {
 		if err := c.from.executeAll(ctx, tx, []string{`DROP TABLE tenant.chunk, tenant.reembed`}); err != nil {
 			return err
 		}
-		return c.to.executeAll(ctx, tx.OfIndex(c.to.ID, c.to.Generation), []string{c.to.makeTermsTrigger(), c.to.makeEdgesTrigger()})
+		return c.to.executeAll(ctx, tx.OfIndex(c.to.ID, c.to.Generation), c.to.makeTriggers())
 	})
 }
 

@@ -80,7 +80,7 @@ func Complete(ctx context.Context, tx *data.Tx, indexID int64) error {
 		return err
 	}
 	tables := tx.OfIndex(i.ID, i.Generation)
-	statements := append(i.indexChunks(), i.makeTermsTrigger(), i.makeEdgesTrigger())
+	statements := append(i.indexChunks(), i.makeTriggers()...)
 	analyzed := []string{"tenant.chunk"}
 	for _, table := range Archived[1:] {
 		made, err := data.Value[bool](ctx, tables, `SELECT to_regclass('tenant.`+table+`') IS NOT NULL`)

@@ -34,6 +34,8 @@ type Scale struct {
 type Calibration struct {
 	Scale   Scale  // of queries, see Metric.Trusted
 	Version string // changes with the scale and with the counts of common terms
+	// Languages are those of the documents, for the text language auto.
+	Languages []string
 }
 
 // Calibrate adds to a batch the query of the calibration of an index.
@@ -41,15 +43,16 @@ func (i Index) Calibrate(b *data.Batch, into *Calibration) {
 	type row struct {
 		Scale          Scale
 		CountedWritten int64
+		Languages      []string
 	}
 	b.Query(func(rows pgx.Rows) error {
 		r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[row])
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errDeleted
 		}
-		*into = Calibration{i.Metric.Trusted(r.Scale), versionOf(r.Scale, r.CountedWritten)}
+		*into = Calibration{i.Metric.Trusted(r.Scale), versionOf(r.Scale, r.CountedWritten), r.Languages}
 		return err
-	}, `SELECT i.scale, i.counted_written FROM tenant.indexes AS i WHERE i.index_id = $1`, i.ID)
+	}, `SELECT i.scale, i.counted_written, i.languages FROM tenant.indexes AS i WHERE i.index_id = $1`, i.ID)
 }
 
 // DefaultVersion is the version of the calibration of an index that is too small for one.
@@ -90,7 +93,7 @@ func (m Metric) Trusted(measured Scale) Scale {
 const (
 	// defaultMatch is the Match of an index whose scale has not been measured, about that of
 	// passages of 80 words without titles.
-	defaultMatch = 0.58
+	defaultMatch = 0.52
 	// scaleChunks is the number of chunks from which the scale is measured. It is measured
 	// again when the index is scaleGrowth times as large, and with the common terms.
 	scaleChunks = 200

@@ -33,6 +33,8 @@ type indexRow struct {
 	Chunking        chunk.Settings
 	Extract         *extract.Settings
 	TextLanguage    string
+	TextAnalysis    int
+	Languages       []string
 	Graph           Graph
 	Built           bool
 	SearchWidth     int
@@ -52,7 +54,7 @@ type indexRow struct {
 }
 
 const indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
-	i.chunking, i.extract, i.text_language, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
+	i.chunking, i.extract, i.text_language, i.text_analysis, i.languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
 	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
@@ -60,7 +62,7 @@ func (r indexRow) index() Index {
 	return Index{
 		ID: r.IndexID, Generation: r.Generation, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
-		Chunking: r.Chunking, Extract: r.Extract, TextLanguage: r.TextLanguage, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted,
+		Chunking: r.Chunking, Extract: r.Extract, TextLanguage: r.TextLanguage, TextAnalysis: r.TextAnalysis, Languages: r.Languages, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted,
 		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 }
@@ -216,11 +218,11 @@ func insert(ctx context.Context, h *data.Handle, spec Spec, quota int) (Index, e
 		}
 		row, err := data.Get[indexRow](ctx, tx, `
 			INSERT INTO tenant.indexes AS i
-				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, extract, text_language, graph)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (index_name) DO NOTHING
+				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, extract, text_language, graph, text_analysis)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (index_name) DO NOTHING
 			RETURNING `+indexColumns,
 			spec.Name, spec.Dimension, spec.Metric, spec.VectorType, spec.Config, spec.MetadataIndexes,
-			spec.EmbeddingModel, spec.Chunking, spec.Extract, spec.TextLanguage, spec.Graph)
+			spec.EmbeddingModel, spec.Chunking, spec.Extract, spec.TextLanguage, spec.Graph, analysisOf(spec.TextLanguage))
 		if err != nil {
 			return err
 		}
@@ -250,10 +252,6 @@ func checkQuota(ctx context.Context, tx *data.Tx, name string, standard int) err
 			"or ask the operator for a larger quota (the setting max-indexes, or maxIndexes in the settings of the tenant)", others, own).Of(quota.MaxIndexes)
 	}
 	return err
-}
-
-func languageExists(ctx context.Context, q data.Queryer, language string) (bool, error) {
-	return data.Value[bool](ctx, q, `SELECT EXISTS (SELECT FROM pg_catalog.pg_ts_config WHERE cfgname = $1)`, language)
 }
 
 // drop deletes an index and cancels its jobs, and then drops its tables. If the tables

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/ragdhq/ragd/internal/index/analyzer"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
@@ -30,7 +31,7 @@ type executor interface {
 // lists in this package or from languagePattern, and field names as the filter compiler
 // quotes them.
 func makeTables(ctx context.Context, tx *data.Tx, i Index) error {
-	return i.executeAll(ctx, tx, append(i.makeChunks(tx.Distributed()), i.makeTermsTrigger(), i.makeEdgesTrigger()))
+	return i.executeAll(ctx, tx, append(i.makeChunks(tx.Distributed()), i.makeTriggers()...))
 }
 
 // makeOnce runs the statements that make a table of an index, unless it exists. Of concurrent
@@ -157,12 +158,18 @@ func (i Index) toastTarget() int {
 // columnType returns the SQL type of the embeddings.
 func (i Index) columnType() string { return fmt.Sprintf("%s(%d)", i.VectorType, i.Dimension) }
 
-// makeTermsTrigger returns the statement that makes the trigger that sets the terms of a
-// chunk that is written without them.
-func (i Index) makeTermsTrigger() string {
-	return `CREATE TRIGGER weigh_terms BEFORE INSERT OR UPDATE OF metadata ON tenant.chunk FOR EACH ROW
+// makeTriggers returns the statements that make the triggers of the chunk table.
+func (i Index) makeTriggers() []string { return append(i.makeTermsTrigger(), i.makeEdgesTrigger()) }
+
+// makeTermsTrigger returns the statements that make the trigger that sets the terms of a chunk that is
+// written without them; none where writers make the terms.
+func (i Index) makeTermsTrigger() []string {
+	if analyzer.Knows(i.TextLanguage) {
+		return nil
+	}
+	return []string{`CREATE TRIGGER weigh_terms BEFORE INSERT OR UPDATE OF metadata ON tenant.chunk FOR EACH ROW
 		WHEN (NEW.terms IS NULL AND (NEW.text <> '' OR NEW.title <> '' OR NEW.document_id IS NULL AND jsonb_typeof(NEW.metadata->'text') = 'string'))
-		EXECUTE FUNCTION ragd_shared.weigh_terms('` + i.TextLanguage + `')`
+		EXECUTE FUNCTION ragd_shared.weigh_terms('` + i.TextLanguage + `')`}
 }
 
 // executeAll runs statements, if there are any, in one round trip.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/ragdhq/ragd/internal/index/analyzer"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
@@ -27,20 +28,30 @@ const TermDimensions = 1_000_000_000
 // maxTerms is the number of values that a sparsevec can hold.
 const maxTerms = 16_000
 
-// The constants of the weight of a term; see termWeights. The SQL function weigh_terms
+// The constants of the weight of a term, see termOccurrences.weight. They were chosen by leaving one labelled set out
+// at a time, see docs/explanation/retrieval.md. With the mean length of the texts of an index in
+// place of typicalLength the quality is the same, but weights would change with every write.
+const (
+	k1            = 1.2
+	b             = 0.4
+	typicalLength = 100.0
+	headingCount  = 3
+)
+
+// The constants for terms of PostgreSQL's parser, see termWeights. The SQL function weigh_terms
 // repeats those of BM25.
 const (
-	k1            = 0.9
-	b             = 0.4
-	typicalLength = 50.0
-	headingWeight = 0.4
+	parsedK1            = 0.9
+	parsedB             = 0.4
+	parsedLength        = 50.0
+	parsedHeadingWeight = 0.4
 )
 
 // Bounds of the weight of a term in a chunk. A chunk in which a term weighs more than
 // WeakWeight also has the term with StrongMark after it, so that a tsquery can ask for such
 // chunks. In a text without headings a term that occurs once never weighs more.
 const (
-	MaxTermWeight = 1 + headingWeight
+	MaxTermWeight = 1 + parsedHeadingWeight
 	WeakWeight    = 0.65
 	StrongMark    = "\x01" // in no term of a text
 )
@@ -52,18 +63,124 @@ const maxLexeme = 2046
 type Text struct {
 	Headings string // the title of the document and the headings above the chunk
 	Body     string
-	Contents bool // a table of contents, whose terms weigh ContentsWeight of others
+	Contents bool   // a table of contents, whose terms weigh ContentsWeight of others
+	Language string // of the document, for an index of analyzer.Auto; empty if it is not known
 }
 
 // ContentsWeight is the weight of a table of contents, which names what other chunks say, beside other
 // texts: a factor of the weights of its terms, and of scores that are made of more than terms.
 const ContentsWeight = 0.5
 
-// TermsOf returns the terms of texts in a text search language, in the order of the
-// texts. In the tsvector the terms of the headings come first and have the label A, and
-// terms that weigh more than WeakWeight are repeated with StrongMark. For a text without headings the result is what the trigger function weigh_terms computes
-// for a chunk that is written without terms, in half the time.
-func TermsOf(ctx context.Context, q data.Queryer, language string, texts []Text) ([]Terms, error) {
+// TermsOf returns the terms of texts for keyword search of an index, in the order of the texts. In
+// the tsvector the terms of the headings come first and have the label A, and terms that weigh more
+// than WeakWeight are repeated with StrongMark.
+func (i Index) TermsOf(ctx context.Context, q data.Queryer, texts []Text) ([]Terms, error) {
+	if !analyzer.Knows(i.TextLanguage) {
+		return parsedTerms(ctx, q, i.TextLanguage, texts)
+	}
+	w := weigher{by: map[string]*analyzer.Analyzer{}}
+	terms := make([]Terms, len(texts))
+	for n, text := range texts {
+		language := i.TextLanguage
+		if language == analyzer.Auto {
+			language = cmp.Or(text.Language, language)
+		}
+		terms[n] = w.terms(text, language)
+	}
+	return terms, nil
+}
+
+// weigher finds and weighs the terms of texts.
+type weigher struct {
+	by     map[string]*analyzer.Analyzer // by language
+	counts map[string]*termOccurrences
+	order  []string
+}
+
+// termOccurrences are those of a term in a text.
+type termOccurrences struct {
+	positions []uint16 // with their labels, as a tsvector encodes them
+	count     int      // in the body
+	heading   bool
+}
+
+// The most that a tsvector keeps: the largest position, and the positions of a term.
+const (
+	maxPosition  = 1<<14 - 1
+	maxPositions = 255
+)
+
+func (w *weigher) terms(text Text, language string) Terms {
+	by := w.by[language]
+	if by == nil {
+		by = analyzer.New(language)
+		w.by[language] = by
+	}
+	w.counts, w.order = map[string]*termOccurrences{}, w.order[:0]
+	words, last := 0, 0
+	add := func(t analyzer.Term, from int, label uint16) *termOccurrences {
+		if t.Word {
+			words++
+		}
+		last = from + t.Position + 1
+		c := w.counts[t.Text]
+		if c == nil {
+			c = &termOccurrences{}
+			w.counts[t.Text], w.order = c, append(w.order, t.Text)
+		}
+		position := label | uint16(min(last, maxPosition))
+		if n := len(c.positions); n < maxPositions && (n == 0 || c.positions[n-1]&maxPosition < position&maxPosition) {
+			c.positions = append(c.positions, position)
+		}
+		return c
+	}
+	by.Terms(text.Headings, func(t analyzer.Term) { add(t, 0, labelA).heading = true })
+	from := last
+	by.Terms(text.Body, func(t analyzer.Term) { add(t, from, 0).count++ })
+	slices.Sort(w.order)
+
+	factor := float32(1)
+	if text.Contents {
+		factor = ContentsWeight
+	}
+	encoded := make([]byte, 4, 64*len(w.order))
+	weights := make([]termWeight, 0, len(w.order))
+	terms := uint32(0)
+	for _, term := range w.order {
+		c := w.counts[term]
+		weight := c.weight(words)
+		weights = append(weights, termWeight{TermDimension(term), factor * weight})
+		encoded = append(append(encoded, term...), 0)
+		encoded = binary.BigEndian.AppendUint16(encoded, uint16(len(c.positions)))
+		for _, position := range c.positions {
+			encoded = binary.BigEndian.AppendUint16(encoded, position)
+		}
+		terms++
+		if factor*weight > WeakWeight {
+			// The mark is the least byte of any term, so the order stays that of PostgreSQL.
+			encoded = append(append(encoded, term...), StrongMark[0], 0, 0, 0)
+			terms++
+		}
+	}
+	binary.BigEndian.PutUint32(encoded, terms)
+	return Terms{encoded, encodeSparse(byDimension(weights))}
+}
+
+// weight returns the part of the term's BM25 score that depends on the text alone, in [0, 1), for a
+// text of so many words. The headings count as if the text repeated each of their terms headingCount
+// times.
+func (c *termOccurrences) weight(words int) float32 {
+	count := float64(c.count)
+	if c.heading {
+		count += headingCount
+	}
+	return float32(count / (count + k1*(1-b+b*float64(words)/typicalLength)))
+}
+
+// parsedTerms returns the terms of texts by PostgreSQL's parser and a text search configuration, for
+// languages that the analyzer does not know. For a text without headings the result is what the trigger
+// function weigh_terms computes for a chunk that is written without terms, in half the time.
+func parsedTerms(ctx context.Context, q data.Queryer, language string, texts []Text) ([]Terms, error) {
 	headings, bodies := make([]string, len(texts)), make([]string, len(texts))
 	for n, text := range texts {
 		headings[n], bodies[n] = text.Headings, text.Body
@@ -145,7 +262,7 @@ type termWeight struct {
 // termWeights returns the weights of a text's terms, in their order.
 //
 // The weight is the part of a term's BM25 score that depends on the chunk alone, in
-// [0, 1), and headingWeight more for a term of the headings: a weighted sum of two
+// [0, 1), and parsedHeadingWeight more for a term of the headings: a weighted sum of two
 // fields, of which the headings are so short that their counts are not compared.
 func termWeights(counts []termCount, dimensions []int64) []termWeight {
 	length := 0.0
@@ -155,9 +272,9 @@ func termWeights(counts []termCount, dimensions []int64) []termWeight {
 	weights := make([]termWeight, len(dimensions))
 	for n, dimension := range dimensions {
 		count := float64(counts[n].count)
-		value := count / (count + k1*(1-b+b*length/typicalLength))
+		value := count / (count + parsedK1*(1-parsedB+parsedB*length/parsedLength))
 		if counts[n].heading {
-			value += headingWeight
+			value += parsedHeadingWeight
 		}
 		weights[n] = termWeight{dimension, float32(value)}
 	}
@@ -192,7 +309,7 @@ func byDimension(weights []termWeight) []termWeight {
 }
 
 // encodeSparse encodes weights as a sparsevec: the number of dimensions, the number of
-// values, zero, the dimensions of the values counted from 0, and the values.
+// values, zero, the dimensions of the values termOccurrences from 0, and the values.
 func encodeSparse(weights []termWeight) postgres.Binary {
 	if len(weights) == 0 {
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
@@ -20,9 +21,14 @@ import (
 
 func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
-	f.upload(t, "made", "something, so that there is a table")
-	h := f.service.DB.Handle("acme")
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	c := s.Tenant(t, "acme")
+	// A language that the analyzer does not know.
+	if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", Dimension: 8, TextLanguage: "greek"}); err != nil {
+		t.Fatal(err)
+	}
+	parsed := index.Index{TextLanguage: "greek"}
+	h := s.DB.Handle("acme")
 	indexID, err := data.Value[int64](t.Context(), h, `SELECT index_id FROM tenant.indexes WHERE index_name = 'docs'`)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +39,6 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 	}
 	texts := map[string]string{
 		"nothing":     " ",
-		"stop words":  " of the and",
 		"one word":    " word",
 		"repetition":  "The gear that gears with other gears",
 		"repeated":    " " + strings.Repeat("again and again the tide ", 60),
@@ -50,7 +55,7 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 			chunks := h.OfIndex(indexID, 0)
 			var got row
 			err := chunks.Tx(t.Context(), func(tx *data.Tx) error {
-				terms, err := index.TermsOf(t.Context(), tx, "english", []index.Text{{Headings: "a title", Body: "another"}, {Body: text}})
+				terms, err := parsed.TermsOf(t.Context(), tx, []index.Text{{Headings: "a title", Body: "another"}, {Body: text}})
 				if err != nil {
 					return err
 				}
@@ -77,7 +82,7 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 			if !got.Same {
 				t.Errorf("the terms or the weights differ")
 			}
-			if nothing := name == "nothing" || name == "stop words"; nothing != (got.Weights == 0) {
+			if nothing := name == "nothing"; nothing != (got.Weights == 0) {
 				t.Errorf("%d terms", got.Weights)
 			}
 		})
@@ -90,8 +95,8 @@ func TestTermsOfHeadingsWeighMore(t *testing.T) {
 	s.Tenant(t, "acme")
 	var got []string
 	err := s.DB.Handle("acme").Tx(t.Context(), func(tx *data.Tx) error {
-		terms, err := index.TermsOf(t.Context(), tx, "english", []index.Text{
-			{Headings: "The harbour", Body: "tides"}, {Body: "harbour tides"}, {Headings: "The of", Body: "harbour tides"},
+		terms, err := index.Index{TextLanguage: "english"}.TermsOf(t.Context(), tx, []index.Text{
+			{Headings: "Harbours", Body: "tides"}, {Body: "harbour tides"}, {Body: "AB-1234 at Tides' sea"},
 		})
 		for _, of := range terms {
 			text, err := data.Value[string](t.Context(), tx, `
@@ -108,7 +113,7 @@ func TestTermsOfHeadingsWeighMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"'harbour':2A 'harbour\x01' 'tide':3 0.643 1.043", `'harbour':1 'tide':2 0.643 0.643`, `'harbour':1 'tide':2 0.643 0.643`}
+	want := []string{"'harbour':1A 'harbour\x01' 'tide':2 0.578 0.804", `'harbour':1 'tide':2 0.578 0.578`, `'1234':2 'ab':1 'ab1234':1 'at':3 'sea':5 'tide':4 0.573 0.573 0.573 0.573 0.573 0.573`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -135,6 +140,12 @@ func TestConstantsOfTermsAreTheSameInSQLAndGo(t *testing.T) {
 	if dimensions := fmt.Sprintf("}/%d'", index.TermDimensions); !strings.Contains(source, dimensions) {
 		t.Errorf("weigh_terms does not write %s", dimensions)
 	}
+	for _, term := range []string{"", "a", "harbour", "elevenbytes", "twelve bytes", "thirteen byte", "ein Satz von einiger Länge, 数据库"} {
+		dimension, err := data.Value[int64](t.Context(), h, `SELECT ragd_shared.term_dimension($1)`, term)
+		if err != nil || dimension != index.TermDimension(term) {
+			t.Errorf("%q has the dimension %d in SQL and %d in Go, %v", term, dimension, index.TermDimension(term), err)
+		}
+	}
 	largest, err := data.Value[int64](t.Context(), h, `SELECT max(ragd_shared.term_dimension(n::text)) FROM generate_series(1, 1000) AS n`)
 	if err != nil || largest > index.TermDimensions {
 		t.Errorf("a term has the dimension %d of %d, %v", largest, index.TermDimensions, err)
@@ -145,7 +156,7 @@ func TestTermsOfContentsWeighLess(t *testing.T) {
 	t.Parallel()
 	h := setup(t).service.DB.Handle("acme")
 	const text = "tides tides tides"
-	terms, err := index.TermsOf(t.Context(), h, "english", []index.Text{{Headings: "Tides", Body: text}, {Headings: "Tides", Body: text, Contents: true}})
+	terms, err := index.Index{TextLanguage: "english"}.TermsOf(t.Context(), h, []index.Text{{Headings: "Tides", Body: text}, {Headings: "Tides", Body: text, Contents: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func TestTargetsOfLinksAreNoWords(t *testing.T) {
 	} {
 		acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: uri, ContentType: u.contentType, Source: &ragdv1.UploadDocumentRequest_Text{Text: u.text}})
 	}
-	for question, want := range map[string]int{"packages.example.org": 1, "unstable": 0, "rules quay": 3} {
+	for question, want := range map[string]int{"packages.example.org": 1, "unstable": 1, "rules quay": 3} {
 		res, err := acme.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: question, SearchMode: "keyword"})
 		if err != nil || len(res.Sources) != want {
 			t.Errorf("%s: %d sources, %v", question, len(res.GetSources()), err)

@@ -200,17 +200,22 @@ func makeReady(ctx context.Context, tx *data.Tx, tasks []*task) error {
 	_, documents, _, _ := columnsOfTasks(tasks)
 	counts, titles := make([]int, len(tasks)), make([]string, len(tasks))
 	textBytes, textTypes, textStored := make([]int64, len(tasks)), make([]string, len(tasks)), make([]bool, len(tasks))
+	languages := make([]*string, len(tasks))
 	for i, t := range tasks {
 		counts[i], titles[i] = len(t.chunks), t.Title
 		textBytes[i], textTypes[i], textStored[i] = t.text.size, t.text.contentType, t.text.stored != ""
+		if t.language != "" {
+			languages[i] = &t.language
+		}
 	}
 	// coalesce with one argument changes nothing: Citus 13.2 crashes on an assignment of a bare array element.
 	_, err := tx.Exec(ctx, `
 		UPDATE tenant.documents AS d SET status = 'ready', error = '', updated_at = now(),
 			chunk_count = coalesce(($2::int[])[array_position($1::uuid[], d.document_id)]), title = coalesce(($3::text[])[array_position($1::uuid[], d.document_id)]),
 			text_bytes = coalesce(($4::bigint[])[array_position($1::uuid[], d.document_id)]), text_type = coalesce(($5::text[])[array_position($1::uuid[], d.document_id)]),
-			text_stored = coalesce(($6::boolean[])[array_position($1::uuid[], d.document_id)])
-		WHERE d.document_id = ANY($1::uuid[])`, documents, counts, titles, textBytes, textTypes, textStored)
+			text_stored = coalesce(($6::boolean[])[array_position($1::uuid[], d.document_id)]),
+			language = coalesce(($7::text[])[array_position($1::uuid[], d.document_id)])
+		WHERE d.document_id = ANY($1::uuid[])`, documents, counts, titles, textBytes, textTypes, textStored, languages)
 	return err
 }
 

@@ -36,7 +36,7 @@ func (r chunkRow) text() index.Text {
 	if len(above) > 1 && above[1] == r.Title {
 		above = above[1:]
 	}
-	return index.Text{Headings: strings.TrimSpace(strings.Join(above, "\n")), Body: r.words(c.Text), Contents: isContents(c)}
+	return index.Text{Headings: strings.TrimSpace(strings.Join(above, "\n")), Body: r.words(c.Text), Contents: isContents(c), Language: r.language}
 }
 
 // words returns the text of a chunk without what is shown in it but is no words: in Markdown the targets
@@ -72,8 +72,31 @@ func headingsAbove(c chunk.Chunk) (headings []string) {
 	return nil
 }
 
+// beginningBytes is how much of a document tells its language.
+const beginningBytes = 8 << 10
+
+// beginning returns the text of the first chunks.
+func (t *task) beginning() string {
+	var b strings.Builder
+	for _, c := range t.chunks {
+		if b.Len() >= beginningBytes {
+			break
+		}
+		b.WriteString(c.Text + "\n")
+	}
+	return b.String()
+}
+
 // copyChunks writes the chunks of the tasks, which are of one index.
 func copyChunks(ctx context.Context, tx *data.Tx, tasks []*task) error {
+	languages := make([]string, len(tasks))
+	for n, t := range tasks {
+		t.language = t.into.LanguageOf(t.beginning())
+		languages[n] = t.language
+	}
+	if err := tasks[0].into.NoteLanguages(ctx, tx, languages); err != nil {
+		return err
+	}
 	var rows []chunkRow
 	bytes := 0
 	for _, t := range tasks {
@@ -105,7 +128,7 @@ func copyRows(ctx context.Context, tx *data.Tx, rows []chunkRow) error {
 	for i, row := range rows {
 		texts[i] = row.text()
 	}
-	terms, err := index.TermsOf(ctx, tx, into.TextLanguage, texts)
+	terms, err := into.TermsOf(ctx, tx, texts)
 	if err != nil {
 		return err
 	}

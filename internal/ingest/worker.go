@@ -64,6 +64,7 @@ type task struct {
 	content    []byte         // at first only the first segment of a large document
 	fromFile   map[string]any // metadata of all chunks that was read from the file
 	text       readText
+	language   string // of the document, if its index does not say one
 	chunks     []chunk.Chunk
 	embeddings embeddings
 	err        error // ends this attempt

@@ -53,7 +53,7 @@ func (s search) evidence() evidence {
 	case s.request.mode == Keyword:
 		e.keyword = 1
 	default:
-		e.vector, e.keyword = s.request.fusion.weights(s.index.EmbeddingModel)
+		e.vector, e.keyword = s.request.fusion.weights(s.index.EmbeddingModel, s.keywords.rarity)
 	}
 	rarest := index.InverseFrequency(1, s.keywords.total)
 	if ideal := s.keywords.ideal; ideal > 0 && rarest > 0 {

@@ -31,11 +31,19 @@ type Fusion struct {
 // Default weights of the vector leg; the keyword leg has the rest. The builtin model
 // compares words as keyword search does, only less well, so its leg breaks ties and
 // finds something where no term matches: on both labelled sets any larger weight
-// lowers nDCG@10. For models of meaning the weight was chosen on one labelled set and
-// checked on the other (see docs/explanation/retrieval.md).
+// lowers nDCG@10.
+//
+// For models of meaning the weight depends on the question. One of names and identifiers, which few
+// chunks have, is answered by its terms; one in common words by its meaning. The weight is
+//
+//	1 / (1 + exp(-raritySlope * (rarityMiddle - rarity)))
+//
+// where rarity is the mean rarity of the question's terms, see queryTerms.rarity. Both constants lie in the middle of those
+// that were best whichever labelled set was left out (see docs/explanation/retrieval.md).
 const (
-	defaultVectorWeight = 0.4
 	builtinVectorWeight = 0.001
+	rarityMiddle        = 0.55
+	raritySlope         = 6
 )
 
 func (f *Fusion) check() error {
@@ -54,9 +62,9 @@ func (f *Fusion) check() error {
 	return nil
 }
 
-// weights returns the weights of both legs for embeddings of the model. They add up
-// to 1; a weight that was not given is the rest.
-func (f Fusion) weights(model string) (vector, keyword float64) {
+// weights returns the weights of both legs for embeddings of the model and a question whose terms are
+// so rare. They add up to 1; a weight that was not given is the rest.
+func (f Fusion) weights(model string, rarity float64) (vector, keyword float64) {
 	switch {
 	case f.VectorWeight != nil && f.KeywordWeight != nil:
 		vector, keyword = *f.VectorWeight, *f.KeywordWeight
@@ -69,7 +77,8 @@ func (f Fusion) weights(model string) (vector, keyword float64) {
 	case strings.HasPrefix(model, "builtin/"):
 		vector, keyword = builtinVectorWeight, 1-builtinVectorWeight
 	default:
-		vector, keyword = defaultVectorWeight, 1-defaultVectorWeight
+		vector = logistic(raritySlope * (rarityMiddle - rarity))
+		keyword = 1 - vector
 	}
 	most := max(vector, keyword)
 	if most == 0 {

@@ -1,17 +1,16 @@
 package query
 
 import (
-	"context"
-	"fmt"
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/chunk/sentence"
 	"github.com/ragdhq/ragd/internal/index"
-	"github.com/ragdhq/ragd/internal/query/lexical"
-	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/index/analyzer"
 )
 
 const (
@@ -33,9 +32,9 @@ type Highlight struct {
 	Matches []Span // the words that match, in order
 }
 
-// Highlight sets the Highlight of the sources, best first, for a question about index i,
-// whose tables are given. Sources after the first MiB of texts have none.
-func (*Service) Highlight(ctx context.Context, h *data.Handle, i index.Index, question string, sources []Source) error {
+// Highlight sets the Highlight of the sources, best first, for a question about index i. Sources after
+// the first MiB of texts have none.
+func (*Service) Highlight(i index.Index, question string, sources []Source) {
 	examined := 0
 	for n := range sources {
 		if examined += len(sources[n].Text); examined > maxHighlightedBytes {
@@ -43,134 +42,82 @@ func (*Service) Highlight(ctx context.Context, h *data.Handle, i index.Index, qu
 			break
 		}
 	}
-	texts := make([]wordedText, len(sources))
-	numbers := map[string]int{}
+	noted := slices.Clone(i.Languages)
+	for _, source := range sources { // of documents that were written since the index was read
+		if language := i.LanguageOf(source.Text); language != "" && !slices.Contains(noted, language) {
+			noted = append(noted, language)
+		}
+	}
+	finder := analyzer.NewFinder(question, i.AskedLanguages(noted))
+	texts := make([]matchedText, len(sources))
 	for n, source := range sources {
-		texts[n] = wordsOf(source.Text, numbers)
+		texts[n] = match(finder, source.Text)
 	}
-	terms, err := matchingWords(ctx, h, i, question, numbers)
-	if err != nil {
-		return fmt.Errorf("find the words that match: %w", err)
-	}
-	weights := weigh(texts, terms)
+	weights := weigh(texts)
 	for n := range sources {
-		sources[n].Highlight = texts[n].highlight(terms, weights)
+		sources[n].Highlight = texts[n].highlight(weights)
 	}
-	return nil
 }
 
-// wordedText is a text with its words.
-type wordedText struct {
+// matchedText is a text with the words of a question in it.
+type matchedText struct {
 	text  string
-	words []numberedWord
+	words []matchedWord
 }
 
-// numberedWord is an occurrence of the word with a number.
-type numberedWord struct {
+// matchedWord is an occurrence of the word of a question with a number.
+type matchedWord struct {
 	Span
 	number int
 }
 
-// wordsOf finds the words of a text: runs of letters, digits and marks, and decimal
-// numbers. It numbers those that have no number yet.
-func wordsOf(text string, numbers map[string]int) wordedText {
-	t := wordedText{text: text}
-	for at := 0; at < len(text); {
-		end := wordEnd(text, at)
-		if end == at {
-			_, size := utf8.DecodeRuneInString(text[at:])
-			at += size
-			continue
-		}
-		word := text[at:end]
-		number, known := numbers[word]
-		if !known {
-			number = len(numbers)
-			numbers[word] = number
-		}
-		t.words = append(t.words, numberedWord{Span{at, end}, number})
-		at = end
-	}
+func match(finder *analyzer.Finder, text string) matchedText {
+	t := matchedText{text: text}
+	finder.Find(text, func(word, start, end int) { t.words = append(t.words, matchedWord{Span{start, end}, word}) })
+	slices.SortStableFunc(t.words, func(x, y matchedWord) int { return cmp.Compare(x.Start, y.Start) })
 	return t
 }
 
-// wordEnd returns the end of the word that starts at a position, which is the position
-// itself if none does.
-func wordEnd(text string, at int) int {
-	digit := false // the last character
-	for at < len(text) {
-		r, size := utf8.DecodeRuneInString(text[at:])
-		point := r == '.' && digit && at+1 < len(text) && text[at+1] >= '0' && text[at+1] <= '9'
-		if !point && (r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)) {
-			break
+// matches returns where words of the question stand, those that overlap as one.
+func (t matchedText) matches() (spans []Span) {
+	for _, w := range t.words {
+		if last := len(spans) - 1; last >= 0 && w.Start < spans[last].End {
+			spans[last].End = max(spans[last].End, w.End)
+			continue
 		}
-		digit = unicode.IsDigit(r)
-		at += size
+		spans = append(spans, w.Span)
 	}
-	return at
+	return spans
 }
 
-// matchingWords returns the term of each word, by its number, that is a term of the
-// question in the text search language of the index.
-func matchingWords(ctx context.Context, h *data.Handle, i index.Index, question string, numbers map[string]int) (map[int]string, error) {
-	if unframed := lexical.Unframed(question); i.TextLanguage == "english" && strings.TrimSpace(unframed) != "" {
-		question = unframed
-	}
-	words := make([]string, len(numbers))
-	for word, number := range numbers {
-		words[number] = word
-	}
-	type match struct {
-		Number int
-		Term   string
-	}
-	found, err := data.Select[match](ctx, h, `
-		SELECT w.number::int - 1 AS number, min(term) AS term
-		FROM unnest($3::text[]) WITH ORDINALITY AS w (word, number)
-		CROSS JOIN LATERAL unnest(tsvector_to_array(to_tsvector($1::text::regconfig, w.word))) AS term
-		WHERE term = ANY (tsvector_to_array(to_tsvector($1::text::regconfig, $2)))
-		GROUP BY w.number`, i.TextLanguage, question, words)
-	terms := make(map[int]string, len(found))
-	for _, m := range found {
-		terms[m.Number] = m.Term
-	}
-	return terms, err
-}
-
-// weigh returns the weight of each term, more if fewer of the texts have it.
-func weigh(texts []wordedText, terms map[int]string) map[string]float64 {
-	counts := map[string]int{}
+// weigh returns the weight of each word, more if fewer of the texts have it.
+func weigh(texts []matchedText) map[int]float64 {
+	counts := map[int]int{}
 	for _, t := range texts {
-		seen := map[string]bool{}
+		seen := map[int]bool{}
 		for _, w := range t.words {
-			if term, ok := terms[w.number]; ok && !seen[term] {
-				seen[term] = true
-				counts[term]++
+			if !seen[w.number] {
+				seen[w.number] = true
+				counts[w.number]++
 			}
 		}
 	}
-	weights := make(map[string]float64, len(counts))
-	for term, count := range counts {
-		weights[term] = 1 + math.Log(float64(len(texts))/float64(count))
+	weights := make(map[int]float64, len(counts))
+	for word, count := range counts {
+		weights[word] = 1 + math.Log(float64(len(texts))/float64(count))
 	}
 	return weights
 }
 
-// highlight finds the matches in a text and the passage whose terms weigh most together,
+// highlight returns the matches in a text and the passage whose words weigh most together,
 // each counted once: the first one and no more of it than is needed, with lines around it.
-func (t wordedText) highlight(terms map[int]string, weights map[string]float64) *Highlight {
-	h := &Highlight{}
-	var matched []string // the term of each match
-	for _, w := range t.words {
-		if term, ok := terms[w.number]; ok {
-			h.Matches, matched = append(h.Matches, w.Span), append(matched, term)
-		}
-	}
+func (t matchedText) highlight(weights map[int]float64) *Highlight {
+	h := &Highlight{Matches: t.matches()}
 	units := unitsOf(t.text)
 	if len(units) == 0 {
 		return h
 	}
-	first, last := bestUnits(t.text, units, h.Matches, func(match int) (string, float64) { return matched[match], weights[matched[match]] })
+	first, last := t.bestUnits(units, weights)
 	first, last = t.widened(units, first, last)
 	h.Passage = Span{units[first].Start, units[last].End}
 	return h
@@ -179,7 +126,7 @@ func (t wordedText) highlight(terms map[int]string, weights map[string]float64) 
 // widened adds to a passage the lines of its section that follow, then those of its
 // paragraph before, and the heading above, while it fits. Sections begin with Markdown
 // headings.
-func (t wordedText) widened(units []Span, first, last int) (widerFirst, widerLast int) {
+func (t matchedText) widened(units []Span, first, last int) (widerFirst, widerLast int) {
 	heading := func(unit int) bool { return t.text[units[unit].Start] == '#' }
 	fits := func(first, last int) bool { return units[last].End-units[first].Start <= passageBytes }
 	withHeading := func() {
@@ -204,23 +151,23 @@ func brokenBefore(text string, units []Span, unit int) bool {
 }
 
 // bestUnits returns the first and the last of the adjacent units, at most passageBytes
-// together, whose matches weigh most, each term counted once, less the cost of blank lines.
-func bestUnits(text string, units, matches []Span, weigh func(match int) (term string, weight float64)) (first, last int) {
+// together, whose words weigh most, each counted once, less the cost of blank lines.
+func (t matchedText) bestUnits(units []Span, weights map[int]float64) (first, last int) {
 	best := math.Inf(-1)
-	from := 0 // the first match of the window
+	from := 0 // the first word of the window
 	for a := range units {
-		for from < len(matches) && matches[from].Start < units[a].Start {
+		for from < len(t.words) && t.words[from].Start < units[a].Start {
 			from++
 		}
-		sum, breaks, seen, next := 0.0, 0.0, map[string]bool{}, from
+		sum, breaks, seen, next := 0.0, 0.0, map[int]bool{}, from
 		for b := a; b < len(units) && (b == a || units[b].End-units[a].Start <= passageBytes); b++ {
-			if b > a && brokenBefore(text, units, b) {
+			if b > a && brokenBefore(t.text, units, b) {
 				breaks += breakCost
 			}
-			for ; next < len(matches) && matches[next].Start < units[b].End; next++ {
-				if term, weight := weigh(next); !seen[term] {
-					seen[term] = true
-					sum += weight
+			for ; next < len(t.words) && t.words[next].Start < units[b].End; next++ {
+				if word := t.words[next].number; !seen[word] {
+					seen[word] = true
+					sum += weights[word]
 				}
 			}
 			if value := sum - breaks; value > best || value == best && b <= last {

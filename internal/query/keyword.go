@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -9,9 +10,9 @@ import (
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/index/analyzer"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
-	"github.com/ragdhq/ragd/internal/query/lexical"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
@@ -24,30 +25,34 @@ const (
 	moreKeywordCandidates = 20_000
 	// maxTerms bounds the terms of a question that are searched for, rarest first.
 	maxTerms = 256
-	// maxPhrases bounds the quoted phrases of a question, and its compound terms.
+	// maxPhrases bounds the quoted phrases of a question.
 	maxPhrases = 16
 )
 
-// queryTerms are the terms of a question, rarest first, its quoted phrases and its
-// compound terms.
+// queryTerms are the terms of a question, rarest first, and its quoted phrases.
 type queryTerms struct {
 	calibration index.Calibration
 
 	terms     []term
 	phrases   []phrase
 	anyPhrase bool // one of the phrases is enough
-	compounds []phrase
 }
 
-// term is a stemmed word of a question.
+// term is a term that chunks may have of a word of a question.
 type term struct {
 	Quoted    string // as a tsquery
 	Dimension int32  // of the column term_weights
 	Chunks    int64  // chunks that have it
 	Strong    int64  // of these, those with a weight above index.WeakWeight; 0: not counted
 	Total     int64  // chunks of the index
-	Framing   bool   // it only says what kind of answer is wanted; see lexical.Unframed
 	Visible   bool   // the credential may see a chunk that has it
+
+	// Of the word, which may have other terms too:
+	Word     int     // its number
+	Factor   float64 `db:"-"` // how much it counts, beside its rarity; 0: 1
+	Whole    bool    `db:"-"` // several words written as one
+	Frequent int64   `db:"-"` // chunks that have some term of it; 0: Chunks
+	Further  bool    `db:"-"` // another term stands for the word in the ideal
 }
 
 // phrase is a sequence of adjacent terms.
@@ -56,32 +61,35 @@ type phrase struct {
 	Query string // as a tsquery
 }
 
-// framingWeight is the weight of a framing term relative to others.
-const framingWeight = 0.25
+// partFactor is how much a word counts of several that are written as one, which is a term too.
+const partFactor = 0.7
 
-// weight returns the inverse document frequency of the term as BM25 defines it, less for
-// a framing term.
-func (t term) weight() float64 {
-	return t.framed(index.InverseFrequency(t.Chunks, t.Total))
+// factorOf returns how much a word of a question counts: as often as the question has it.
+func factorOf(asked analyzer.Asked) float64 {
+	factor := float64(asked.Count)
+	if asked.Part {
+		factor *= partFactor
+	}
+	return factor
 }
 
-// idealWeight returns the weight of the term in the ideal that scores are compared with. A
-// term that no chunk has weighs as if one had it, and so does a term of chunks that the
-// credential may not see, so that no score tells of them.
+// weight returns the inverse document frequency of the word as BM25 defines it, times its factor.
+func (t term) weight() float64 {
+	return cmp.Or(t.Factor, 1) * index.InverseFrequency(cmp.Or(t.Frequent, t.Chunks), t.Total)
+}
+
+// idealWeight returns the weight of the term in the ideal that scores are compared with. A word
+// that no chunk has weighs as if one had it, and so does one of chunks that the credential may not
+// see, so that no score tells of them. Several words written as one count only where they are.
 func (t term) idealWeight() float64 {
+	if t.Further || t.Whole && !(t.Visible && t.Chunks > 0) {
+		return 0
+	}
 	chunks := int64(1)
 	if t.Visible {
-		chunks = max(t.Chunks, 1)
+		chunks = max(cmp.Or(t.Frequent, t.Chunks), 1)
 	}
-	return t.framed(index.InverseFrequency(chunks, t.Total))
-}
-
-// framed returns the weight, less for a framing term.
-func (t term) framed(weight float64) float64 {
-	if t.Framing {
-		weight *= framingWeight
-	}
-	return weight
+	return cmp.Or(t.Factor, 1) * index.InverseFrequency(chunks, t.Total)
 }
 
 // keywords is the keyword leg of a search. The score of a chunk is the sum over the
@@ -91,21 +99,18 @@ func (t term) framed(weight float64) float64 {
 //
 // which is BM25 (Robertson and Zaragoza 2009) without its constant factor k1+1.
 // term.weight is the first weight; index.TermsOf computes the second when a chunk is
-// written, larger for terms of the title and the headings. A chunk that has a compound term of
-// the question, such as an identifier or a part number, in one piece gets a bonus.
+// written, larger for terms of the title and the headings.
 //
-// The score is in [0, M), where M is index.MaxTermWeight * the sum of term.weight, plus bonus for
-// each compound term.
+// The score is in [0, M), where M is index.MaxTermWeight * the sum of term.weight.
 type keywords struct {
-	match     string                // tsquery of the candidates
-	required  string                // tsquery of all chunks that may be found; empty: any chunk
-	weights   pgvector.SparseVector // weights of all terms of the question
-	compounds []string              // tsqueries
-	bonus     float64
-	leftOut   float64 // the most that terms outside match can add to a score
-	matching  int64   // about how many chunks match
-	ideal     float64 // sum of the weights of all terms, see term.idealWeight
-	total     int64   // chunks of the index
+	match    string                // tsquery of the candidates
+	required string                // tsquery of all chunks that may be found; empty: any chunk
+	weights  pgvector.SparseVector // weights of all terms of the question
+	leftOut  float64               // the most that terms outside match can add to a score
+	matching int64                 // about how many chunks match
+	ideal    float64               // sum of the weights of all words, see term.idealWeight
+	rarity   float64               // of the question's terms, in (0, 1]: see queryTerms.rarity
+	total    int64                 // chunks of the index
 }
 
 // lookUp finds the terms of a text in the index and counts the chunks that have
@@ -113,13 +118,31 @@ type keywords struct {
 // ones, and all terms of an index that is small or has changed a lot, are counted
 // here.
 func lookUp(ctx context.Context, h *data.Handle, i index.Index, text string, access filter.Filter) (q queryTerms, err error) {
-	phrases, rest := quoted(text)
-	compounds := compoundTerm.FindAllString(rest, maxPhrases)
-	unframed := text
-	if i.TextLanguage == "english" {
-		unframed = lexical.Unframed(text)
+	for {
+		q, err = lookUpIn(ctx, h, i, text, access, i.Languages)
+		if err != nil || i.TextLanguage != analyzer.Auto || slices.Equal(q.calibration.Languages, i.Languages) {
+			return q, err
+		}
+		i.Languages = q.calibration.Languages // of a document that was written since the index was read
 	}
-	args := filter.NewArgs(i.ID, i.TextLanguage, text, maxTerms, unframed, index.StrongMark)
+}
+
+func lookUpIn(ctx context.Context, h *data.Handle, i index.Index, text string, access filter.Filter, languages []string) (q queryTerms, err error) {
+	languages = i.AskedLanguages(languages)
+	words := analyzer.Informative(analyzer.Question(text, languages))
+	var terms []string
+	var numbers []int
+	var dimensions []int64
+	for n, word := range words {
+		for _, t := range word.Terms {
+			terms, numbers, dimensions = append(terms, t), append(numbers, n), append(dimensions, index.TermDimension(t))
+		}
+	}
+	parser, parsed := "simple", ""
+	if i.Parsed() {
+		parser, parsed = i.TextLanguage, text
+	}
+	args := filter.NewArgs(i.ID, terms, numbers, dimensions, maxTerms, index.StrongMark, parsed, parser, len(words))
 	visible := "true"
 	if !access.IsZero() {
 		visible = `EXISTS (SELECT FROM tenant.chunk AS c WHERE c.terms @@ asked.quoted::tsquery AND ` + access.SQL(filter.ChunkMetadata, args, i.MetadataIndexes...) + `)`
@@ -134,31 +157,56 @@ func lookUp(ctx context.Context, h *data.Handle, i index.Index, text string, acc
 			) AS chunks
 			FROM tenant.indexes AS i WHERE i.index_id = $1
 		), asked AS (
-			SELECT lexeme COLLATE "C" AS lexeme, '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''' AS quoted
-			FROM unnest(to_tsvector($2::text::regconfig, $3))
+			SELECT t.lexeme COLLATE "C" AS lexeme, '''' || replace(replace(t.lexeme, '\', '\\'), '''', '''''') || '''' AS quoted, t.word, t.dimension
+			FROM (
+				SELECT lexeme, word, dimension FROM unnest($2::text[], $3::int[], $4::bigint[]) AS t (lexeme, word, dimension)
+				UNION ALL
+				SELECT lexeme, ($9::int + row_number() OVER ())::int, ragd_shared.term_dimension(lexeme)
+				FROM unnest(to_tsvector($8::text::regconfig, $7)) WHERE $7 <> '' AND lexeme <> ALL ($2::text[])
+			) AS t
 		)
-		SELECT asked.quoted, ragd_shared.term_dimension(asked.lexeme)::int AS dimension, size.chunks AS total,
-			asked.lexeme <> ALL (tsvector_to_array(to_tsvector($2::text::regconfig, $5))) AS framing, coalesce(
+		SELECT asked.quoted, asked.word, asked.dimension::int AS dimension, size.chunks AS total, coalesce(
 			(SELECT t.chunks * size.chunks / size.counted_chunks FROM tenant.term AS t
 				WHERE t.lexeme = asked.lexeme AND abs(size.chunks - size.counted_chunks) * 2 <= size.chunks),
 			(SELECT count(*) FROM tenant.chunk AS c WHERE c.terms @@ asked.quoted::tsquery)
 		) AS chunks, coalesce((SELECT t.chunks * size.chunks / size.counted_chunks FROM tenant.term AS t
 			WHERE t.lexeme = asked.lexeme || $6), 0) AS strong, `+visible+` AS visible
 		FROM asked, size
-		ORDER BY chunks, asked.lexeme LIMIT $4`, args.Values()...)
-	for _, list := range []struct {
-		texts []string
-		into  *[]phrase
-		least int // terms of a phrase
-	}{{phrases, &q.phrases, 1}, {compounds, &q.compounds, 2}} {
-		if len(list.texts) > 0 {
-			b.Query(data.Rows(list.into), `
-				SELECT text, phrase::text AS query FROM unnest($2::text[]) AS text, phraseto_tsquery($1::text::regconfig, text) AS phrase
-				WHERE numnode(phrase) >= $3`, i.TextLanguage, list.texts, list.least)
+		ORDER BY chunks, asked.lexeme LIMIT $5`, args.Values()...)
+	if phrases := quoted(text); len(phrases) > 0 {
+		made := make([]string, len(phrases))
+		for n, phrase := range phrases {
+			made[n] = analyzer.Phrase(phrase, languages)
 		}
+		b.Query(data.Rows(&q.phrases), `
+			SELECT text, query::text AS query
+			FROM unnest($1::text[], $2::text[]) AS p (text, made) CROSS JOIN LATERAL (SELECT `+i.PhraseSQL("p.text", "p.made")+` AS query) AS q
+			WHERE numnode(query) > 0`, phrases, made)
 	}
 	err = b.Run(ctx)
+	q.describe(words)
 	return q, err
+}
+
+// describe adds to the terms what is known of their words. Terms of PostgreSQL's parser are words of
+// their own, which count as wholes do where the analyzer has terms too.
+func (q *queryTerms) describe(words []analyzer.Asked) {
+	frequent, leading := map[int]int64{}, map[int]int{}
+	for n, t := range q.terms {
+		frequent[t.Word] += t.Chunks
+		if best, ok := leading[t.Word]; !ok || t.Visible && t.Chunks > q.terms[best].Chunks || t.Visible && !q.terms[best].Visible {
+			leading[t.Word] = n
+		}
+	}
+	for n := range q.terms {
+		t := &q.terms[n]
+		t.Frequent, t.Further = min(frequent[t.Word], t.Total), leading[t.Word] != n
+		if t.Word < len(words) {
+			t.Factor, t.Whole = factorOf(words[t.Word]), words[t.Word].Whole
+		} else {
+			t.Whole = len(words) > 0
+		}
+	}
 }
 
 // queries returns the tsqueries of phrases.
@@ -176,11 +224,7 @@ func (q queryTerms) keywords() *keywords {
 	if len(q.terms) == 0 {
 		return nil
 	}
-	// The bonus is the weight of a term that no chunk has, and not the most that a term
-	// of the question weighs: that would tell whether a term is in chunks that the
-	// caller may not see.
-	k := &keywords{compounds: queries(q.compounds), bonus: term{Total: q.terms[0].Total}.weight(), total: q.terms[0].Total}
-	k.ideal = k.bonus * float64(len(k.compounds))
+	k := &keywords{total: q.terms[0].Total, rarity: q.rarity()}
 	weights := make(map[int32]float32, len(q.terms))
 	any := make([]string, len(q.terms))
 	for n, t := range q.terms {
@@ -203,6 +247,21 @@ func (q queryTerms) keywords() *keywords {
 	return k
 }
 
+// rarity returns how rare the terms of the question are: the mean of their inverse document
+// frequencies, each counted by how much it adds to the ideal, relative to that of a term of one chunk.
+func (q queryTerms) rarity() float64 {
+	sum, ideal := 0.0, 0.0
+	for _, t := range q.terms {
+		weight := t.idealWeight()
+		sum, ideal = sum+weight*weight/cmp.Or(t.Factor, 1), ideal+weight
+	}
+	rarest := index.InverseFrequency(1, q.terms[0].Total)
+	if ideal == 0 || rarest == 0 {
+		return 1
+	}
+	return min(sum/ideal/rarest, 1)
+}
+
 // pruned returns the keyword leg of a search for the chunks whose score can be least or
 // more, or for about limit chunks if these are fewer: those that can score most. leftOut
 // says what others score at most. It is nil if there are no terms.
@@ -211,13 +270,12 @@ func (q queryTerms) pruned(least float64, limit int64) *keywords {
 	if k == nil || k.required != "" {
 		return k
 	}
-	bound := q.threshold(limit)
-	bonus := k.bonus * float64(len(k.compounds))
-	if bound = max(bound, (least-bonus)*rounding); bound <= 0 {
+	bound := max(q.threshold(limit), least*rounding)
+	if bound <= 0 {
 		return k
 	}
 	if match, others, ok := q.atLeast(bound); ok {
-		k.match, k.matching, k.leftOut = match, q.matching(bound), others+bonus
+		k.match, k.matching, k.leftOut = match, q.matching(bound), others
 		return k
 	}
 	return q.rarest(k)
@@ -242,9 +300,6 @@ func (q queryTerms) rarest(k *keywords) *keywords {
 		} else {
 			k.leftOut += t.weight() * index.MaxTermWeight
 		}
-	}
-	if k.leftOut > 0 {
-		k.leftOut += k.bonus * float64(len(k.compounds))
 	}
 	k.match = strings.Join(any, " | ")
 	return k
@@ -291,18 +346,12 @@ func foundPhrases(ctx context.Context, h *data.Handle, i index.Index, within sco
 	return found, err
 }
 
-var (
-	quotedPhrase = regexp.MustCompile(`"([^"]+)"|“([^”]+)”`)
-	// compoundTerm is a word with punctuation inside at which PostgreSQL's parser
-	// splits it, such as ERR_1042. The parser keeps words with hyphens, file names and
-	// addresses whole, beside their segments.
-	compoundTerm = regexp.MustCompile(`[\pL\pN]+(?:[_:#+=$]+[\pL\pN]+)+`)
-)
+var quotedPhrase = regexp.MustCompile(`"([^"]+)"|“([^”]+)”`)
 
-// quoted returns the quoted phrases of a question and the rest of it.
-func quoted(text string) (phrases []string, rest string) {
+// quoted returns the quoted phrases of a question.
+func quoted(text string) (phrases []string) {
 	for _, m := range quotedPhrase.FindAllStringSubmatch(text, maxPhrases) {
 		phrases = append(phrases, m[1]+m[2])
 	}
-	return phrases, quotedPhrase.ReplaceAllString(text, " ")
+	return phrases
 }

@@ -17,16 +17,14 @@ func TestQuoted(t *testing.T) {
 	for _, tc := range []struct {
 		text    string
 		phrases []string
-		rest    string
 	}{
-		{`plain words`, nil, `plain words`},
-		{`say "two words" and “two more”`, []string{"two words", "two more"}, `say   and  `},
-		{`an "open one`, nil, `an "open one`},
-		{`""`, nil, `""`},
+		{`plain words`, nil},
+		{`say "two words" and “two more”`, []string{"two words", "two more"}},
+		{`an "open one`, nil},
+		{`""`, nil},
 	} {
-		phrases, rest := quoted(tc.text)
-		if diff := cmp.Diff(tc.phrases, phrases); diff != "" || rest != tc.rest {
-			t.Errorf("%s: %q, rest %q, want %q", tc.text, phrases, rest, tc.rest)
+		if diff := cmp.Diff(tc.phrases, quoted(tc.text)); diff != "" {
+			t.Errorf("%s: %s", tc.text, diff)
 		}
 	}
 }
@@ -151,7 +149,7 @@ func TestFusionWeights(t *testing.T) {
 		model           string
 		vector, keyword float64
 	}{
-		{Fusion{}, "openai/text-embedding-3-small", 0.4, 0.6},
+		{Fusion{}, "openai/text-embedding-3-small", 0.5, 0.5},
 		{Fusion{Method: Weighted}, "builtin/hash-512", 0.001, 0.999},
 		{Fusion{Method: RRF}, "builtin/hash-512", 0.5, 0.5},
 		{Fusion{VectorWeight: weight(3), KeywordWeight: weight(1)}, "builtin/hash-512", 0.75, 0.25},
@@ -159,7 +157,7 @@ func TestFusionWeights(t *testing.T) {
 		{Fusion{KeywordWeight: weight(2)}, "", 0, 1},
 		{Fusion{VectorWeight: weight(math.MaxFloat64), KeywordWeight: weight(math.MaxFloat64)}, "", 0.5, 0.5},
 	} {
-		vector, keyword := tc.fusion.weights(tc.model)
+		vector, keyword := tc.fusion.weights(tc.model, rarityMiddle)
 		if math.Abs(vector-tc.vector) > 1e-9 || math.Abs(keyword-tc.keyword) > 1e-9 {
 			t.Errorf("%+v with %q: %v, %v, want %v, %v", tc.fusion, tc.model, vector, keyword, tc.vector, tc.keyword)
 		}

@@ -27,7 +27,7 @@ func (s Scorer) Score(ctx context.Context, tables *data.Handle, sources []Source
 		distance = of.distance(q)
 	}
 	if of.keywords != nil && of.request.access.IsZero() { // see Candidates
-		keyword = of.keywordScore(q, of.weight(q))
+		keyword = of.keywordScore(of.weight(q))
 	}
 	type score struct {
 		ChunkID string

@@ -78,7 +78,7 @@ func (s search) find(q *statement) {
 			distance = s.distance(q)
 		}
 		s.heaviest(q, "candidate", weight, where+s.near(q, distance))
-		s.score(q, distance, s.keywordScore(q, weight))
+		s.score(q, distance, s.keywordScore(weight))
 		s.best(q, "keyword")
 	case s.keywords == nil: // a hybrid search for a question without terms
 		distance := s.distance(q)
@@ -90,7 +90,7 @@ func (s search) find(q *statement) {
 		s.nearest(q, "near", distance, where, s.request.candidates())
 		s.heaviest(q, "heavy", weight, where+s.near(q, distance))
 		q.define("candidate", "SELECT tid FROM near UNION SELECT tid FROM heavy")
-		s.score(q, distance, s.keywordScore(q, weight))
+		s.score(q, distance, s.keywordScore(weight))
 		s.best(q, s.fused(q))
 	}
 }
@@ -134,15 +134,9 @@ func (s search) weight(q *statement) string {
 	return "c.term_weights <#> " + q.args.Add(s.keywords.weights)
 }
 
-// keywordScore returns the keyword score of a chunk c: the weight of its terms, and
-// the bonus for each compound term.
-func (s search) keywordScore(q *statement, weight string) string {
-	score := "coalesce(-(" + weight + "), 0)"
-	if len(s.keywords.compounds) == 0 {
-		return score
-	}
-	return score + " + " + q.args.Add(s.keywords.bonus) + "::float8 * (" +
-		"SELECT count(*) FROM unnest(" + q.args.Add(s.keywords.compounds) + "::text[]) AS compound WHERE c.terms @@ compound::tsquery)"
+// keywordScore returns the keyword score of a chunk c, given the negative weight of its terms.
+func (search) keywordScore(weight string) string {
+	return "coalesce(-(" + weight + "), 0)"
 }
 
 // nearest defines the chunks with the nearest embeddings. The added 0 keeps the

@@ -50,6 +50,17 @@ type row struct {
 	sparse   *pgvector.SparseVector // beside values; nil for none
 	metadata string                 // JSON
 	document string
+	searched string      // the text for keyword search
+	terms    index.Terms // zero where PostgreSQL makes them, and without a text
+}
+
+// searched returns the text of an entry for keyword search: clients of vector stores keep it in the
+// metadata.
+func searched(document string, metadata map[string]any) string {
+	if document == "" {
+		document, _ = metadata["text"].(string)
+	}
+	return document
 }
 
 // rows validates entries. It returns them in the order of their ids, in which all
@@ -105,7 +116,7 @@ func (e Entry) row(into index.Index) (row, error) {
 		return r, err
 	}
 	raw, err := metadata.Marshal("metadata", e.Metadata)
-	r.metadata = string(raw)
+	r.metadata, r.searched = string(raw), searched(e.Document, e.Metadata)
 	return r, err
 }
 

@@ -142,7 +142,7 @@ func (s *Service) Update(ctx context.Context, indexName string, which Selection,
 			if err := t.principal.CheckWrite("metadata", c.Metadata); err != nil {
 				return err
 			}
-			changed.metadata = string(raw)
+			changed.metadata, changed.searched = string(raw), searched("", c.Metadata)
 		}
 		if err := t.handle.Admit(ctx, 0); err != nil {
 			return err

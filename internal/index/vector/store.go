@@ -9,6 +9,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
@@ -41,16 +42,29 @@ func upsert(ctx context.Context, tx *data.Tx, t target, namespace string, rows [
 	for n, r := range rows {
 		ids[n], values[n], sparse[n], metadata[n], documents[n] = r.id, r.values, r.sparse, r.metadata, r.document
 	}
+	texts := make([]string, len(rows))
+	for n, r := range rows {
+		texts[n] = r.searched
+	}
+	made, err := termsOf(ctx, tx, t.index, texts)
+	if err != nil {
+		return err
+	}
+	terms, weights := make(pgtype.FlatArray[postgres.Binary], len(rows)), make(pgtype.FlatArray[postgres.Binary], len(rows))
+	for n, m := range made {
+		terms[n], weights[n] = m.Terms, m.Weights
+	}
 	embeddings, arrayType := column(t.index, values)
-	args := filter.NewArgs(namespace, ids, embeddings, metadata, documents, sparse)
+	args := filter.NewArgs(namespace, ids, embeddings, metadata, documents, sparse, terms, weights)
 	if tx.Distributed() {
 		args.Constants()
 	}
 	result, err := data.Get[written](ctx, tx, `
 		WITH written AS (
-			INSERT INTO tenant.chunk AS c (namespace, chunk_id, embedding, metadata, text, sparse)
-			SELECT $1, e.id, e.embedding, e.metadata::jsonb, e.document, e.sparse
-			FROM unnest($2::text[], $3::`+arrayType+`[], $4::text[], $5::text[], $6::sparsevec[]) AS e (id, embedding, metadata, document, sparse)
+			INSERT INTO tenant.chunk AS c (namespace, chunk_id, embedding, metadata, text, sparse, terms, term_weights)
+			SELECT $1, e.id, e.embedding, e.metadata::jsonb, e.document, e.sparse, e.terms, e.term_weights
+			FROM unnest($2::text[], $3::`+arrayType+`[], $4::text[], $5::text[], $6::sparsevec[], $7::tsvector[], $8::sparsevec[])
+				AS e (id, embedding, metadata, document, sparse, terms, term_weights)
 			ON CONFLICT (namespace, chunk_id) DO UPDATE SET
 				embedding = excluded.embedding, metadata = excluded.metadata, text = excluded.text, sparse = excluded.sparse,
 				terms = excluded.terms, term_weights = excluded.term_weights
@@ -65,6 +79,34 @@ func upsert(ctx context.Context, tx *data.Tx, t target, namespace string, rows [
 		return fault.New(fault.Denied, "entries: %d of the ids belong to chunks of documents or to entries that this credential may not change", int64(len(rows))-result.Rows)
 	}
 	return count(ctx, tx, t, result.Inserted, result.Rows)
+}
+
+// termsOf returns the terms of texts, zero for an empty one and where PostgreSQL makes them.
+func termsOf(ctx context.Context, tx *data.Tx, into index.Index, texts []string) ([]index.Terms, error) {
+	made := make([]index.Terms, len(texts))
+	if !into.MakesTerms() {
+		return made, nil
+	}
+	given := make([]index.Text, 0, len(texts))
+	languages := make([]string, 0, len(texts))
+	for _, text := range texts {
+		if text != "" {
+			language := into.LanguageOf(text)
+			given, languages = append(given, index.Text{Body: text, Language: language}), append(languages, language)
+		}
+	}
+	terms, err := into.TermsOf(ctx, tx, given)
+	if err != nil {
+		return nil, err
+	}
+	next := 0
+	for n, text := range texts {
+		if text != "" {
+			made[n] = terms[next]
+			next++
+		}
+	}
+	return made, into.NoteLanguages(ctx, tx, languages)
 }
 
 // column returns embeddings as an array parameter, and the SQL type of its elements.
@@ -132,6 +174,7 @@ type change struct {
 	embedding any
 	sparse    *pgvector.SparseVector
 	metadata  any
+	searched  string // the text in metadata
 }
 
 // setSparse sets sparse values, of an index of sparse vectors or beside others. Errors:
@@ -174,10 +217,15 @@ func update(ctx context.Context, tx *data.Tx, t target, s Selection, c change) (
 		sets = append(sets, "sparse = "+args.Add(c.sparse))
 	}
 	if c.metadata != nil {
-		// Without a text, the terms are those of the text in the metadata: the trigger
+		made, err := termsOf(ctx, tx, t.index, []string{c.searched})
+		if err != nil {
+			return 0, err
+		}
+		// Without a text, the terms are those of the text in the metadata. Where they are null the trigger
 		// weigh_terms sets them.
-		sets = append(sets, "metadata = "+args.Add(c.metadata)+"::text::jsonb", "terms = CASE WHEN c.text <> '' THEN c.terms END",
-			"term_weights = CASE WHEN c.text <> '' THEN c.term_weights END")
+		sets = append(sets, "metadata = "+args.Add(c.metadata)+"::text::jsonb",
+			"terms = CASE WHEN c.text <> '' THEN c.terms ELSE "+args.Add(made[0].Terms)+"::tsvector END",
+			"term_weights = CASE WHEN c.text <> '' THEN c.term_weights ELSE "+args.Add(made[0].Weights)+"::sparsevec END")
 	}
 	n, err := tx.Exec(ctx, `
 		WITH locked AS (`+lockedSQL(where)+`)

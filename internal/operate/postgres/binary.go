@@ -12,7 +12,7 @@ import (
 
 // Binary is a value in PostgreSQL's binary wire format. It is for values that are read
 // only to be written again, and for values that are cheaper to encode directly. nil is
-// NULL. Connections of [Open] accept it for tsvector and sparsevec.
+// NULL. Connections of [Open] accept it for tsvector and sparsevec, and pgtype.FlatArray[Binary] for arrays of these.
 type Binary []byte
 
 // registerTypes registers the types of pgvector on a connection, Binary for tsvector and
@@ -24,7 +24,11 @@ func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 	types := conn.TypeMap()
 	for _, name := range []string{"tsvector", "sparsevec"} {
 		if known, ok := types.TypeForName(name); ok {
-			types.RegisterType(&pgtype.Type{Name: name, OID: known.OID, Codec: binaryCodec{known.Codec}})
+			element := &pgtype.Type{Name: name, OID: known.OID, Codec: binaryCodec{known.Codec}}
+			types.RegisterType(element)
+			if array, ok := types.TypeForName("_" + name); ok {
+				types.RegisterType(&pgtype.Type{Name: array.Name, OID: array.OID, Codec: &pgtype.ArrayCodec{ElementType: element}})
+			}
 		}
 	}
 	types.RegisterType(&pgtype.Type{Name: "uuid", OID: pgtype.UUIDOID, Codec: uuidCodec{}})

@@ -20,12 +20,12 @@ WITH near AS (
 	SELECT tid FROM near UNION SELECT tid FROM heavy
 ), scored AS (
 	SELECT candidate.tid, c.chunk_id, c.document_id, c.embedding <=> $5 AS distance,
-		coalesce(-(c.term_weights <#> $6), 0) + $8::float8 * (SELECT count(*) FROM unnest($9::text[]) AS compound WHERE c.terms @@ compound::tsquery) AS keyword
+		coalesce(-(c.term_weights <#> $6), 0) AS keyword
 	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
 ), found AS (
 	SELECT tid, keyword, distance,
-		CASE WHEN distance <> 'NaN' THEN 2.9090909090909096::float8 * (atanh(least(greatest(1 - distance, -0.999), 0.999)) - 0.05::float8) ELSE 0 END
-		+ $10::float8 * keyword AS rank_value
+		CASE WHEN distance <> 'NaN' THEN 0.4579880440508838::float8 * (atanh(least(greatest(1 - distance, -0.999), 0.999)) - 0.05::float8) ELSE 0 END
+		+ $8::float8 * keyword AS rank_value
 	FROM scored
 	ORDER BY rank_value DESC, chunk_id
 	LIMIT 10
@@ -35,5 +35,5 @@ FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
 	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
 ORDER BY rank_value DESC, c.chunk_id
 
-\bind 'default' '{"lang":"en"}' 'year' '2020' '[1,0,0.5]' '{5:4.016848,11:7.1184964}/1000000000' '\'walk\' | \'graph\'' '11.512945464770231' '{"\'err\' <-> \'1042\'"}' '0.27999884803983943' \g
+\bind 'default' '{"lang":"en"}' 'year' '2020' '[1,0,0.5]' '{5:4.016848,11:7.1184964}/1000000000' '\'walk\' | \'graph\'' '0.6540059741111413' \g
 COMMIT;

@@ -11,12 +11,12 @@ WITH candidate AS (
 	LIMIT 50
 ), scored AS (
 	SELECT candidate.tid, c.chunk_id, c.document_id, c.embedding <=> $3 AS distance,
-		coalesce(-(c.term_weights <#> $2), 0) + $6::float8 * (SELECT count(*) FROM unnest($7::text[]) AS compound WHERE c.terms @@ compound::tsquery) AS keyword
+		coalesce(-(c.term_weights <#> $2), 0) AS keyword
 	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
 ), found AS (
 	SELECT tid, keyword, distance,
 		keyword AS rank_value
-	FROM scored WHERE true AND distance < $8::float8
+	FROM scored WHERE true AND distance < $6::float8
 	ORDER BY rank_value DESC, chunk_id
 	LIMIT 10
 )
@@ -25,5 +25,5 @@ FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
 	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
 ORDER BY rank_value DESC, c.chunk_id
 
-\bind 'default' '{5:4.016848,11:7.1184964}/1000000000' '[1,0,0.5]' '0.6' '\'walk\' | \'graph\'' '11.512945464770231' '{"\'err\' <-> \'1042\'"}' '0.6' \g
+\bind 'default' '{5:4.016848,11:7.1184964}/1000000000' '[1,0,0.5]' '0.6' '\'walk\' | \'graph\'' '0.6' \g
 COMMIT;

@@ -106,5 +106,3 @@ CREATE TRIGGER delete_edges AFTER DELETE ON tenant.chunk_1 REFERENCING OLD TABLE
 CREATE TRIGGER deleted AFTER DELETE ON tenant.edge_1 REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.edges_changed('1');
 
 CREATE TRIGGER inserted AFTER INSERT ON tenant.edge_1 REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.edges_changed('1');
-
-CREATE TRIGGER weigh_terms BEFORE INSERT OR UPDATE OF metadata ON tenant.chunk_1 FOR EACH ROW WHEN (((new.terms IS NULL) AND ((new.text <> ''::text) OR (new.title <> ''::text) OR ((new.document_id IS NULL) AND (jsonb_typeof((new.metadata -> 'text'::text)) = 'string'::text))))) EXECUTE FUNCTION ragd_shared.weigh_terms('english');

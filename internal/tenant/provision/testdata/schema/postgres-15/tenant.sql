@@ -31,6 +31,7 @@ CREATE TABLE tenant.documents (
     job_id uuid NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    language text,
     CONSTRAINT documents_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'ready'::text, 'failed'::text, 'needs_ocr'::text, 'deleting'::text])))
 )
 WITH (fillfactor='50');
@@ -88,7 +89,9 @@ CREATE TABLE tenant.indexes (
     next_dimension integer,
     next_vector_type text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    text_analysis integer DEFAULT 0 NOT NULL,
+    languages text[] DEFAULT '{}'::text[] NOT NULL
 );
 
 ALTER TABLE tenant.indexes ALTER COLUMN index_id ADD GENERATED ALWAYS AS IDENTITY (

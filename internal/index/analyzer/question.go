@@ -1,0 +1,117 @@
+package analyzer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Asked is a word of a question, or several that are written as one.
+type Asked struct {
+	// Terms are what may stand for it in a text, each once: its stems in several languages, a number
+	// without leading zeros, an umlaut written as two letters.
+	Terms []string
+	Count int  // how often the question has it
+	Whole bool // several words written as one, which are asked for too
+	Part  bool // a word of a whole
+	Stop  bool // it says little: an article, a pronoun
+}
+
+// Question returns what a question asks, in the order of its words, for texts in any of the languages.
+func Question(question string, languages []string) []Asked {
+	analyzers := make([]*Analyzer, len(languages))
+	for n, language := range languages {
+		analyzers[n] = New(language)
+	}
+	var asked []Asked
+	known := map[string]int{} // by the first term
+	scan(question, func(t token) {
+		if t.kind == glyph && !t.alone {
+			return // its pairs tell more
+		}
+		a := Asked{Count: 1, Whole: t.kind == whole, Part: t.part}
+		for _, by := range analyzers {
+			a.Terms = append(a.Terms, by.asked(t)...)
+			a.Stop = a.Stop || t.kind == word && by.stop(t.text)
+		}
+		slices.Sort(a.Terms[1:])
+		a.Terms = unique(a.Terms)
+		if at, ok := known[a.Terms[0]]; ok {
+			asked[at].Count++
+			return
+		}
+		known[a.Terms[0]] = len(asked)
+		asked = append(asked, a)
+	})
+	return asked
+}
+
+// unique returns the different texts of a list, in the order of their first.
+func unique(texts []string) []string {
+	out := texts[:0]
+	for _, text := range texts {
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+func (a *Analyzer) stop(word string) bool {
+	return stopWords(a.languageOf(word))[folded(word)]
+}
+
+// asked returns the terms by which texts may have a token of a question.
+func (a *Analyzer) asked(t token) []string {
+	if t.kind != word && t.kind != whole {
+		return []string{folded(t.text)}
+	}
+	terms := []string{a.stem(t.text)}
+	if t.kind == word {
+		terms = append(terms, a.variants(t.text)...)
+	}
+	if withUmlauts[a.language] {
+		if other := digraphs.Replace(t.text); other != t.text {
+			terms = append(terms, a.stem(other))
+		}
+	}
+	return terms
+}
+
+// withUmlauts are the languages whose letters are written as two where a keyboard lacks them.
+var withUmlauts = map[string]bool{"danish": true, "finnish": true, "german": true, "norwegian": true, "swedish": true}
+
+// Phrase returns a tsquery of the texts in which the words of a phrase stand side by side, for texts in any
+// of the languages; empty for a phrase without words.
+func Phrase(phrase string, languages []string) string {
+	analyzers := make([]*Analyzer, len(languages))
+	for n, language := range languages {
+		analyzers[n] = New(language)
+	}
+	var out strings.Builder
+	last := 0
+	scan(phrase, func(t token) {
+		if t.kind == whole || t.kind == glyph && !t.alone {
+			return
+		}
+		var terms []string
+		for _, by := range analyzers {
+			terms = append(terms, by.asked(t)...)
+		}
+		if out.Len() > 0 {
+			fmt.Fprintf(&out, " <%d> ", t.position-last)
+		}
+		last = t.position
+		terms = unique(terms)
+		for n := range terms {
+			terms[n] = Quote(terms[n])
+		}
+		out.WriteString("(" + strings.Join(terms, " | ") + ")")
+	})
+	return out.String()
+}
+
+// Quote returns a term as a tsquery.
+func Quote(term string) string { return "'" + quoter.Replace(term) + "'" }
+
+var quoter = strings.NewReplacer(`\`, `\\`, `'`, `''`)

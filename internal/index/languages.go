@@ -1,0 +1,84 @@
+package index
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ragdhq/ragd/internal/index/analyzer"
+	"github.com/ragdhq/ragd/internal/tenant/data"
+)
+
+// analysisOf returns the TextAnalysis of a new index: 0 for a language that only PostgreSQL knows.
+func analysisOf(textLanguage string) int {
+	if analyzer.Knows(textLanguage) {
+		return analyzer.Version
+	}
+	return 0
+}
+
+// languageExists reports whether texts of a language can be searched: by the analyzer, or by a text
+// search configuration of the database.
+func languageExists(ctx context.Context, q data.Queryer, language string) (bool, error) {
+	if analyzer.Knows(language) {
+		return true, nil
+	}
+	return data.Value[bool](ctx, q, `SELECT EXISTS (SELECT FROM pg_catalog.pg_ts_config WHERE cfgname = $1)`, language)
+}
+
+// MakesTerms reports whether whoever writes a chunk makes its terms; otherwise a trigger does.
+func (i Index) MakesTerms() bool { return analyzer.Knows(i.TextLanguage) }
+
+// LanguageOf returns the language of a document, or of a text that stands for itself; empty if the
+// index says which language its texts have.
+func (i Index) LanguageOf(text string) string {
+	if i.TextLanguage != analyzer.Auto {
+		return ""
+	}
+	return analyzer.Detect(text)
+}
+
+// NoteLanguages notes the languages of documents that are being written, each of which questions are stemmed
+// in.
+func (i Index) NoteLanguages(ctx context.Context, tx *data.Tx, languages []string) error {
+	added := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(languages))), func(language string) bool {
+		return language == "" || slices.Contains(i.Languages, language)
+	})
+	if len(added) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE tenant.indexes SET languages = ARRAY(SELECT DISTINCT l FROM unnest(languages || $2::text[]) AS l ORDER BY l)
+		WHERE index_id = $1 AND NOT languages @> $2::text[]`, i.ID, added)
+	return err
+}
+
+// AskedLanguages returns the languages in which the analyzer stems questions, for an index whose documents have
+// the given languages; none if no chunk has terms of it.
+func (i Index) AskedLanguages(noted []string) []string {
+	switch {
+	case !analyzer.Knows(i.TextLanguage):
+		return nil
+	case i.TextLanguage != analyzer.Auto:
+		return []string{i.TextLanguage}
+	case len(noted) == 0:
+		return []string{analyzer.English}
+	}
+	return noted
+}
+
+// Parsed reports whether some chunks have terms of PostgreSQL's parser: those of an index with a language
+// that only PostgreSQL knows, and of one that was made before there was an analyzer.
+func (i Index) Parsed() bool { return i.TextAnalysis < analyzer.Version }
+
+// PhraseSQL returns the SQL of a tsquery for a phrase, given the SQL of its text and of what Phrase
+// made of it.
+func (i Index) PhraseSQL(text, made string) string {
+	parsed := "phraseto_tsquery('" + i.TextLanguage + "', " + text + ")"
+	switch {
+	case !analyzer.Knows(i.TextLanguage):
+		return parsed
+	case i.Parsed():
+		return "(" + made + "::tsquery || " + parsed + ")"
+	}
+	return made + "::tsquery"
+}

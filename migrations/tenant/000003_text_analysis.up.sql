@@ -1,0 +1,4 @@
+ALTER TABLE indexes
+	ADD COLUMN text_analysis int NOT NULL DEFAULT 0,      -- version of the analyzer that made the terms of all chunks; 0: PostgreSQL's parser made those of some
+	ADD COLUMN languages     text[] NOT NULL DEFAULT '{}'; -- of the documents, if text_language is auto
+ALTER TABLE documents ADD COLUMN language text; -- of the words in Latin letters; null: the index has one language
