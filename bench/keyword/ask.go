@@ -8,7 +8,11 @@ import (
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/index/analyzer"
 )
+
+// textLanguage is the text language of the index.
+const textLanguage = "english"
 
 // topK is the number of sources of an answer.
 const topK = 10
@@ -94,7 +98,8 @@ func (a *arena) agreement(ctx context.Context, questions []string, answers []*ra
 			ids[s] = source.GetId()
 		}
 		var good, all int
-		if err := a.database.QueryRow(ctx, fullRanking, questions[n], ids, topK).Scan(&good, &all); err != nil {
+		terms, factors := termsOf(questions[n])
+		if err := a.database.QueryRow(ctx, fullRanking, terms, ids, topK, factors).Scan(&good, &all); err != nil {
 			return 0, err
 		}
 		if all > 0 {
@@ -105,6 +110,16 @@ func (a *arena) agreement(ctx context.Context, questions []string, answers []*ra
 	return sum / float64(max(1, compared)), nil
 }
 
+// termsOf returns the terms of a question, and how often it has each.
+func termsOf(question string) (terms []string, counts []float64) {
+	for _, word := range analyzer.Informative(analyzer.Question(question, []string{textLanguage})) {
+		for _, term := range word.Terms {
+			terms, counts = append(terms, term), append(counts, float64(word.Count))
+		}
+	}
+	return terms, counts
+}
+
 // fullRanking counts the sources with the ids $2 that score as the best $3 of all passages
 // do, and the best. It weighs terms by their counts at the last count, as ragd does.
 const fullRanking = `
@@ -112,10 +127,10 @@ const fullRanking = `
 		SELECT ragd_shared.term_dimension(lexeme) AS dimension, coalesce(
 			(SELECT t.chunks * (SELECT sum(chunks) FROM tenant_bench.index_counts) / (SELECT counted_chunks FROM tenant_bench.indexes)
 				FROM tenant_bench.term_1 AS t WHERE t.lexeme = a.lexeme),
-			(SELECT count(*) FROM tenant_bench.chunk_1 AS c WHERE c.terms @@ quote_literal(a.lexeme)::tsquery)) AS n
-		FROM (SELECT lexeme COLLATE "C" AS lexeme FROM unnest(to_tsvector('english', $1))) AS a
+			(SELECT count(*) FROM tenant_bench.chunk_1 AS c WHERE c.terms @@ quote_literal(a.lexeme)::tsquery)) AS n, a.factor
+		FROM (SELECT lexeme COLLATE "C" AS lexeme, factor FROM unnest($1::text[], $4::float8[]) AS t (lexeme, factor)) AS a
 	), question AS (
-		SELECT ('{' || string_agg(dimension || ':' || ln(1 + (total - n + 0.5) / (n + 0.5)), ',') || '}/1000000000')::sparsevec AS weights
+		SELECT ('{' || string_agg(dimension || ':' || factor * ln(1 + (total - n + 0.5) / (n + 0.5)), ',') || '}/1000000000')::sparsevec AS weights
 		FROM asked, (SELECT sum(chunks) AS total FROM tenant_bench.index_counts) AS size
 	), best AS (
 		SELECT -(c.term_weights <#> (SELECT weights FROM question)) AS score FROM tenant_bench.chunk_1 AS c

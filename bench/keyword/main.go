@@ -121,7 +121,8 @@ func (a *arena) connect(ctx context.Context, loaded bool) (err error) {
 		return nil
 	}
 	_, err = a.indexes.CreateIndex(ctx, &ragdv1.CreateIndexRequest{
-		IndexName: indexName, Dimension: dimension, IndexConfig: &ragdv1.IndexConfig{Type: "flat"},
+		TextLanguage: textLanguage,
+		IndexName:    indexName, Dimension: dimension, IndexConfig: &ragdv1.IndexConfig{Type: "flat"},
 	})
 	return err
 }

@@ -69,7 +69,7 @@ model later, use "ragd index reembed".`,
 	kind := flags.String("type", "", "hnsw, or flat for exact search (default hnsw)")
 	m := flags.Int32("m", 0, "links per node of an HNSW index (default of the service)")
 	ef := flags.Int32("ef-construction", 0, "candidates while an HNSW index is built (default of the service)")
-	language := flags.String("text-language", "", "language of keyword search (default english)")
+	language := flags.String("text-language", "", "language of keyword search: auto, simple or one such as english (default auto)")
 	chunking := command.ChunkingFlags(flags)
 	extract := command.ObjectFlag(flags, "extract", "default extraction of uploads, such as {\"title\": true, \"keywords\": true} (default nothing)")
 	graph := graphFlags(flags, "graph-")

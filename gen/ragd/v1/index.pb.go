@@ -200,7 +200,7 @@ type Index struct {
 	// endpoint/model; empty for an index of ready-made vectors.
 	EmbeddingModel string    `protobuf:"bytes,5,opt,name=embedding_model,json=embeddingModel,proto3" json:"embedding_model,omitempty"`
 	Chunking       *Chunking `protobuf:"bytes,6,opt,name=chunking,proto3" json:"chunking,omitempty"`
-	// A PostgreSQL text search configuration such as english or simple.
+	// auto, simple, a language such as english, or a PostgreSQL text search configuration.
 	TextLanguage string `protobuf:"bytes,7,opt,name=text_language,json=textLanguage,proto3" json:"text_language,omitempty"`
 	// Number of chunks with an embedding. For a credential with a mandatory filter this and
 	// the counts of documents cover only what it may read.
@@ -696,7 +696,8 @@ type CreateIndexRequest struct {
 	EmbeddingModel string `protobuf:"bytes,5,opt,name=embedding_model,json=embeddingModel,proto3" json:"embedding_model,omitempty"`
 	// Default chunking of uploads to this index.
 	Chunking *Chunking `protobuf:"bytes,6,opt,name=chunking,proto3" json:"chunking,omitempty"`
-	// Default: english.
+	// The language whose words keyword search stems: auto for that of each document, simple for
+	// none, a language such as english, or a PostgreSQL text search configuration. Default: auto.
 	TextLanguage string `protobuf:"bytes,7,opt,name=text_language,json=textLanguage,proto3" json:"text_language,omitempty"`
 	// vector (32-bit floats, indexed up to 2,000 dimensions), halfvec (16-bit
 	// floats, up to 4,000), bit (zeros and ones) or sparsevec (indexed up to 1,000

@@ -47,6 +47,8 @@ var stemmers = map[string]func(*snowballstem.Env) bool{
 	"spanish": spanish.Stem, "swedish": swedish.Stem, "tamil": tamil.Stem, "turkish": turkish.Stem,
 }
 
+// stop/ has the lists of the Snowball project (BSD licence), as PostgreSQL ships them.
+//
 //go:embed stop/*.txt
 var stopFiles embed.FS
 

@@ -3330,7 +3330,7 @@ class Index(TypedDict, total=False):
     # endpoint/model; empty for an index of ready-made vectors.
     embeddingModel: str
     chunking: Chunking
-    # A PostgreSQL text search configuration such as english or simple.
+    # auto, simple, a language such as english, or a PostgreSQL text search configuration.
     textLanguage: str
     # Number of chunks with an embedding. For a credential with a mandatory filter this and
     # the counts of documents cover only what it may read.
@@ -3430,7 +3430,8 @@ class CreateIndexRequest(TypedDict, total=False):
     embeddingModel: str
     # Default chunking of uploads to this index.
     chunking: Chunking
-    # Default: english.
+    # The language whose words keyword search stems: auto for that of each document, simple for
+    # none, a language such as english, or a PostgreSQL text search configuration. Default: auto.
     textLanguage: str
     # vector (32-bit floats, indexed up to 2,000 dimensions), halfvec (16-bit
     # floats, up to 4,000), bit (zeros and ones) or sparsevec (indexed up to 1,000
