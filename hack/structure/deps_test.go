@@ -207,7 +207,7 @@ var mayImport = map[string][]string{
 	"internal/operate/pattern":              {},
 	"internal/operate/postgres":             {"internal/operate/fault"},
 	"internal/operate/postgres/embedded":    {"internal/operate/fault", "internal/operate/postgres"},
-	"internal/tenant/place/move":            {"internal/operate/fault", "internal/tenant/job", "internal/operate/pagination", "internal/operate/postgres", "internal/tenant", "internal/tenant/access", "internal/tenant/provision"},
+	"internal/tenant/place/move":            {"internal/index/analyzer", "internal/operate/fault", "internal/tenant/job", "internal/operate/pagination", "internal/operate/postgres", "internal/tenant", "internal/tenant/access", "internal/tenant/provision"},
 	"internal/tenant/place/placement":       {"internal/operate/fault", "internal/secure/outbound", "internal/operate/postgres", "internal/tenant/place/replica", "internal/secure/seal", "internal/tenant", "internal/tenant/access", "internal/tenant/data", "internal/tenant/provision", "migrations"},
 	"internal/tool/prompt":                  {"internal/operate/fault", "internal/tool/remote", "internal/tool/template", "internal/tenant/access", "internal/tenant/data", "internal/operate/textlimit", "internal/tenant/catalog"},
 	"internal/query":                        {"internal/operate/cache", "internal/chunk/sentence", "internal/model/embed", "internal/operate/fault", "internal/query/budget", "internal/query/distinct", "internal/query/filter", "internal/index", "internal/operate/limit", "internal/operate/nearest", "internal/rerank", "internal/operate/telemetry", "internal/tenant", "internal/tenant/access", "internal/tenant/data", "internal/operate/textlimit", "internal/tenant/quota/usage", "internal/index/analyzer"},

@@ -47,10 +47,14 @@ func (i Index) NoteLanguages(ctx context.Context, tx *data.Tx, languages []strin
 		return nil
 	}
 	_, err := tx.Exec(ctx, `
-		UPDATE tenant.indexes SET languages = ARRAY(SELECT DISTINCT l FROM unnest(languages || $2::text[]) AS l ORDER BY l)
-		WHERE index_id = $1 AND NOT languages @> $2::text[]`, i.ID, added)
+		INSERT INTO tenant.index_counts AS c (index_id, slot, languages) SELECT $1, pg_backend_pid() % 16, $2
+		ON CONFLICT (index_id, slot) DO UPDATE SET languages = c.languages || excluded.languages
+		WHERE NOT c.languages @> excluded.languages`, i.ID, added)
 	return err
 }
+
+// languagesSQL is the SQL of the languages of an index i, in order.
+const languagesSQL = `ARRAY(SELECT DISTINCT l FROM tenant.index_counts AS c, unnest(c.languages) AS l WHERE c.index_id = i.index_id ORDER BY l)`
 
 // AskedLanguages returns the languages in which the analyzer stems questions, for an index whose documents have
 // the given languages; none if no chunk has terms of it.

@@ -52,7 +52,7 @@ func (i Index) Calibrate(b *data.Batch, into *Calibration) {
 		}
 		*into = Calibration{i.Metric.Trusted(r.Scale), versionOf(r.Scale, r.CountedWritten), r.Languages}
 		return err
-	}, `SELECT i.scale, i.counted_written, i.languages FROM tenant.indexes AS i WHERE i.index_id = $1`, i.ID)
+	}, `SELECT i.scale, i.counted_written, `+languagesSQL+` AS languages FROM tenant.indexes AS i WHERE i.index_id = $1`, i.ID)
 }
 
 // DefaultVersion is the version of the calibration of an index that is too small for one.

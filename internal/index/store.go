@@ -54,7 +54,7 @@ type indexRow struct {
 }
 
 const indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
-	i.chunking, i.extract, i.text_language, i.text_analysis, i.languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
+	i.chunking, i.extract, i.text_language, i.text_analysis, ` + languagesSQL + ` AS languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
 	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 

@@ -1,2 +1,3 @@
 ALTER TABLE documents DROP COLUMN language;
-ALTER TABLE indexes DROP COLUMN languages, DROP COLUMN text_analysis;
+ALTER TABLE index_counts DROP COLUMN languages;
+ALTER TABLE indexes DROP COLUMN text_analysis;

@@ -22,7 +22,7 @@ func TestHighlightsCompareWordsAsTheIndexDoes(t *testing.T) {
 	t.Parallel()
 	acme := servicetest.New(t, service.Config{}).Tenant(t, "acme")
 	for _, tc := range []struct{ language, text, question, want string }{
-		{"english", "Opening the gates at 6.30 floods washed-rind cellars.", "How long do gates open at 6.30 in washed-rind cellars?", "Opening gates 6.30 washed rind cellars"},
+		{"english", "Opening the gates at 6.30 floods washed-rind cellars.", "How long do gates open at 6.30 in washed-rind cellars?", "Opening gates 6.30 washed-rind cellars"},
 		{"german", "Die H\u00e4user \u00f6ffnen ihre T\u00fcren.", "Wann \u00f6ffnet das Haus?", "H\u00e4user"},
 		{"simple", "Gates and gate, GATE.", "gate", "gate GATE"},
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ragdhq/ragd/internal/index/analyzer"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -64,6 +65,9 @@ func (c *copying) checkTarget(ctx context.Context) error {
 		return postgres.Fault(err)
 	}
 	for _, language := range missing {
+		if analyzer.Knows(language) {
+			continue
+		}
 		var there bool
 		if err := c.target.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_ts_config AS t WHERE t.cfgname = $1)`, language).Scan(&there); err != nil {
 			return postgres.Fault(err)

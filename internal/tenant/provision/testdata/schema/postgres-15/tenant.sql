@@ -49,7 +49,8 @@ CREATE TABLE tenant.index_counts (
     graph_version bigint DEFAULT 0 NOT NULL,
     names bigint DEFAULT 0 NOT NULL,
     mentions bigint DEFAULT 0 NOT NULL,
-    similarities bigint DEFAULT 0 NOT NULL
+    similarities bigint DEFAULT 0 NOT NULL,
+    languages text[] DEFAULT '{}'::text[] NOT NULL
 )
 WITH (fillfactor='50');
 
@@ -90,8 +91,7 @@ CREATE TABLE tenant.indexes (
     next_vector_type text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    text_analysis integer DEFAULT 0 NOT NULL,
-    languages text[] DEFAULT '{}'::text[] NOT NULL
+    text_analysis integer DEFAULT 0 NOT NULL
 );
 
 ALTER TABLE tenant.indexes ALTER COLUMN index_id ADD GENERATED ALWAYS AS IDENTITY (
