@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -51,5 +53,51 @@ func TestWordsAreFoundHoweverTheyAreWritten(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAnIndexWithTermsOfPostgreSQLGoesOn makes an index as it was before there was an analyzer: PostgreSQL's
+// parser made the terms of one document, and the analyzer those of another.
+func TestAnIndexWithTermsOfPostgreSQLGoesOn(t *testing.T) {
+	t.Parallel()
+	running := servicetest.New(t, service.Config{})
+	c := running.Tenant(t, "old")
+	if _, err := c.CreateIndex(t.Context(), &ragdv1.CreateIndexRequest{IndexName: "docs", TextLanguage: "english"}); err != nil {
+		t.Fatal(err)
+	}
+	upload := func(uri, text string) {
+		c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: uri, Source: &ragdv1.UploadDocumentRequest_Text{Text: text}})
+	}
+	upload("old", "The harbours' gates open for ships; error DEC-0045 closes them.")
+	h := running.DB.Handle("old")
+	for _, statement := range []string{
+		`UPDATE tenant.indexes SET text_analysis = 0`,
+		`CREATE TRIGGER weigh_terms BEFORE UPDATE OF metadata ON tenant.chunk FOR EACH ROW EXECUTE FUNCTION ragd_shared.weigh_terms('english')`,
+		`UPDATE tenant.chunk SET terms = NULL, term_weights = NULL, metadata = metadata`,
+	} {
+		on := h
+		if strings.Contains(statement, "chunk") {
+			on = h.OfIndex(1, 0)
+		}
+		if _, err := on.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	upload("new", "A harbour gate opens; error DEC-0045 is over.")
+	for question, want := range map[string][]string{
+		"opening of a gate": {"new", "old"}, `"harbour gates"`: {"new", "old"}, "DEC-0045": {"new", "old"}, "0045": {"new"}, "ships": {"old"},
+	} {
+		found, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: question, SearchMode: "keyword"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var uris []string
+		for _, source := range found.Sources {
+			uris = append(uris, source.Uri)
+		}
+		slices.Sort(uris)
+		if !slices.Equal(uris, want) {
+			t.Errorf("%s: %v, want %v", question, uris, want)
+		}
 	}
 }
