@@ -74,7 +74,7 @@ type Index struct {
 	Chunking        chunk.Settings    // defaults of uploads
 	Extract         *extract.Settings // default of uploads; nil: nothing is extracted
 	TextLanguage    string            // auto, one that package analyzer knows, or a text search configuration of PostgreSQL
-	TextAnalysis    int               // version of the analyzer that made the terms of all chunks; 0: PostgreSQL's parser made those of some
+	analysis        *int              // version of the analyzer that made the terms of all chunks; 0: PostgreSQL's parser made those of some; nil: not known
 	Languages       []string          // of the documents, for the text language auto
 	Graph           Graph
 	// Built reports whether the Postgres index over the embeddings exists. Until then

@@ -3,17 +3,21 @@ package index
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/ragdhq/ragd/internal/index/analyzer"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
-// analysisOf returns the TextAnalysis of a new index: 0 for a language that only PostgreSQL knows.
-func analysisOf(textLanguage string) int {
-	if analyzer.Knows(textLanguage) {
-		return analyzer.Version
+// analysisColumn returns the column of a new index that says who makes its terms, and its value, each after a
+// comma; nothing in a schema without it, which is a migration behind.
+func analysisColumn(ctx context.Context, q data.Queryer, textLanguage string) (column, value string, err error) {
+	there, err := data.Value[bool](ctx, q, `
+		SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = 'tenant.indexes'::regclass AND a.attname = 'text_analysis')`)
+	if err != nil || !there || !analyzer.Knows(textLanguage) {
+		return "", "", err
 	}
-	return 0
+	return ", text_analysis", ", " + strconv.Itoa(analyzer.Version), nil
 }
 
 // languageExists reports whether texts of a language can be searched: by the analyzer, or by a text
@@ -29,9 +33,9 @@ func languageExists(ctx context.Context, q data.Queryer, language string) (bool,
 func (i Index) MakesTerms() bool { return analyzer.Knows(i.TextLanguage) }
 
 // LanguageOf returns the language of a document, or of a text that stands for itself; empty if the
-// index says which language its texts have.
+// index says which language its texts have, and in a schema that cannot keep it yet.
 func (i Index) LanguageOf(text string) string {
-	if i.TextLanguage != analyzer.Auto {
+	if i.TextLanguage != analyzer.Auto || i.analysis == nil {
 		return ""
 	}
 	return analyzer.Detect(text)
@@ -53,8 +57,11 @@ func (i Index) NoteLanguages(ctx context.Context, tx *data.Tx, languages []strin
 	return err
 }
 
-// languagesSQL is the SQL of the languages of an index i, in order.
-const languagesSQL = `ARRAY(SELECT DISTINCT l FROM tenant.index_counts AS c, unnest(c.languages) AS l WHERE c.index_id = i.index_id ORDER BY l)`
+// languagesSQL is the SQL of the languages of an index i, in order. A schema that is a migration behind has no such
+// column.
+const languagesSQL = `CASE i.text_language WHEN '` + analyzer.Auto + `' THEN ARRAY(
+	SELECT DISTINCT l FROM tenant.index_counts AS c, jsonb_array_elements_text(to_jsonb(c)->'languages') AS l
+	WHERE c.index_id = i.index_id ORDER BY l) ELSE '{}' END`
 
 // AskedLanguages returns the languages in which the analyzer stems questions, for an index whose documents have
 // the given languages; none if no chunk has terms of it.
@@ -64,15 +71,18 @@ func (i Index) AskedLanguages(noted []string) []string {
 		return nil
 	case i.TextLanguage != analyzer.Auto:
 		return []string{i.TextLanguage}
-	case len(noted) == 0:
-		return []string{analyzer.English}
+	case slices.Contains(noted, analyzer.English):
+		return noted
 	}
-	return noted
+	return append([]string{analyzer.English}, noted...) // of texts that are too short to tell
 }
 
 // Parsed reports whether some chunks have terms of PostgreSQL's parser: those of an index with a language
-// that only PostgreSQL knows, and of one that was made before there was an analyzer.
-func (i Index) Parsed() bool { return i.TextAnalysis < analyzer.Version }
+// that only PostgreSQL knows, and of one that was made before there was an analyzer, and with it the language auto.
+func (i Index) Parsed() bool {
+	old := i.analysis == nil || *i.analysis < analyzer.Version
+	return old && i.TextLanguage != analyzer.Auto || !analyzer.Knows(i.TextLanguage)
+}
 
 // PhraseSQL returns the SQL of a tsquery for a phrase, given the SQL of its text and of what Phrase
 // made of it.

@@ -32,7 +32,7 @@ type Scale struct {
 
 // Calibration is what the scores of a search rest on beside its chunks.
 type Calibration struct {
-	Scale   Scale  // of queries, see Metric.Trusted
+	Scale   Scale  // of queries, see Index.Trusted
 	Version string // changes with the scale and with the counts of common terms
 	// Languages are those of the documents, for the text language auto.
 	Languages []string
@@ -50,7 +50,7 @@ func (i Index) Calibrate(b *data.Batch, into *Calibration) {
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errDeleted
 		}
-		*into = Calibration{i.Metric.Trusted(r.Scale), versionOf(r.Scale, r.CountedWritten), r.Languages}
+		*into = Calibration{i.Trusted(r.Scale), versionOf(r.Scale, r.CountedWritten), r.Languages}
 		return err
 	}, `SELECT i.scale, i.counted_written, `+languagesSQL+` AS languages FROM tenant.indexes AS i WHERE i.index_id = $1`, i.ID)
 }
@@ -70,9 +70,12 @@ func versionOf(measured Scale, counted int64) string {
 // Trusted returns the scale for queries: a mean of a measured one and of one that suits most texts. The
 // measured one counts for nothing at scaleChunks chunks and for all at trustedChunks, so that scores do not
 // jump when there is a first one.
-func (m Metric) Trusted(measured Scale) Scale {
+func (i Index) Trusted(measured Scale) Scale {
 	scale := Scale{Match: defaultMatch, Far: 0.05, Near: 0.6, Chunks: measured.Chunks}
-	switch m {
+	if i.Parsed() {
+		scale.Match = parsedMatch
+	}
+	switch i.Metric {
 	case Euclidean:
 		scale.Far = 0.45
 	case Hamming:
@@ -92,8 +95,9 @@ func (m Metric) Trusted(measured Scale) Scale {
 
 const (
 	// defaultMatch is the Match of an index whose scale has not been measured, about that of
-	// passages of 80 words without titles.
+	// passages of 80 words. parsedMatch is that of one with terms of PostgreSQL's parser.
 	defaultMatch = 0.52
+	parsedMatch  = 0.58
 	// scaleChunks is the number of chunks from which the scale is measured. It is measured
 	// again when the index is scaleGrowth times as large, and with the common terms.
 	scaleChunks = 200

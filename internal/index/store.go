@@ -33,7 +33,7 @@ type indexRow struct {
 	Chunking        chunk.Settings
 	Extract         *extract.Settings
 	TextLanguage    string
-	TextAnalysis    int
+	TextAnalysis    *int // nil in a schema without the column, which is a migration behind
 	Languages       []string
 	Graph           Graph
 	Built           bool
@@ -54,7 +54,7 @@ type indexRow struct {
 }
 
 const indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
-	i.chunking, i.extract, i.text_language, i.text_analysis, ` + languagesSQL + ` AS languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
+	i.chunking, i.extract, i.text_language, (to_jsonb(i)->>'text_analysis')::int AS text_analysis, ` + languagesSQL + ` AS languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
 	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
@@ -62,7 +62,7 @@ func (r indexRow) index() Index {
 	return Index{
 		ID: r.IndexID, Generation: r.Generation, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
-		Chunking: r.Chunking, Extract: r.Extract, TextLanguage: r.TextLanguage, TextAnalysis: r.TextAnalysis, Languages: r.Languages, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted,
+		Chunking: r.Chunking, Extract: r.Extract, TextLanguage: r.TextLanguage, analysis: r.TextAnalysis, Languages: r.Languages, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted,
 		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 }
@@ -216,13 +216,17 @@ func insert(ctx context.Context, h *data.Handle, spec Spec, quota int) (Index, e
 		if err := checkQuota(ctx, tx, spec.Name, quota); err != nil {
 			return err
 		}
+		column, value, err := analysisColumn(ctx, tx, spec.TextLanguage)
+		if err != nil {
+			return err
+		}
 		row, err := data.Get[indexRow](ctx, tx, `
 			INSERT INTO tenant.indexes AS i
-				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, extract, text_language, graph, text_analysis)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (index_name) DO NOTHING
+				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, extract, text_language, graph`+column+`)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11`+value+`) ON CONFLICT (index_name) DO NOTHING
 			RETURNING `+indexColumns,
 			spec.Name, spec.Dimension, spec.Metric, spec.VectorType, spec.Config, spec.MetadataIndexes,
-			spec.EmbeddingModel, spec.Chunking, spec.Extract, spec.TextLanguage, spec.Graph, analysisOf(spec.TextLanguage))
+			spec.EmbeddingModel, spec.Chunking, spec.Extract, spec.TextLanguage, spec.Graph)
 		if err != nil {
 			return err
 		}

@@ -213,9 +213,14 @@ func makeReady(ctx context.Context, tx *data.Tx, tasks []*task) error {
 		UPDATE tenant.documents AS d SET status = 'ready', error = '', updated_at = now(),
 			chunk_count = coalesce(($2::int[])[array_position($1::uuid[], d.document_id)]), title = coalesce(($3::text[])[array_position($1::uuid[], d.document_id)]),
 			text_bytes = coalesce(($4::bigint[])[array_position($1::uuid[], d.document_id)]), text_type = coalesce(($5::text[])[array_position($1::uuid[], d.document_id)]),
-			text_stored = coalesce(($6::boolean[])[array_position($1::uuid[], d.document_id)]),
-			language = coalesce(($7::text[])[array_position($1::uuid[], d.document_id)])
-		WHERE d.document_id = ANY($1::uuid[])`, documents, counts, titles, textBytes, textTypes, textStored, languages)
+			text_stored = coalesce(($6::boolean[])[array_position($1::uuid[], d.document_id)])
+		WHERE d.document_id = ANY($1::uuid[])`, documents, counts, titles, textBytes, textTypes, textStored)
+	if err != nil || !slices.ContainsFunc(tasks, func(t *task) bool { return t.language != "" }) {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		UPDATE tenant.documents AS d SET language = coalesce(($2::text[])[array_position($1::uuid[], d.document_id)])
+		WHERE d.document_id = ANY($1::uuid[])`, documents, languages)
 	return err
 }
 

@@ -81,7 +81,7 @@ func TestStatements(t *testing.T) {
 			if err := p.settle(i); err != nil {
 				t.Fatal(err)
 			}
-			s := search{index: i, request: p, plan: exact, keywords: tc.terms.keywords(), calibration: index.Calibration{Scale: i.Metric.Trusted(index.Scale{})}}
+			s := search{index: i, request: p, plan: exact, keywords: tc.terms.keywords(), calibration: index.Calibration{Scale: i.Trusted(index.Scale{})}}
 			if tc.edit != nil {
 				tc.edit(&s)
 			}
