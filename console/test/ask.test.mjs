@@ -19,7 +19,7 @@ test("a question finds its passage, with scores, terms, times and the plan", asy
   await page.keyboard.press("Enter");
   const first = page.getByRole("article", { name: "Result 1" });
   await first.getByRole("link", { name: "Tides" }).waitFor();
-  assert.ok((await first.locator("mark").allTextContents()).includes("gate"));
+  await first.locator("p mark", { hasText: "gate" }).first().waitFor();
   await first.getByText("similarity").waitFor();
   await page.getByText("in the service").waitFor();
   await page.getByText("Chunks examined").waitFor();

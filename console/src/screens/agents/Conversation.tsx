@@ -5,6 +5,7 @@ import { refresh } from "@/app/queries";
 import { AgentService } from "@/gen/ragd/v1/agent_pb";
 import { ErrorView } from "@/ui/ErrorView";
 import { Panel } from "@/ui/Page";
+import { Prose, RawSwitch } from "@/ui/text/Prose";
 import { AnswerView } from "./AnswerView";
 import classes from "./Agents.module.css";
 import { useAsk, type Turn } from "./useAsk";
@@ -32,8 +33,9 @@ export function Conversation({ agentName, threadId, isNew, onThread }: { agentNa
       <Group gap="xs">
         <Text size="sm" c="dimmed">{threadId ? `Conversation ${threadId}: the agent remembers what was said.` : "Each question is answered by itself."}</Text>
         {threadId ? <Button size="compact-xs" variant="default" onClick={() => onThread("")}>Leave it</Button> : <Button size="compact-xs" variant="default" onClick={() => onThread(`console-${Date.now().toString(36)}`)}>Begin a conversation</Button>}
+        <RawSwitch />
       </Group>
-      {remembered.map((m, i) => <div key={i} className={classes.message} data-role={m.role} dir="auto">{m.text}</div>)}
+      {remembered.map((m, i) => <div key={i} className={classes.message} data-role={m.role} dir="auto">{m.role === "user" ? m.text : <Prose text={m.text} markdown />}</div>)}
       <Stack role="log" aria-label="Answers">{turns.map((turn, i) => <TurnView key={i} turn={turn} />)}</Stack>
       <form onSubmit={send}>
         <Group align="flex-end">
@@ -59,7 +61,7 @@ function TurnView({ turn }: { turn: Turn }) {
             <pre>{JSON.stringify(call.arguments, null, 2)}</pre>
           </details>
         ))}
-        {waiting && (turn.text ? <Text className={classes.answer} dir="auto">{turn.text}</Text> : <Loader size="xs" type="dots" aria-label="Waiting for the agent" />)}
+        {waiting && (turn.text ? <Prose text={turn.text} markdown /> : <Loader size="xs" type="dots" aria-label="Waiting for the agent" />)}
         {turn.answer && <AnswerView answer={turn.answer} />}
         {turn.error !== undefined && <ErrorView error={turn.error} />}
       </Panel>

@@ -8,6 +8,7 @@ import { ErrorView } from "@/ui/ErrorView";
 import { Facts } from "@/ui/Facts";
 import { millis, plural } from "@/ui/format";
 import { Panel } from "@/ui/Page";
+import { RawSwitch } from "@/ui/text/Prose";
 import classes from "./Ask.module.css";
 import { CopyAs } from "./CopyAs";
 import { ResultCard } from "./ResultCard";
@@ -29,6 +30,7 @@ export function AnswerView({ question, settings }: { question: string; settings:
       <Group justify="space-between">
         <Text size="sm" role="status">{plural(sources.length, "result")} in {millis(answer.data.roundTrip)}</Text>
         <Group gap="xs">
+          <RawSwitch />
           {settings.mode === "graph" && <Button size="xs" variant="default" component={Link} to={`/graph?index=${encodeURIComponent(settings.index)}&question=${encodeURIComponent(question)}`} leftSection={<IconAffiliate size={14} />}>Draw the walk</Button>}
           <SaveQuestion question={question} indexName={settings.index} sources={sources.filter((source) => relevant.has(source.id))} />
           <CopyAs question={question} settings={settings} />

@@ -1,8 +1,10 @@
 import { Anchor, Badge, Checkbox, Text } from "@mantine/core";
 import { Link } from "react-router";
 import type { Source } from "@/gen/ragd/v1/query_pb";
-import { Highlighted } from "@/ui/Highlighted";
 import { Json } from "@/ui/Json";
+import { Passage } from "@/ui/text/Passage";
+import { place } from "@/ui/text/place";
+import { WhenSeen } from "@/ui/text/Prose";
 import classes from "./Ask.module.css";
 
 interface Props {
@@ -25,17 +27,17 @@ export function ResultCard({ rank, source, indexName, top, relevant, onRelevant 
         <div dir="auto">
           <Text span c="dimmed" size="sm">{rank}. </Text>
           {source.documentId ? <Anchor component={Link} fw={600} to={`/indexes/${encodeURIComponent(indexName)}/documents/${source.documentId}?chunk=${source.ordinal}`}>{name}</Anchor> : <b>{name}</b>}{" "}
-          <Text span size="xs" c="dimmed">{where(source, position)}</Text>
+          <Text span size="xs" c="dimmed" className={classes.where}>{[source.title ? source.uri : "", place(position)].filter(Boolean).join(", ")}</Text>
         </div>
         <Checkbox size="xs" label="Relevant" checked={relevant} onChange={onRelevant} disabled={!source.uri} />
       </div>
       {source.topic && <Badge variant="light" tt="none">{source.topic}</Badge>}
-      <p className={classes.passage} dir="auto" tabIndex={0}><Highlighted text={source.document} ranges={source.highlight?.matches ?? []} /></p>
+      <WhenSeen instead={source.document}><Passage text={source.document} indexName={indexName} documentId={source.documentId} matches={source.highlight?.matches} best={source.highlight?.passage} /></WhenSeen>
       {source.path && <Text size="xs">{source.path}</Text>}
       {source.alsoIn.length > 0 && (
         <Text size="xs" style={{ overflowWrap: "anywhere" }}>
-          Also in {source.alsoIn.map((place, n) => (
-            <span key={place.id}>{n > 0 && ", "}{place.documentId ? <Anchor component={Link} inherit underline="always" to={`/indexes/${encodeURIComponent(indexName)}/documents/${place.documentId}?chunk=${place.ordinal}`}>{place.uri || place.title || place.id}</Anchor> : place.id}</span>
+          Also in {source.alsoIn.map((other, n) => (
+            <span key={other.id}>{n > 0 && ", "}{other.documentId ? <Anchor component={Link} inherit underline="always" to={`/indexes/${encodeURIComponent(indexName)}/documents/${other.documentId}?chunk=${other.ordinal}`}>{other.uri || other.title || other.id}</Anchor> : other.id}</span>
           ))}{source.alsoInCount > source.alsoIn.length && ` and ${source.alsoInCount - source.alsoIn.length} more`}
         </Text>
       )}
@@ -43,13 +45,6 @@ export function ResultCard({ rank, source, indexName, top, relevant, onRelevant 
       {Object.keys(metadata).length > 0 && <details><summary><small>Metadata</small></summary><Json label="Metadata" value={metadata} /></details>}
     </article>
   );
-}
-
-function where(source: Source, position: unknown): string {
-  const parts = Object.entries((position ?? {}) as Record<string, unknown>)
-    .filter(([name]) => ["page", "slide", "sheet", "line", "cell", "time", "section", "file"].includes(name))
-    .map(([name, value]) => (name === "section" ? String(value) : `${name} ${String(value)}`));
-  return [source.title ? source.uri : "", ...parts].filter(Boolean).join(", ");
 }
 
 /** Scores draws the parts of a score as bars: the score relative to the best one, the parts from 0 to 1. */

@@ -3,7 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { IconDownload, IconMessageSearch, IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { useSession } from "@/app/session";
 import { transport } from "@/app/transport";
@@ -17,6 +17,8 @@ import { Json } from "@/ui/Json";
 import { notifyError } from "@/ui/notify";
 import { Page, Panel } from "@/ui/Page";
 import { Status } from "@/ui/Status";
+import { isMarkdown } from "@/ui/text/kind";
+import { Prose, RawSwitch, WhenSeen } from "@/ui/text/Prose";
 import { Time } from "@/ui/Time";
 import { blocks, type Block } from "./blocks";
 import { ChunkView } from "./ChunkView";
@@ -126,8 +128,8 @@ function DocumentText({ document }: { document: DocumentMessage }) {
     }, { replace: true });
   return (
     <div className={classes.columns}>
-      <Panel title="Text" actions={<Text size="xs" c="dimmed">Every block is a chunk. Choose one to see what is stored with it.</Text>}>
-        <Blocks text={read} chunks={all} chosen={chosen} choose={choose} />
+      <Panel title="Text" actions={<Group gap="md"><Text size="xs" c="dimmed">Every block is a chunk. Choose one to see what is stored with it.</Text>{isMarkdown(document.textContentType) && <RawSwitch />}</Group>}>
+        <Blocks text={read} markdown={isMarkdown(document.textContentType)} chunks={all} chosen={chosen} choose={choose} />
         {text.hasNextPage && <Group><Button variant="default" size="xs" loading={text.isFetchingNextPage} onClick={() => void text.fetchNextPage()}>Show more text</Button></Group>}
       </Panel>
       <Stack className={classes.side}>
@@ -140,35 +142,36 @@ function DocumentText({ document }: { document: DocumentMessage }) {
 
 interface BlocksProps {
   text: string;
+  markdown: boolean;
   chunks: Chunk[];
   chosen?: number;
   choose: (ordinal: number | undefined) => void;
 }
 
-function Blocks({ text, chunks, chosen, choose }: BlocksProps) {
+function Blocks({ text, markdown, chunks, chosen, choose }: BlocksProps) {
   useEffect(() => {
     document.getElementById(`chunk-${chosen}`)?.scrollIntoView({ block: "start" });
   }, [chosen === undefined, text.length > 0]); // eslint-disable-line
   return (
     <div className={classes.text} dir="auto">
-      {blocks(text, chunks).map((block) => (block.chunk === undefined ? (
+      {useMemo(() => blocks(text, chunks), [text, chunks.length]).map((block) => (block.chunk === undefined ? (
         <div key={`gap-${block.start}`} className={classes.gap} dir="auto" title="In no chunk">{block.text}</div>
       ) : (
-        <ChunkBlock key={block.chunk.ordinal} block={block} chunk={block.chunk} chosen={block.chunk.ordinal === chosen} choose={choose} />
+        <ChunkBlock key={block.chunk.ordinal} block={block} markdown={markdown} chunk={block.chunk} chosen={block.chunk.ordinal === chosen} choose={choose} />
       )))}
     </div>
   );
 }
 
 
-function ChunkBlock({ block, chunk, chosen, choose }: { block: Block; chunk: Chunk; chosen: boolean; choose: (ordinal: number | undefined) => void }) {
+function ChunkBlock({ block, markdown, chunk, chosen, choose }: { block: Block; markdown: boolean; chunk: Chunk; chosen: boolean; choose: (ordinal: number | undefined) => void }) {
   const toggle = () => choose(chosen ? undefined : chunk.ordinal);
   return (
     // The mouse may click the whole block; the keyboard has the button.
     <div id={`chunk-${chunk.ordinal}`} className={classes.chunk} dir="auto" data-chosen={chosen || undefined} onClick={() => window.getSelection()?.isCollapsed && toggle()}>
       <button type="button" className={classes.number} aria-pressed={chosen} aria-label={`Chunk ${chunk.ordinal}`} onClick={(event) => (event.stopPropagation(), toggle())}>{chunk.ordinal}</button>
       {block.repeated > 0 && <span className={classes.repeated}>repeats {block.repeated} B of the chunk before</span>}
-      {block.text}
+      <WhenSeen instead={block.text}><Prose text={block.text} markdown={markdown} lead={block.lead} /></WhenSeen>
     </div>
   );
 }

@@ -8,6 +8,8 @@ export interface Block {
   chunk?: Chunk;
   /** Bytes of the chunk that the chunks before it have too. */
   repeated: number;
+  /** Markdown that stands before the text and belongs to it: the fence of code, or the header of a table. */
+  lead: string;
 }
 
 /**
@@ -18,7 +20,7 @@ export function blocks(text: string, chunks: Chunk[]): Block[] {
   const bytes = new TextEncoder().encode(text);
   const decoder = new TextDecoder();
   const cut = (from: number, to: number) => decoder.decode(bytes.subarray(from, to));
-  const out: Block[] = [];
+  const out: Omit<Block, "lead">[] = [];
   let shown = 0;
   for (const chunk of chunks) {
     if (chunk.startByte >= bytes.length) break;
@@ -35,5 +37,32 @@ export function blocks(text: string, chunks: Chunk[]): Block[] {
     const rest = cut(shown, bytes.length);
     if (rest.trim() !== "") out.push({ start: shown, text: rest, repeated: 0 });
   }
-  return out;
+  return withLeads(out);
+}
+
+const fence = /^ {0,3}(`{3,}|~{3,})/, row = /^\s*\|/, rule = /^\s*\|?[\s:|-]*-[\s:|-]*$/;
+
+/** withLeads finds for each block which code or table it is in the middle of. */
+function withLeads(blocks: Omit<Block, "lead">[]): Block[] {
+  let code = "", head = "", table = "";
+  return blocks.map((block) => {
+    const lead = code ? `${code}\n` : row.test(block.text) ? table : "";
+    for (const line of block.text.split("\n")) {
+      const mark = fence.exec(line)?.[1] ?? "";
+      if (code) {
+        if (mark.startsWith(code)) code = "";
+      } else if (mark) {
+        code = mark;
+        table = "";
+      } else if (!row.test(line)) {
+        if (line.trim() !== "") table = "";
+        head = "";
+      } else if (head && !table && rule.test(line)) {
+        table = `${head}\n${line}\n`;
+      } else {
+        head = line;
+      }
+    }
+    return { ...block, lead };
+  });
 }

@@ -1,7 +1,7 @@
 import { Alert, Text } from "@mantine/core";
 import type { QuestionAnswer } from "@/gen/ragd/v1/evaluate_pb";
 import { plural } from "@/ui/format";
-import classes from "./Evaluate.module.css";
+import { Prose } from "@/ui/text/Prose";
 
 /** Answer shows the answer of an agent to a question of a run, and what the judge says of it. */
 export function Answer({ answer }: { answer: QuestionAnswer }) {
@@ -9,7 +9,7 @@ export function Answer({ answer }: { answer: QuestionAnswer }) {
   return (
     <>
       {answer.error && <Alert color="red" title="No answer">{answer.error}</Alert>}
-      {answer.text && <Text size="sm" className={classes.answer} dir="auto">{answer.text}</Text>}
+      {answer.text && <Prose text={answer.text} markdown />}
       {answer.declined === true && <Text size="sm" c="dimmed">The agent said that it does not know.</Text>}
       {verdict && (
         <Text size="sm" dir="auto">

@@ -6,6 +6,7 @@ import { Link } from "react-router";
 import { DocumentService } from "@/gen/ragd/v1/document_pb";
 import { ErrorView } from "@/ui/ErrorView";
 import { Panel } from "@/ui/Page";
+import { Passage } from "@/ui/text/Passage";
 import { percent, stepsLabel, type Group as NodeGroup, type Walk, type WalkNode } from "./walk";
 import classes from "./Graph.module.css";
 
@@ -60,10 +61,10 @@ function ChunkText({ indexName, walk, node }: Pick<Props, "indexName" | "walk" |
     { indexName, documentId: node.documentId, startByte: node.startByte, endByte: node.endByte },
     { enabled: !source && node.endByte > node.startByte, staleTime: 60_000 },
   );
-  if (source) return <blockquote className={classes.text} dir="auto" tabIndex={0}>{source.document}</blockquote>;
+  if (source) return <blockquote className={classes.text} tabIndex={0}><Passage text={source.document} indexName={indexName} documentId={node.documentId} /></blockquote>;
   if (read.isError) return <ErrorView error={read.error} retry={() => void read.refetch()} />;
   if (read.isPending) return <Skeleton h={80} />;
-  return <blockquote className={classes.text} dir="auto" tabIndex={0}>{read.data.text}</blockquote>;
+  return <blockquote className={classes.text} tabIndex={0}><Passage text={read.data.text} indexName={indexName} documentId={node.documentId} /></blockquote>;
 }
 
 /** shown is the number of links that are listed at first. */

@@ -1,0 +1,1 @@
+import{t as e}from"./jsx-runtime-Wy9s6hX0.js";var t={facts:`_facts_1lqar_1`,fact:`_fact_1lqar_1`},n=e();function r({facts:e}){return(0,n.jsx)(`dl`,{className:t.facts,children:e.filter(([,e])=>e!==``&&e!=null).map(([e,r])=>(0,n.jsxs)(`div`,{className:t.fact,children:[(0,n.jsx)(`dt`,{children:e}),(0,n.jsx)(`dd`,{dir:`auto`,children:r})]},e))})}export{r as t};

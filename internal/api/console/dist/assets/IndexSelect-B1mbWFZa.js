@@ -1,1 +1,0 @@
-import{t as e}from"./Autocomplete-DoUmMspX.js";import{p as t}from"./ErrorView-DWSoepok.js";import{t as n}from"./index_pb-gEq9ANTS.js";import{H as r}from"./createReactComponent-DeWWtM46.js";var i=r();function a(r){let a=t(n.method.listIndexes,{pageSize:1e3});return(0,i.jsx)(e,{...r,data:a.data?.indexNames??[],limit:100})}export{a as t};

@@ -1,1 +1,0 @@
-import{H as e,P as t,R as n}from"./createReactComponent-DeWWtM46.js";import{Ht as r}from"./ErrorView-DWSoepok.js";var i=e(),a=t(e=>(0,i.jsx)(r,{component:`input`,...n([`Input`,`InputWrapper`,`TextInput`],null,e),__staticSelector:`TextInput`}));a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./timestamp-D-91AwHL.js";import{t}from"./format-GBf79sE4.js";import{H as n}from"./createReactComponent-DeWWtM46.js";var r=n();function i({value:n}){if(!n)return null;let i=e(n);return(0,r.jsx)(`time`,{dateTime:i.toISOString(),title:i.toLocaleString(),children:t(i)})}export{i as t};

@@ -1,1 +1,0 @@
-import{Mt as e,kt as t}from"./createReactComponent-DeWWtM46.js";var n=e(t(),1);function r({hasNextPage:e,isFetching:t,isError:r,fetchNextPage:i},a=!0){(0,n.useEffect)(()=>{a&&e&&!t&&!r&&i()},[a,e,t,r,i])}export{r as t};

@@ -1,0 +1,1 @@
+import{a as e,n as t}from"./jsx-runtime-Wy9s6hX0.js";var n=e(t(),1);function r({hasNextPage:e,isFetching:t,isError:r,fetchNextPage:i},a=!0){(0,n.useEffect)(()=>{a&&e&&!t&&!r&&i()},[a,e,t,r,i])}export{r as t};
