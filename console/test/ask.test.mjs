@@ -15,15 +15,29 @@ async function harbour() {
 test("a question finds its passage, with scores, terms, times and the plan", async (t) => {
   const tenant = await harbour();
   const page = await openPage(t, { key: tenant.secret, path: "/ask" });
-  await page.getByLabel("Question").fill("when does the gate open?");
+  await page.getByLabel("Question", { exact: true }).fill("when does the gate open?");
   await page.keyboard.press("Enter");
   const first = page.getByRole("article", { name: "Result 1" });
   await first.getByRole("link", { name: "Tides" }).waitFor();
   await first.locator("p mark", { hasText: "gate" }).first().waitFor();
-  await first.getByText("similarity").waitFor();
-  await page.getByText("in the service").waitFor();
-  await page.getByText("Chunks examined").waitFor();
   assert.match(page.url(), /question=when\+does/);
+  await accessible(page);
+
+  const why = first.getByRole("button", { name: "Why this result" });
+  await why.focus();
+  const reasons = page.getByRole("tooltip");
+  await reasons.getByText("similarity").waitFor();
+  assert.match(await reasons.innerText(), /Terms\s+gate/);
+  await accessible(page);
+  await page.keyboard.press("Tab");
+  await reasons.waitFor({ state: "detached" });
+  await why.hover();
+  await reasons.waitFor();
+  await page.mouse.move(0, 0);
+  await reasons.waitFor({ state: "detached" });
+
+  await page.getByText("How it was found").click();
+  await page.getByText("Chunks examined").waitFor();
   await accessible(page);
 
   await first.getByRole("link", { name: "Tides" }).click();
@@ -34,6 +48,10 @@ test("conditions over known fields make a filter", async (t) => {
   const tenant = await harbour();
   const page = await openPage(t, { key: tenant.secret, path: "/ask?index=docs&question=gate", scheme: "dark", width: 390 });
   await page.getByRole("article", { name: "Result 2" }).waitFor();
+  const settings = page.getByRole("button", { name: /^Settings/ });
+  assert.match(await settings.innerText(), /Default search, 10 results/);
+  await settings.focus();
+  await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Add a condition" }).click();
   await page.getByRole("combobox", { name: "Field 1" }).click();
   await page.getByRole("option", { name: "team" }).click();
@@ -41,19 +59,32 @@ test("conditions over known fields make a filter", async (t) => {
   await page.getByRole("option", { name: "office" }).click();
   await page.getByRole("status").getByText("1 result in").waitFor();
   await accessible(page);
+  assert.match(await settings.innerText(), /where team is office/);
   await page.getByRole("button", { name: "As JSON" }).click();
   assert.deepEqual(JSON.parse(await page.getByLabel("Filter as JSON").inputValue()), { team: { $eq: "office" } });
   await page.getByLabel("Filter as JSON").fill("{team}");
   await page.getByRole("alert").getByText("not a JSON object").waitFor();
 });
 
-test("two settings are shown side by side, with a reranker and the graph", async (t) => {
-  const tenant = await harbour();
-  const page = await openPage(t, { key: tenant.secret, path: "/ask?index=docs&question=gate&compare=1&rerank=lexical&b.rerank=&b.mode=graph" });
-  await page.getByRole("region", { name: "Settings A" }).first().getByText("reranker").first().waitFor();
-  await page.getByRole("link", { name: "Draw the walk" }).waitFor();
-  await accessible(page);
-});
+for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
+  test(`two settings are shown with what has moved, ${width} pixels wide`, async (t) => {
+    const tenant = await harbour();
+    const page = await openPage(t, { key: tenant.secret, path: "/ask?index=docs&question=ships+gate&compare=1&mode=keyword&b.mode=graph&b.rerank=lexical", width, scheme });
+    const moves = page.getByRole("region", { name: "From A to B" });
+    await moves.getByRole("status").getByText(/of \d results of A are results of B/).waitFor();
+    assert.ok(await moves.getByRole("list", { name: "Results of A" }).getByRole("listitem").count() > 1);
+    assert.ok(await moves.locator("path").count() > 1, "no lines are drawn");
+    await page.getByRole("button", { name: /^Settings A: Keyword search/ }).waitFor();
+    await page.getByRole("button", { name: /^Settings B: Walk through the graph, 10 results, reranker lexical/ }).waitFor();
+    await page.getByRole("link", { name: "Draw the walk" }).waitFor();
+    const why = page.getByRole("region", { name: "Answer B" }).getByRole("button", { name: "Why this result" }).first();
+    await why.focus();
+    await page.getByRole("tooltip").getByText("Way through the graph").waitFor();
+    await page.getByRole("tooltip").getByText("reranker", { exact: true }).waitFor();
+    await accessible(page);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+  });
+}
 
 test("the copied command finds the same", async (t) => {
   const tenant = await harbour();
@@ -74,17 +105,55 @@ test("the copied command finds the same", async (t) => {
   await accessible(page);
 });
 
-test("a question with its relevant passage is saved for evaluations", async (t) => {
+test("a thumb saves the question and its passage for evaluations", async (t) => {
   const tenant = await harbour();
   const page = await openPage(t, { key: tenant.secret, path: "/ask?index=docs&question=when+does+the+gate+open" });
-  await page.getByRole("article", { name: "Result 1" }).getByLabel("Relevant").check();
-  await page.getByRole("button", { name: "Save as question" }).click();
+  const questions = async (setName) => (await tenant.call("EvaluateService/ListQuestions", { setName })).questions ?? [];
+  const first = page.getByRole("article", { name: "Result 1" }), second = page.getByRole("article", { name: "Result 2" });
+  await first.getByRole("button", { name: "It answers the question" }).click();
+  await page.getByText("Saved in docs-judged: the passage answers").waitFor();
+  assert.deepEqual((await questions("docs-judged")).map((q) => [q.questionId, q.text, q.relevant.map((r) => r.uri)]), [["when-does-the-gate-open", "when does the gate open", ["tides.md"]]]);
+  await accessible(page);
+
+  await second.getByRole("button", { name: "It answers the question" }).click();
+  await second.locator("[aria-pressed=true]").waitFor();
+  assert.equal((await questions("docs-judged"))[0].relevant.length, 2);
+  await second.getByRole("button", { name: "It does not answer the question" }).click();
+  await page.getByText("does not count as an answer").waitFor();
+  assert.equal((await questions("docs-judged"))[0].relevant.length, 1);
+  await page.reload(); // what is stored is shown again
+  await first.getByRole("button", { name: "It answers the question", pressed: true }).waitFor();
+
+  await page.getByRole("button", { name: "Judgements" }).click();
   await page.getByRole("combobox", { name: "Question set" }).fill("harbour");
   await accessible(page);
-  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await first.getByRole("button", { name: "It answers the question", pressed: false }).click();
   await page.getByText("Saved in harbour").waitFor();
-  const { questions } = await tenant.call("EvaluateService/ListQuestions", { setName: "harbour" });
-  assert.deepEqual(questions.map((q) => [q.questionId, q.relevant[0].uri]), [["when-does-the-gate-open", "tides.md"]]);
+  await page.getByRole("button", { name: "Judgements" }).click();
+  await page.getByRole("button", { name: "No document answers the question" }).click();
+  await page.getByRole("button", { name: "Saved: no document answers it" }).waitFor();
+  assert.deepEqual((await questions("harbour")).map((q) => [q.unanswerable, q.relevant ?? []]), [[true, []]]);
+});
+
+test("an agent answers from the same box", async (t) => {
+  const tenant = await harbour();
+  await tenant.call("AgentService/CreateAgent", { agentName: "helper", definition: { description: "Answers questions.", model: "openai/gpt-5-mini", indexes: ["docs"] } });
+  await fetch(`${process.env.RAGD_TEST_MODEL}/script`, { method: "PUT", body: JSON.stringify({ piece: "lock of the old sluice", answer: "It opens **twice** a day:\n\n| tide | hour |\n| --- | --- |\n| high | 6 |\n\n<img src=x onerror=\"window.executed=true\">" }) });
+  const page = await openPage(t, { key: tenant.secret, path: "/ask?index=docs", width: 390, scheme: "dark" });
+  await page.getByRole("combobox", { name: "Who answers" }).click();
+  await page.getByRole("option", { name: "Let helper answer" }).click();
+  await page.getByLabel("Question", { exact: true }).fill("when does the lock of the old sluice open?");
+  await page.keyboard.press("Enter");
+  const answer = page.getByRole("region", { name: "Answer of helper" });
+  await answer.locator("strong", { hasText: "twice" }).waitFor();
+  await answer.getByRole("cell", { name: "high" }).waitFor();
+  await page.getByRole("article", { name: "Result 1" }).waitFor(); // the passages follow
+  await accessible(page);
+  await harmless(page);
+  await page.reload();
+  await answer.getByRole("button", { name: "Ask helper" }).waitFor(); // an address alone asks no model
 });
 
 test("hostile documents and questions are shown as text", async (t) => {

@@ -17,7 +17,7 @@ export function AnswerView({ answer: { text, object, citations, usage } }: { ans
       {citations.length > 0 && (
         <ol className={classes.citations} aria-label="Citations">
           {citations.map((citation) => (
-            <li key={citation.number} id={`citation-${citation.number}`} value={citation.number} dir="auto">
+            <li key={citation.number} id={`citation-${citation.number}`} value={citation.number} dir="auto" tabIndex={-1}>
               <Text span size="sm" fw={600}>{citation.title || citation.uri}</Text>{" "}
               <Text span size="xs" c="dimmed">{citation.uri}, bytes {citation.startByte} to {citation.endByte}</Text>
               <blockquote tabIndex={0}><Prose text={citation.text} markdown={readsAsMarkdown(citation.uri)} /></blockquote>

@@ -1,14 +1,13 @@
-import { Button, Group, Loader, Stack, Text, Textarea } from "@mantine/core";
+import { Button, Group, Stack, Text, Textarea } from "@mantine/core";
 import { useQuery } from "@connectrpc/connect-query";
-import { useState, type FormEvent, type KeyboardEvent } from "react";
+import { Fragment, useState, type FormEvent, type KeyboardEvent } from "react";
 import { refresh } from "@/app/queries";
 import { AgentService } from "@/gen/ragd/v1/agent_pb";
-import { ErrorView } from "@/ui/ErrorView";
 import { Panel } from "@/ui/Page";
 import { Prose, RawSwitch } from "@/ui/text/Prose";
-import { AnswerView } from "./AnswerView";
 import classes from "./Agents.module.css";
-import { useAsk, type Turn } from "./useAsk";
+import { TurnView } from "./TurnView";
+import { useAsk } from "./useAsk";
 
 /** Conversation asks an agent: single questions, or a conversation that it remembers. */
 export function Conversation({ agentName, threadId, isNew, onThread }: { agentName: string; threadId: string; isNew: boolean; onThread: (threadId: string) => void }) {
@@ -36,7 +35,14 @@ export function Conversation({ agentName, threadId, isNew, onThread }: { agentNa
         <RawSwitch />
       </Group>
       {remembered.map((m, i) => <div key={i} className={classes.message} data-role={m.role} dir="auto">{m.role === "user" ? m.text : <Prose text={m.text} markdown />}</div>)}
-      <Stack role="log" aria-label="Answers">{turns.map((turn, i) => <TurnView key={i} turn={turn} />)}</Stack>
+      <Stack role="log" aria-label="Answers">
+        {turns.map((turn, i) => (
+          <Fragment key={i}>
+            <div className={classes.message} data-role="user" dir="auto">{turn.question}</div>
+            <Panel><TurnView turn={turn} /></Panel>
+          </Fragment>
+        ))}
+      </Stack>
       <form onSubmit={send}>
         <Group align="flex-end">
           <Textarea className={classes.input} label="Message" autosize minRows={1} maxRows={8} dir="auto" value={message} onChange={(event) => setMessage(event.currentTarget.value)} onKeyDown={onKey} data-autofocus />
@@ -44,27 +50,5 @@ export function Conversation({ agentName, threadId, isNew, onThread }: { agentNa
         </Group>
       </form>
     </Stack>
-  );
-}
-
-function TurnView({ turn }: { turn: Turn }) {
-  const waiting = !turn.answer && turn.error === undefined;
-  return (
-    <>
-      <div className={classes.message} data-role="user" dir="auto">{turn.question}</div>
-      <Panel>
-        {turn.calls.map((call) => (
-          <details key={call.call} className={classes.call}>
-            <summary>
-              {call.toolName} {call.took === undefined ? "…" : `${call.took.toFixed(0)} ms`}{call.error && `: ${call.error}`}
-            </summary>
-            <pre>{JSON.stringify(call.arguments, null, 2)}</pre>
-          </details>
-        ))}
-        {waiting && (turn.text ? <Prose text={turn.text} markdown /> : <Loader size="xs" type="dots" aria-label="Waiting for the agent" />)}
-        {turn.answer && <AnswerView answer={turn.answer} />}
-        {turn.error !== undefined && <ErrorView error={turn.error} />}
-      </Panel>
-    </>
   );
 }

@@ -1,9 +1,8 @@
 import { Alert, Button, Group, List, Skeleton, Stack, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { IconAffiliate } from "@tabler/icons-react";
-import { useState } from "react";
+import { useMemo } from "react";
 import { Link } from "react-router";
-import { chosenTenant } from "@/app/tenant";
+import { useSession } from "@/app/session";
 import { ErrorView } from "@/ui/ErrorView";
 import { Facts } from "@/ui/Facts";
 import { millis, plural } from "@/ui/format";
@@ -11,20 +10,32 @@ import { Panel } from "@/ui/Page";
 import { RawSwitch } from "@/ui/text/Prose";
 import classes from "./Ask.module.css";
 import { CopyAs } from "./CopyAs";
+import { useJudge } from "./judge";
+import { SetOfJudgements } from "./Judgements";
+import { move, ranks } from "./Moves";
 import { ResultCard } from "./ResultCard";
-import { ask, type Answer } from "./run";
-import { SaveQuestion } from "./SaveQuestion";
+import type { Answer } from "./run";
 import type { AskSettings } from "./settings";
+import { useAnswer } from "./useAnswer";
+
+interface Props {
+  question: string;
+  settings: AskSettings;
+  /** Settings whose ranks the results are compared with. */
+  before?: AskSettings;
+}
 
 /** AnswerView asks a question and shows what it found, how, and how long it took. */
-export function AnswerView({ question, settings }: { question: string; settings: AskSettings }) {
-  const [relevant, setRelevant] = useState<Set<string>>(new Set());
-  const answer = useQuery({ queryKey: ["ask", chosenTenant(), question, settings], queryFn: ({ signal }) => ask(question, settings, signal), staleTime: 60_000, placeholderData: (last) => last });
+export function AnswerView({ question, settings, before }: Props) {
+  const { canWrite } = useSession();
+  const judge = useJudge(question, settings.index, canWrite);
+  const other = useAnswer(before ? question : "", before ?? settings).data?.sources;
+  const ranked = useMemo(() => (before && other ? ranks(other) : undefined), [before !== undefined, other]); // eslint-disable-line
+  const answer = useAnswer(question, settings);
   if (answer.isPending) return <Stack aria-busy><Skeleton h={110} /><Skeleton h={110} /><Skeleton h={110} /></Stack>;
   if (answer.isError) return <ErrorView error={answer.error} retry={() => void answer.refetch()} />;
   const { sources, warnings, plan, context } = answer.data;
   const top = Math.max(...sources.map((source) => source.score), 1e-9);
-  const toggle = (id: string) => setRelevant((old) => (old.has(id) ? new Set([...old].filter((other) => other !== id)) : new Set([...old, id])));
   return (
     <Stack data-stale={answer.isPlaceholderData || undefined}>
       <Group justify="space-between">
@@ -32,20 +43,23 @@ export function AnswerView({ question, settings }: { question: string; settings:
         <Group gap="xs">
           <RawSwitch />
           {settings.mode === "graph" && <Button size="xs" variant="default" component={Link} to={`/graph?index=${encodeURIComponent(settings.index)}&question=${encodeURIComponent(question)}`} leftSection={<IconAffiliate size={14} />}>Draw the walk</Button>}
-          <SaveQuestion question={question} indexName={settings.index} sources={sources.filter((source) => relevant.has(source.id))} />
+          {canWrite && <SetOfJudgements judge={judge} />}
           <CopyAs question={question} settings={settings} />
         </Group>
       </Group>
       {warnings.length > 0 && <Alert color="yellow" title="Notices"><List size="sm">{warnings.map((warning) => <List.Item key={warning}>{warning}</List.Item>)}</List></Alert>}
       {sources.length === 0 && <Panel><Text size="sm">Nothing was found. A filter may exclude everything, or the documents are still in work.</Text></Panel>}
       {sources.map((source, i) => (
-        <ResultCard key={source.id} rank={i + 1} source={source} indexName={settings.index} top={top} relevant={relevant.has(source.id)} onRelevant={() => toggle(source.id)} />
+        <ResultCard key={source.id} rank={i + 1} source={source} question={question} indexName={settings.index} top={top} judge={canWrite ? judge : undefined} moved={ranked && move(ranked.get(source.id), i + 1)} />
       ))}
-      <Panel title="Time">
-        <Stages answer={answer.data} />
-      </Panel>
-      <Panel title="Plan">
-        <Facts facts={[...plan, ...context.map((value): [string, string] => [`${value.name} (${value.origin})`, value.secret ? "secret" : JSON.stringify(value.value)])]} />
+      <Panel>
+        <details className={classes.how}>
+          <summary>How it was found: {millis(answer.data.stages.reduce((sum, stage) => sum + stage.durationMs, 0))} in the service</summary>
+          <h2>Time</h2>
+          <Stages answer={answer.data} />
+          <h2>Plan</h2>
+          <Facts facts={[...plan, ...context.map((value): [string, string] => [`${value.name} (${value.origin})`, value.secret ? "secret" : JSON.stringify(value.value)])]} />
+        </details>
       </Panel>
     </Stack>
   );

@@ -1,17 +1,40 @@
-import { Autocomplete, JsonInput, NumberInput, Select, Stack, TextInput } from "@mantine/core";
-import { Panel } from "@/ui/Page";
+import { Autocomplete, Button, Collapse, JsonInput, NumberInput, Select, Stack, TextInput } from "@mantine/core";
+import { IconAdjustmentsHorizontal, IconChevronDown } from "@tabler/icons-react";
+import { useId, useState } from "react";
 import classes from "./Ask.module.css";
 import { FilterBuilder } from "./FilterBuilder";
-import { modes, type AskSettings } from "./settings";
+import { inWords, modes, type AskSettings } from "./settings";
 
 const rerankers = ["lexical", "cross-encoder", "llm", "llm-passage", "llm-listwise"];
 
-/** SettingsForm changes how a question is asked. */
-export function SettingsForm({ name, settings, onChange }: { name: string; settings: AskSettings; onChange: (change: Partial<AskSettings>) => void }) {
+/** SettingsForm says in one line how a question is asked, and changes it when it is opened. */
+export function SettingsForm({ name, settings, onChange }: Props) {
+  const [opened, setOpened] = useState(false);
+  const id = useId();
+  return (
+    <section aria-label={name ? `Settings ${name}` : "Settings"}>
+      <Button
+        classNames={{ root: classes.settings, label: classes.label }} variant="subtle" color="gray" size="compact-sm" aria-expanded={opened} aria-controls={opened ? id : undefined} aria-label={`Settings${name && ` ${name}`}: ${inWords(settings)}`}
+        leftSection={<IconAdjustmentsHorizontal size={15} />} rightSection={<IconChevronDown size={14} className={classes.chevron} data-open={opened || undefined} />} onClick={() => setOpened(!opened)}
+      >
+        <span className={classes.words} dir="auto">{name && <b>{name}: </b>}{inWords(settings)}</span>
+      </Button>
+      <Collapse expanded={opened}>{opened && <div id={id} className={classes.opened}><Fields name={name} settings={settings} onChange={onChange} /></div>}</Collapse>
+    </section>
+  );
+}
+
+interface Props {
+  name: string;
+  settings: AskSettings;
+  onChange: (change: Partial<AskSettings>) => void;
+}
+
+function Fields({ settings, onChange }: Props) {
   const graph = settings.mode === "graph";
   const number = (key: keyof AskSettings) => (value: number | string) => onChange({ [key]: value === "" ? 0 : Number(value) });
   return (
-    <Panel title={name && `Settings ${name}`}>
+    <>
       <div className={classes.fields}>
         <Select label="Search" data={modes} value={settings.mode} onChange={(mode) => onChange({ mode: mode ?? "" })} allowDeselect={false} />
         <NumberInput label="Results" min={1} max={1000} value={settings.topK} onChange={(value) => onChange({ topK: Math.max(1, Number(value) || 1) })} />
@@ -30,6 +53,6 @@ export function SettingsForm({ name, settings, onChange }: { name: string; setti
           <JsonInput aria-label="Request context" placeholder={'{"topK": 5}'} autosize minRows={1} value={settings.context} onChange={(context) => onChange({ context })} mt={6} />
         </details>
       </Stack>
-    </Panel>
+    </>
   );
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { conditionsOf, operators } from "./filter";
 
 /** AskSettings are how a question is asked; those that are empty have their default. */
 export interface AskSettings {
@@ -50,6 +51,31 @@ export function toAddress(params: URLSearchParams, change: Partial<AskSettings>,
     if (!prefix && value === none[name as keyof AskSettings]) params.delete(key);
     else params.set(key, String(value));
   }
+}
+
+/** inWords says what is set, in one line. */
+export function inWords(s: AskSettings): string {
+  const { conditions, text } = filterInWords(s.filter);
+  return [
+    s.mode === "graph" ? "Walk through the graph" : s.mode ? `${modes.find((mode) => mode.value === s.mode)?.label ?? s.mode} search` : "Default search",
+    `${s.topK} result${s.topK === 1 ? "" : "s"}`,
+    s.rerank && `reranker ${s.rerank}${s.model ? ` (${s.model})` : ""}`,
+    s.diversity > 0 && `diversity ${s.diversity}`,
+    s.neighbours > 0 && `${s.neighbours} neighbour${s.neighbours === 1 ? "" : "s"}`,
+    s.maxPerDocument > 0 && `at most ${s.maxPerDocument} per document`,
+    s.repeats && "same passage each time",
+    s.namespace && `namespace ${s.namespace}`,
+    conditions && `where ${text}`,
+    s.context.trim() && "with a request context",
+  ].filter(Boolean).join(", ");
+}
+
+function filterInWords(filter: string): { conditions: boolean; text: string } {
+  if (filter.trim() === "") return { conditions: false, text: "" };
+  const conditions = conditionsOf(filter);
+  if (conditions === undefined) return { conditions: true, text: "a filter matches" };
+  const text = conditions.map(({ field, operator, value }) => `${field} ${operators.find((known) => known.value === operator)?.label ?? operator} ${value}`).join(" and ");
+  return { conditions: conditions.length > 0, text };
 }
 
 /** parseObject returns the JSON object in a text, undefined for an empty text, or what is wrong with it. */

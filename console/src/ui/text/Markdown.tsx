@@ -1,6 +1,5 @@
-import { useMemo } from "react";
+import { useMemo, type MouseEvent } from "react";
 import Parsed, { type Components } from "react-markdown";
-import { Link } from "react-router";
 import gfm from "remark-gfm";
 import classes from "./Text.module.css";
 import type { Range } from "./ranges";
@@ -54,7 +53,13 @@ const components: Components = {
   h6: ({ children, dir }) => <h6 dir={dir}>{children}</h6>,
   a: ({ href, children }) => {
     if (!href) return <span>{children}</span>;
-    if (href.startsWith("#")) return <Link to={href}>{children}</Link>;
+    if (href.startsWith("#")) {
+      const show = (event: MouseEvent) => {
+        event.preventDefault(); // the page's address stays as it is
+        document.getElementById(href.slice(1))?.focus();
+      };
+      return <a href={href} onClick={show}>{children}</a>;
+    }
     return <a href={href} target="_blank" rel="noopener noreferrer" onClick={(event) => event.stopPropagation()}>{children}</a>;
   },
   // A picture would tell its server who reads the text, so it is a link.

@@ -1,0 +1,12 @@
+import { useQuery } from "@tanstack/react-query";
+import { chosenTenant } from "@/app/tenant";
+import { ask } from "./run";
+import type { AskSettings } from "./settings";
+
+/** useAnswer asks a question; components that ask the same in the same way share the answer. */
+export function useAnswer(question: string, settings: AskSettings) {
+  return useQuery({
+    queryKey: ["ask", chosenTenant(), question, settings], queryFn: ({ signal }) => ask(question, settings, signal),
+    enabled: question !== "" && settings.index !== "", staleTime: 60_000, placeholderData: (last) => last,
+  });
+}

@@ -1,1 +1,0 @@
-import{t as e}from"./Prose-BnNpR8zE.js";import{r as t}from"./kind-BfLthRGv.js";import{t as n}from"./jsx-runtime-Wy9s6hX0.js";var r=n();function i({indexName:n,documentId:i,...a}){return(0,r.jsx)(e,{markdown:t(n,i),...a})}export{i as t};
