@@ -52,11 +52,13 @@ const screens = {
   workflows: ["/workflows"],
   tools: ["/tools"],
   tool: ["/tools/find_rule"],
+  connectors: ["/connectors"],
   hooks: ["/hooks"],
   keys: ["/keys"],
   jobs: ["/jobs"],
   activity: ["/activity"],
   tenants: ["/tenants", operator],
+  databases: ["/databases", operator],
 };
 
 await mkdir(out, { recursive: true });

@@ -26,6 +26,7 @@ async function filled() {
   await tenant.call("WorkflowService/CreateWorkflow", { workflowName: "once", definition: { description: "Says yes.", steps: [{ id: "yes", kind: "map", input: { answer: { value: "yes" } } }] } });
   await tenant.call("ToolService/CreateTool", { toolName: "find_rule", kind: "vector_query", description: "Finds rules of the handbook.", settings: { indexName: "harbour" } });
   await tenant.call("ServerService/CreateServer", { serverName: "handbook", title: "Handbook" });
+  await tenant.call("ConnectorService/CreateConnector", { connectorName: "notes", indexName: "harbour", paused: true, web: { url: process.env.RAGD_TEST_MODEL } });
   await tenant.call("HookService/CreateHook", { hookName: "news", url: process.env.RAGD_TEST_MODEL, events: ["*"] });
   await tenant.call("EvaluateService/CreateQuestionSet", { setName: "gates", indexName: "harbour", questions: [{ questionId: "gate", text: "When does the gate open?", relevant: [{ uri: "tides.md" }] }] });
   const { job } = await tenant.call("EvaluateService/StartEvaluation", { setName: "gates" });
@@ -122,7 +123,7 @@ for (const width of [1280, 390]) {
     assert.equal(new URL(page.url()).pathname, "/");
     assert.doesNotMatch(page.url(), /link=/);
     const seen = await walk(page);
-    for (const to of ["/ask", "/graph", "/evaluate", "/agents", "/workflows", "/tools", "/hooks", "/jobs", "/activity", "/keys", "/usage", "/audit", "/indexes/harbour", "/indexes/harbour/documents/:id", "/tools/:name", "/servers/handbook", "/agents/helper", "/workflows/once", "/hooks/news", "/evaluate/sets/gates", "/evaluate/runs/:id"]) {
+    for (const to of ["/ask", "/graph", "/evaluate", "/agents", "/workflows", "/tools", "/connectors", "/connectors/notes", "/hooks", "/jobs", "/activity", "/keys", "/usage", "/audit", "/indexes/harbour", "/indexes/harbour/documents/:id", "/tools/:name", "/servers/handbook", "/agents/helper", "/workflows/once", "/hooks/news", "/evaluate/sets/gates", "/evaluate/runs/:id"]) {
       assert.ok(seen.has(to), `${to} is not reached by clicking: ${[...seen].join(" ")}`);
     }
     t.diagnostic(`${seen.size} kinds of pages: ${[...seen].join(" ")}`);
@@ -134,7 +135,11 @@ test("an operator's printed link leads to the tenant that it names", async (t) =
   const page = await openPage(t, { path: printed(operator, "--tenant", tenant.tenantId) });
   await page.getByRole("link", { name: "harbour" }).waitFor();
   await page.getByRole("link", { name: "Tenants" }).click();
-  await page.getByRole("link", { name: tenant.tenantId, exact: true }).waitFor();
+  await page.getByRole("link", { name: tenant.tenantId, exact: true }).click();
+  await page.getByText("It lives in the database main.").waitFor();
+  await screen(page);
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Databases" }).click();
+  await page.getByRole("row", { name: /main/ }).waitFor();
   await screen(page);
 });
 

@@ -20,7 +20,7 @@ const Context = createContext<Stream>({ connected: false, recent: () => [], list
 
 /** services are the services whose answers an event of a kind makes out of date. */
 const services: Record<string, string[]> = {
-  document: ["ragd.v1.DocumentService", "ragd.v1.IndexService"],
+  document: ["ragd.v1.DocumentService", "ragd.v1.IndexService", "ragd.v1.ConnectorService"],
   job: ["ragd.v1.DocumentService", "ragd.v1.IndexService", "ragd.v1.EvaluateService"],
   index: ["ragd.v1.IndexService"],
   tools: ["ragd.v1.ToolService"],

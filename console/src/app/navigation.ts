@@ -1,5 +1,5 @@
 import {
-  IconAffiliate, IconBooks, IconBuildingCommunity, IconChartBar, IconKey, IconListCheck, IconMessageSearch, IconPlayerPlay,
+  IconAffiliate, IconBooks, IconBuildingCommunity, IconChartBar, IconKey, IconListCheck, IconDatabase, IconMessageSearch, IconPlayerPlay, IconPlug,
   IconRobot, IconRouteAltLeft, IconShieldCheck, IconTestPipe, IconTool, IconWebhook, type Icon,
 } from "@tabler/icons-react";
 import type { Session } from "./session";
@@ -31,6 +31,7 @@ export const links: { label: string; links: Link[] }[] = [
   {
     label: "Build",
     links: [
+      { to: "/connectors", label: "Connectors", icon: IconPlug, allowed: admin },
       { to: "/agents", label: "Agents", icon: IconRobot },
       { to: "/workflows", label: "Workflows", icon: IconRouteAltLeft },
       { to: "/tools", label: "Tools and servers", icon: IconTool, also: ["/servers", "/prompts"] },
@@ -46,6 +47,7 @@ export const links: { label: string; links: Link[] }[] = [
       { to: "/usage", label: "Usage", icon: IconChartBar, allowed: admin },
       { to: "/audit", label: "Audit", icon: IconShieldCheck, allowed: admin },
       { to: "/tenants", label: "Tenants", icon: IconBuildingCommunity, allowed: (session) => session.operator },
+      { to: "/databases", label: "Databases", icon: IconDatabase, allowed: (session) => session.operator },
     ],
   },
 ];

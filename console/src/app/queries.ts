@@ -28,6 +28,11 @@ export function serviceOf(key: readonly unknown[]): string {
   return key[0] === "connect-query" ? (rpc?.serviceName ?? "") : "";
 }
 
+/** outdate makes the queries of a service be asked again when they are shown next: what the page still shows may be gone. */
+export function outdate(service: DescService): Promise<void> {
+  return queries.invalidateQueries({ predicate: ({ queryKey }) => serviceOf(queryKey) === service.typeName, refetchType: "none" });
+}
+
 /** refresh asks the queries of a service again, after a change that sends no event. */
 export function refresh(service: DescService): Promise<void> {
   return queries.invalidateQueries({ predicate: ({ queryKey }) => serviceOf(queryKey) === service.typeName });

@@ -20,13 +20,17 @@ export function Confirm({ opened, onClose, title, children, action, type, onConf
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
+  function close() {
+    setTyped("");
+    setError(undefined);
+    onClose();
+  }
   async function confirm() {
     setBusy(true);
     setError(undefined);
     try {
       await onConfirm();
-      setTyped("");
-      onClose();
+      close();
     } catch (problem) {
       setError(problem);
     } finally {
@@ -34,13 +38,13 @@ export function Confirm({ opened, onClose, title, children, action, type, onConf
     }
   }
   return (
-    <Modal opened={opened} onClose={onClose} title={title} centered>
+    <Modal opened={opened} onClose={close} title={title} centered>
       <Stack>
         <Text component="div" size="sm">{children}</Text>
         {type && <TextInput label={`Type ${type} to confirm`} value={typed} onChange={(event) => setTyped(event.currentTarget.value)} data-autofocus />}
         {error !== undefined && <ErrorView error={error} />}
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>Cancel</Button>
+          <Button variant="default" onClick={close}>Cancel</Button>
           <Button color="red" loading={busy} disabled={type !== undefined && typed !== type} onClick={() => void confirm()}>{action}</Button>
         </Group>
       </Stack>

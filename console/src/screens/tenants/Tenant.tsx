@@ -16,6 +16,7 @@ import { notifyDone } from "@/ui/notify";
 import { Page, Panel } from "@/ui/Page";
 import { Table } from "@/ui/Table";
 import { Time } from "@/ui/Time";
+import { Home } from "./Home";
 import { OperatorOnly } from "./OperatorOnly";
 import { TenantForm } from "./TenantForm";
 import { VectorStores } from "./VectorStores";
@@ -45,6 +46,7 @@ function Details({ tenantId }: { tenantId: string }) {
         <>
           <Panel title="Indexes"><Indexes tenantId={tenantId} /></Panel>
           <Panel title="Name, limits and settings"><TenantForm tenant={tenant.data} /></Panel>
+          <Panel title="Database"><Home tenant={tenant.data} /></Panel>
           <Panel title="Names of the vector store"><VectorStores tenantId={tenantId} /></Panel>
           <Delete tenantId={tenantId} />
         </>

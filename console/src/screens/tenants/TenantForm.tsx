@@ -36,10 +36,10 @@ export function TenantForm({ tenant }: { tenant: Tenant }) {
       <Stack maw="46rem">
         <TextInput label="Display name" value={displayName} onChange={(event) => setDisplayName(event.currentTarget.value)} dir="auto" />
         <div className={classes.limits}>
-          {quotas.map(({ key, label, about }) => (
+          {quotas.map(({ key, label, about, most = 1_000_000 }) => (
             <NumberInput
-              key={key} label={label} description={about} placeholder="Standard of the service" min={1} max={1_000_000} allowDecimal={false} thousandSeparator=","
-              value={limits[key]} onChange={(value) => setLimits({ ...limits, [key]: value === "" ? "" : Number(value) })}
+              key={key} label={label} description={about} placeholder="Standard of the service" min={1} max={most} allowDecimal={false} thousandSeparator=","
+              value={limits[key] ?? ""} onChange={(value) => setLimits({ ...limits, [key]: value === "" ? "" : Number(value) })}
             />
           ))}
         </div>

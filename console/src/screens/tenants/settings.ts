@@ -1,11 +1,14 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 
 /** quotas are the settings of a tenant that the service knows, with what they limit. */
-export const quotas = [
+export const quotas: { key: string; label: string; about: string; most?: number }[] = [
   { key: "maxIndexes", label: "Indexes", about: "How many indexes the tenant may have." },
   { key: "requestsPerSecond", label: "Requests per second", about: "On each instance; bursts may be twice as large." },
   { key: "concurrentRequests", label: "Requests at once", about: "On each instance, without streams." },
-] as const;
+  { key: "maxDocuments", label: "Documents", about: "How many the tenant may have.", most: 1e12 },
+  { key: "maxDocumentBytes", label: "Bytes of documents", about: "As they were uploaded, together.", most: 1e15 },
+  { key: "maxTokensPerMonth", label: "Tokens in a month", about: "That models may read and write for it.", most: 1e12 },
+];
 
 /** Quotas are the values of quotas; "" stands for the standard of the service. */
 export type Quotas = Record<string, number | "">;
