@@ -60,7 +60,7 @@ test("a connector is made, tested, run, looked into, changed and deleted", async
   await page.getByRole("button", { name: "Run now" }).waitFor();
   await page.getByRole("tab", { name: "Runs" }).click();
   await page.getByText("Last run").waitFor();
-  await page.getByText("succeeded").first().waitFor();
+  await page.getByRole("region", { name: "Runs" }).getByRole("row", { name: /succeeded/ }).waitFor();
   await accessible(page);
 
   await page.getByRole("tab", { name: "Documents" }).click();

@@ -132,6 +132,7 @@ var documentedLimits = []struct {
 	{"limits", "time of a request to a source", "automation/connector.requestTimeout automation/connector.maxAttempts automation/connector.maxRetryAfter"},
 	{"limits", "redirects of robots.txt", "automation/connector.maxRedirects"},
 	{"limits", "connectors that run at once", "automation/connector.maxAtOncePerTenant"},
+	{"limits", "runs that `GetConnector` tells of", "automation/connector.keptRuns"},
 	{"limits", "items and time of `TestConnector`", "automation/connector.maxTestItems automation/connector.maxTestTime"},
 	{"limits", "`include`, `exclude` of a website", "automation/connector.maxPatterns automation/connector.maxPatternBytes"},
 	{"limits", "`maxDepth` of a website", "automation/connector.maxDepth automation/connector.defaultDepth"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
@@ -223,6 +224,14 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 		}
 		if c.GetNextRunTime() != nil {
 			output.Field(w, "next run", output.Stamp(c.GetNextRunTime()))
+		}
+		for _, r := range c.GetRuns() {
+			if proto.Equal(r.GetStartTime(), c.GetStartTime()) {
+				continue // it is shown above
+			}
+			n := r.GetCounts()
+			output.Field(w, "earlier run", strings.TrimSpace(fmt.Sprintf("%s %s: %d seen, %d added, %d updated, %d failed, %d deleted %s",
+				output.Stamp(r.GetStartTime()), r.GetStatus(), n.GetSeen(), n.GetAdded(), n.GetUpdated(), n.GetFailed(), n.GetDeleted(), output.OneLine(r.GetError()))))
 		}
 	}
 }

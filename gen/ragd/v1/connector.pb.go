@@ -988,6 +988,85 @@ func (x *ConnectorCounts) GetBytes() int64 {
 	return 0
 }
 
+// ConnectorRun is a run of a connector that has ended.
+type ConnectorRun struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// succeeded or failed.
+	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	// Why it failed.
+	Error         string                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	Counts        *ConnectorCounts       `protobuf:"bytes,3,opt,name=counts,proto3" json:"counts,omitempty"`
+	StartTime     *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	EndTime       *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConnectorRun) Reset() {
+	*x = ConnectorRun{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConnectorRun) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConnectorRun) ProtoMessage() {}
+
+func (x *ConnectorRun) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConnectorRun.ProtoReflect.Descriptor instead.
+func (*ConnectorRun) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ConnectorRun) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *ConnectorRun) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *ConnectorRun) GetCounts() *ConnectorCounts {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+func (x *ConnectorRun) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *ConnectorRun) GetEndTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndTime
+	}
+	return nil
+}
+
 // Connector keeps documents of an index the same as the items of a source.
 type Connector struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1032,13 +1111,15 @@ type Connector struct {
 	// Of the source mcp: needed if a user has to sign in (AuthorizeConnector), granted if there is a token,
 	// else empty.
 	Authorization string `protobuf:"bytes,27,opt,name=authorization,proto3" json:"authorization,omitempty"`
+	// The last 20 runs that have ended, newest first. Not in the answer of ListConnectors.
+	Runs          []*ConnectorRun `protobuf:"bytes,28,rep,name=runs,proto3" json:"runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Connector) Reset() {
 	*x = Connector{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1050,7 +1131,7 @@ func (x *Connector) String() string {
 func (*Connector) ProtoMessage() {}
 
 func (x *Connector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1063,7 +1144,7 @@ func (x *Connector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connector.ProtoReflect.Descriptor instead.
 func (*Connector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Connector) GetConnectorName() string {
@@ -1276,6 +1357,13 @@ func (x *Connector) GetAuthorization() string {
 	return ""
 }
 
+func (x *Connector) GetRuns() []*ConnectorRun {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
 type isConnector_Source interface {
 	isConnector_Source()
 }
@@ -1366,7 +1454,7 @@ type CreateConnectorRequest struct {
 
 func (x *CreateConnectorRequest) Reset() {
 	*x = CreateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1378,7 +1466,7 @@ func (x *CreateConnectorRequest) String() string {
 func (*CreateConnectorRequest) ProtoMessage() {}
 
 func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1391,7 +1479,7 @@ func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CreateConnectorRequest) GetConnectorName() string {
@@ -1590,7 +1678,7 @@ type GetConnectorRequest struct {
 
 func (x *GetConnectorRequest) Reset() {
 	*x = GetConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1602,7 +1690,7 @@ func (x *GetConnectorRequest) String() string {
 func (*GetConnectorRequest) ProtoMessage() {}
 
 func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1615,7 +1703,7 @@ func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectorRequest.ProtoReflect.Descriptor instead.
 func (*GetConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetConnectorRequest) GetConnectorName() string {
@@ -1637,7 +1725,7 @@ type ListConnectorsRequest struct {
 
 func (x *ListConnectorsRequest) Reset() {
 	*x = ListConnectorsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1649,7 +1737,7 @@ func (x *ListConnectorsRequest) String() string {
 func (*ListConnectorsRequest) ProtoMessage() {}
 
 func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1662,7 +1750,7 @@ func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListConnectorsRequest) GetPageSize() int32 {
@@ -1690,7 +1778,7 @@ type ListConnectorsResponse struct {
 
 func (x *ListConnectorsResponse) Reset() {
 	*x = ListConnectorsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1702,7 +1790,7 @@ func (x *ListConnectorsResponse) String() string {
 func (*ListConnectorsResponse) ProtoMessage() {}
 
 func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1715,7 +1803,7 @@ func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListConnectorsResponse) GetConnectors() []*Connector {
@@ -1742,7 +1830,7 @@ type ConnectorMetadata struct {
 
 func (x *ConnectorMetadata) Reset() {
 	*x = ConnectorMetadata{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1754,7 +1842,7 @@ func (x *ConnectorMetadata) String() string {
 func (*ConnectorMetadata) ProtoMessage() {}
 
 func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1767,7 +1855,7 @@ func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorMetadata.ProtoReflect.Descriptor instead.
 func (*ConnectorMetadata) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ConnectorMetadata) GetMetadata() map[string]string {
@@ -1806,7 +1894,7 @@ type UpdateConnectorRequest struct {
 
 func (x *UpdateConnectorRequest) Reset() {
 	*x = UpdateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1818,7 +1906,7 @@ func (x *UpdateConnectorRequest) String() string {
 func (*UpdateConnectorRequest) ProtoMessage() {}
 
 func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1831,7 +1919,7 @@ func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UpdateConnectorRequest) GetConnectorName() string {
@@ -2011,7 +2099,7 @@ type DeleteConnectorRequest struct {
 
 func (x *DeleteConnectorRequest) Reset() {
 	*x = DeleteConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2023,7 +2111,7 @@ func (x *DeleteConnectorRequest) String() string {
 func (*DeleteConnectorRequest) ProtoMessage() {}
 
 func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2036,7 +2124,7 @@ func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteConnectorRequest) GetConnectorName() string {
@@ -2063,7 +2151,7 @@ type DeleteConnectorResponse struct {
 
 func (x *DeleteConnectorResponse) Reset() {
 	*x = DeleteConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2075,7 +2163,7 @@ func (x *DeleteConnectorResponse) String() string {
 func (*DeleteConnectorResponse) ProtoMessage() {}
 
 func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2088,7 +2176,7 @@ func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeleteConnectorResponse) GetDeletedCount() int32 {
@@ -2108,7 +2196,7 @@ type TestConnectorRequest struct {
 
 func (x *TestConnectorRequest) Reset() {
 	*x = TestConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2120,7 +2208,7 @@ func (x *TestConnectorRequest) String() string {
 func (*TestConnectorRequest) ProtoMessage() {}
 
 func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2133,7 +2221,7 @@ func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorRequest.ProtoReflect.Descriptor instead.
 func (*TestConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TestConnectorRequest) GetConnectorName() string {
@@ -2169,7 +2257,7 @@ type ConnectorItem struct {
 
 func (x *ConnectorItem) Reset() {
 	*x = ConnectorItem{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2181,7 +2269,7 @@ func (x *ConnectorItem) String() string {
 func (*ConnectorItem) ProtoMessage() {}
 
 func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2194,7 +2282,7 @@ func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorItem.ProtoReflect.Descriptor instead.
 func (*ConnectorItem) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ConnectorItem) GetId() string {
@@ -2264,7 +2352,7 @@ type TestConnectorResponse struct {
 
 func (x *TestConnectorResponse) Reset() {
 	*x = TestConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2276,7 +2364,7 @@ func (x *TestConnectorResponse) String() string {
 func (*TestConnectorResponse) ProtoMessage() {}
 
 func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2289,7 +2377,7 @@ func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorResponse.ProtoReflect.Descriptor instead.
 func (*TestConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *TestConnectorResponse) GetItems() []*ConnectorItem {
@@ -2316,7 +2404,7 @@ type SyncConnectorRequest struct {
 
 func (x *SyncConnectorRequest) Reset() {
 	*x = SyncConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2328,7 +2416,7 @@ func (x *SyncConnectorRequest) String() string {
 func (*SyncConnectorRequest) ProtoMessage() {}
 
 func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2341,7 +2429,7 @@ func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncConnectorRequest.ProtoReflect.Descriptor instead.
 func (*SyncConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SyncConnectorRequest) GetConnectorName() string {
@@ -2361,7 +2449,7 @@ type PauseConnectorRequest struct {
 
 func (x *PauseConnectorRequest) Reset() {
 	*x = PauseConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2373,7 +2461,7 @@ func (x *PauseConnectorRequest) String() string {
 func (*PauseConnectorRequest) ProtoMessage() {}
 
 func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2386,7 +2474,7 @@ func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseConnectorRequest.ProtoReflect.Descriptor instead.
 func (*PauseConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PauseConnectorRequest) GetConnectorName() string {
@@ -2409,7 +2497,7 @@ type ResumeConnectorRequest struct {
 
 func (x *ResumeConnectorRequest) Reset() {
 	*x = ResumeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2421,7 +2509,7 @@ func (x *ResumeConnectorRequest) String() string {
 func (*ResumeConnectorRequest) ProtoMessage() {}
 
 func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2434,7 +2522,7 @@ func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*ResumeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ResumeConnectorRequest) GetConnectorName() string {
@@ -2467,7 +2555,7 @@ type ListConnectorItemsRequest struct {
 
 func (x *ListConnectorItemsRequest) Reset() {
 	*x = ListConnectorItemsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2479,7 +2567,7 @@ func (x *ListConnectorItemsRequest) String() string {
 func (*ListConnectorItemsRequest) ProtoMessage() {}
 
 func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2492,7 +2580,7 @@ func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListConnectorItemsRequest) GetConnectorName() string {
@@ -2534,7 +2622,7 @@ type ListConnectorItemsResponse struct {
 
 func (x *ListConnectorItemsResponse) Reset() {
 	*x = ListConnectorItemsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2546,7 +2634,7 @@ func (x *ListConnectorItemsResponse) String() string {
 func (*ListConnectorItemsResponse) ProtoMessage() {}
 
 func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2559,7 +2647,7 @@ func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListConnectorItemsResponse) GetItems() []*ConnectorItem {
@@ -2586,7 +2674,7 @@ type AuthorizeConnectorRequest struct {
 
 func (x *AuthorizeConnectorRequest) Reset() {
 	*x = AuthorizeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[28]
+	mi := &file_ragd_v1_connector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2598,7 +2686,7 @@ func (x *AuthorizeConnectorRequest) String() string {
 func (*AuthorizeConnectorRequest) ProtoMessage() {}
 
 func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[28]
+	mi := &file_ragd_v1_connector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2611,7 +2699,7 @@ func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AuthorizeConnectorRequest) GetConnectorName() string {
@@ -2633,7 +2721,7 @@ type AuthorizeConnectorResponse struct {
 
 func (x *AuthorizeConnectorResponse) Reset() {
 	*x = AuthorizeConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[29]
+	mi := &file_ragd_v1_connector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2645,7 +2733,7 @@ func (x *AuthorizeConnectorResponse) String() string {
 func (*AuthorizeConnectorResponse) ProtoMessage() {}
 
 func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[29]
+	mi := &file_ragd_v1_connector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2658,7 +2746,7 @@ func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorResponse.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AuthorizeConnectorResponse) GetAuthorizationUrl() string {
@@ -2769,7 +2857,14 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06failed\x18\x06 \x01(\x05R\x06failed\x12\x18\n" +
 	"\adeleted\x18\a \x01(\x05R\adeleted\x12\x1a\n" +
 	"\brequests\x18\b \x01(\x05R\brequests\x12\x14\n" +
-	"\x05bytes\x18\t \x01(\x03R\x05bytes\"\xd0\t\n" +
+	"\x05bytes\x18\t \x01(\x03R\x05bytes\"\xe0\x01\n" +
+	"\fConnectorRun\x12\x16\n" +
+	"\x06status\x18\x01 \x01(\tR\x06status\x12\x14\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\x120\n" +
+	"\x06counts\x18\x03 \x01(\v2\x18.ragd.v1.ConnectorCountsR\x06counts\x129\n" +
+	"\n" +
+	"start_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
+	"\bend_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"\xfb\t\n" +
 	"\tConnector\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -2802,7 +2897,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updateTime\x12$\n" +
-	"\rauthorization\x18\x1b \x01(\tR\rauthorization\x1a;\n" +
+	"\rauthorization\x18\x1b \x01(\tR\rauthorization\x12)\n" +
+	"\x04runs\x18\x1c \x03(\v2\x15.ragd.v1.ConnectorRunR\x04runs\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
@@ -2935,7 +3031,7 @@ func file_ragd_v1_connector_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_connector_proto_rawDescData
 }
 
-var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_ragd_v1_connector_proto_goTypes = []any{
 	(*WebSource)(nil),                  // 0: ragd.v1.WebSource
 	(*FeedSource)(nil),                 // 1: ragd.v1.FeedSource
@@ -2948,113 +3044,118 @@ var file_ragd_v1_connector_proto_goTypes = []any{
 	(*McpOAuth)(nil),                   // 8: ragd.v1.McpOAuth
 	(*PostgresSource)(nil),             // 9: ragd.v1.PostgresSource
 	(*ConnectorCounts)(nil),            // 10: ragd.v1.ConnectorCounts
-	(*Connector)(nil),                  // 11: ragd.v1.Connector
-	(*CreateConnectorRequest)(nil),     // 12: ragd.v1.CreateConnectorRequest
-	(*GetConnectorRequest)(nil),        // 13: ragd.v1.GetConnectorRequest
-	(*ListConnectorsRequest)(nil),      // 14: ragd.v1.ListConnectorsRequest
-	(*ListConnectorsResponse)(nil),     // 15: ragd.v1.ListConnectorsResponse
-	(*ConnectorMetadata)(nil),          // 16: ragd.v1.ConnectorMetadata
-	(*UpdateConnectorRequest)(nil),     // 17: ragd.v1.UpdateConnectorRequest
-	(*DeleteConnectorRequest)(nil),     // 18: ragd.v1.DeleteConnectorRequest
-	(*DeleteConnectorResponse)(nil),    // 19: ragd.v1.DeleteConnectorResponse
-	(*TestConnectorRequest)(nil),       // 20: ragd.v1.TestConnectorRequest
-	(*ConnectorItem)(nil),              // 21: ragd.v1.ConnectorItem
-	(*TestConnectorResponse)(nil),      // 22: ragd.v1.TestConnectorResponse
-	(*SyncConnectorRequest)(nil),       // 23: ragd.v1.SyncConnectorRequest
-	(*PauseConnectorRequest)(nil),      // 24: ragd.v1.PauseConnectorRequest
-	(*ResumeConnectorRequest)(nil),     // 25: ragd.v1.ResumeConnectorRequest
-	(*ListConnectorItemsRequest)(nil),  // 26: ragd.v1.ListConnectorItemsRequest
-	(*ListConnectorItemsResponse)(nil), // 27: ragd.v1.ListConnectorItemsResponse
-	(*AuthorizeConnectorRequest)(nil),  // 28: ragd.v1.AuthorizeConnectorRequest
-	(*AuthorizeConnectorResponse)(nil), // 29: ragd.v1.AuthorizeConnectorResponse
-	nil,                                // 30: ragd.v1.McpSource.HeadersEntry
-	nil,                                // 31: ragd.v1.McpTemplate.ArgumentsEntry
-	nil,                                // 32: ragd.v1.McpOffer.DescriptionsEntry
-	nil,                                // 33: ragd.v1.Connector.MetadataEntry
-	nil,                                // 34: ragd.v1.CreateConnectorRequest.MetadataEntry
-	nil,                                // 35: ragd.v1.ConnectorMetadata.MetadataEntry
-	(*Chunking)(nil),                   // 36: ragd.v1.Chunking
-	(*structpb.Struct)(nil),            // 37: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),      // 38: google.protobuf.Timestamp
+	(*ConnectorRun)(nil),               // 11: ragd.v1.ConnectorRun
+	(*Connector)(nil),                  // 12: ragd.v1.Connector
+	(*CreateConnectorRequest)(nil),     // 13: ragd.v1.CreateConnectorRequest
+	(*GetConnectorRequest)(nil),        // 14: ragd.v1.GetConnectorRequest
+	(*ListConnectorsRequest)(nil),      // 15: ragd.v1.ListConnectorsRequest
+	(*ListConnectorsResponse)(nil),     // 16: ragd.v1.ListConnectorsResponse
+	(*ConnectorMetadata)(nil),          // 17: ragd.v1.ConnectorMetadata
+	(*UpdateConnectorRequest)(nil),     // 18: ragd.v1.UpdateConnectorRequest
+	(*DeleteConnectorRequest)(nil),     // 19: ragd.v1.DeleteConnectorRequest
+	(*DeleteConnectorResponse)(nil),    // 20: ragd.v1.DeleteConnectorResponse
+	(*TestConnectorRequest)(nil),       // 21: ragd.v1.TestConnectorRequest
+	(*ConnectorItem)(nil),              // 22: ragd.v1.ConnectorItem
+	(*TestConnectorResponse)(nil),      // 23: ragd.v1.TestConnectorResponse
+	(*SyncConnectorRequest)(nil),       // 24: ragd.v1.SyncConnectorRequest
+	(*PauseConnectorRequest)(nil),      // 25: ragd.v1.PauseConnectorRequest
+	(*ResumeConnectorRequest)(nil),     // 26: ragd.v1.ResumeConnectorRequest
+	(*ListConnectorItemsRequest)(nil),  // 27: ragd.v1.ListConnectorItemsRequest
+	(*ListConnectorItemsResponse)(nil), // 28: ragd.v1.ListConnectorItemsResponse
+	(*AuthorizeConnectorRequest)(nil),  // 29: ragd.v1.AuthorizeConnectorRequest
+	(*AuthorizeConnectorResponse)(nil), // 30: ragd.v1.AuthorizeConnectorResponse
+	nil,                                // 31: ragd.v1.McpSource.HeadersEntry
+	nil,                                // 32: ragd.v1.McpTemplate.ArgumentsEntry
+	nil,                                // 33: ragd.v1.McpOffer.DescriptionsEntry
+	nil,                                // 34: ragd.v1.Connector.MetadataEntry
+	nil,                                // 35: ragd.v1.CreateConnectorRequest.MetadataEntry
+	nil,                                // 36: ragd.v1.ConnectorMetadata.MetadataEntry
+	(*timestamppb.Timestamp)(nil),      // 37: google.protobuf.Timestamp
+	(*Chunking)(nil),                   // 38: ragd.v1.Chunking
+	(*structpb.Struct)(nil),            // 39: google.protobuf.Struct
 }
 var file_ragd_v1_connector_proto_depIdxs = []int32{
-	30, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
+	31, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
 	6,  // 1: ragd.v1.McpSource.templates:type_name -> ragd.v1.McpTemplate
 	8,  // 2: ragd.v1.McpSource.oauth:type_name -> ragd.v1.McpOAuth
 	7,  // 3: ragd.v1.McpSource.tools:type_name -> ragd.v1.McpOffer
 	7,  // 4: ragd.v1.McpSource.prompts:type_name -> ragd.v1.McpOffer
-	31, // 5: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
-	32, // 6: ragd.v1.McpOffer.descriptions:type_name -> ragd.v1.McpOffer.DescriptionsEntry
-	0,  // 7: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
-	1,  // 8: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
-	2,  // 9: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
-	3,  // 10: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
-	4,  // 11: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
-	5,  // 12: ragd.v1.Connector.mcp:type_name -> ragd.v1.McpSource
-	9,  // 13: ragd.v1.Connector.postgres:type_name -> ragd.v1.PostgresSource
-	33, // 14: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
-	36, // 15: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
-	37, // 16: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
-	10, // 17: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
-	38, // 18: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
-	38, // 19: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
-	38, // 20: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
-	38, // 21: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
-	38, // 22: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
-	0,  // 23: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 24: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 25: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 26: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 27: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 28: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	9,  // 29: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
-	34, // 30: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
-	36, // 31: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	37, // 32: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	11, // 33: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
-	35, // 34: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
-	0,  // 35: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 36: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 37: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 38: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 39: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 40: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	9,  // 41: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
-	16, // 42: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
-	36, // 43: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	37, // 44: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	37, // 45: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
-	38, // 46: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
-	21, // 47: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
-	21, // 48: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
-	38, // 49: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
-	12, // 50: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
-	13, // 51: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
-	14, // 52: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
-	17, // 53: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
-	18, // 54: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
-	20, // 55: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
-	23, // 56: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
-	24, // 57: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
-	25, // 58: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
-	26, // 59: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
-	28, // 60: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
-	11, // 61: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
-	11, // 62: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
-	15, // 63: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
-	11, // 64: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
-	19, // 65: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
-	22, // 66: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
-	11, // 67: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
-	11, // 68: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
-	11, // 69: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
-	27, // 70: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
-	29, // 71: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
-	61, // [61:72] is the sub-list for method output_type
-	50, // [50:61] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	32, // 5: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
+	33, // 6: ragd.v1.McpOffer.descriptions:type_name -> ragd.v1.McpOffer.DescriptionsEntry
+	10, // 7: ragd.v1.ConnectorRun.counts:type_name -> ragd.v1.ConnectorCounts
+	37, // 8: ragd.v1.ConnectorRun.start_time:type_name -> google.protobuf.Timestamp
+	37, // 9: ragd.v1.ConnectorRun.end_time:type_name -> google.protobuf.Timestamp
+	0,  // 10: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
+	1,  // 11: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
+	2,  // 12: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
+	3,  // 13: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
+	4,  // 14: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
+	5,  // 15: ragd.v1.Connector.mcp:type_name -> ragd.v1.McpSource
+	9,  // 16: ragd.v1.Connector.postgres:type_name -> ragd.v1.PostgresSource
+	34, // 17: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
+	38, // 18: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
+	39, // 19: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
+	10, // 20: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
+	37, // 21: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
+	37, // 22: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
+	37, // 23: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
+	37, // 24: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
+	37, // 25: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
+	11, // 26: ragd.v1.Connector.runs:type_name -> ragd.v1.ConnectorRun
+	0,  // 27: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 28: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 29: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 30: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 31: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 32: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	9,  // 33: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	35, // 34: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
+	38, // 35: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	39, // 36: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	12, // 37: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
+	36, // 38: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
+	0,  // 39: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 40: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 41: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 42: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 43: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 44: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	9,  // 45: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	17, // 46: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
+	38, // 47: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	39, // 48: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	39, // 49: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
+	37, // 50: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
+	22, // 51: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
+	22, // 52: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
+	37, // 53: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
+	13, // 54: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
+	14, // 55: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
+	15, // 56: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
+	18, // 57: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
+	19, // 58: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
+	21, // 59: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
+	24, // 60: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
+	25, // 61: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
+	26, // 62: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
+	27, // 63: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
+	29, // 64: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
+	12, // 65: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
+	12, // 66: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
+	16, // 67: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
+	12, // 68: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
+	20, // 69: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
+	23, // 70: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
+	12, // 71: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
+	12, // 72: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
+	12, // 73: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
+	28, // 74: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
+	30, // 75: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
+	65, // [65:76] is the sub-list for method output_type
+	54, // [54:65] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_connector_proto_init() }
@@ -3065,7 +3166,7 @@ func file_ragd_v1_connector_proto_init() {
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_connector_proto_msgTypes[0].OneofWrappers = []any{}
 	file_ragd_v1_connector_proto_msgTypes[7].OneofWrappers = []any{}
-	file_ragd_v1_connector_proto_msgTypes[11].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[12].OneofWrappers = []any{
 		(*Connector_Web)(nil),
 		(*Connector_Feed)(nil),
 		(*Connector_Git)(nil),
@@ -3074,7 +3175,7 @@ func file_ragd_v1_connector_proto_init() {
 		(*Connector_Mcp)(nil),
 		(*Connector_Postgres)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[12].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[13].OneofWrappers = []any{
 		(*CreateConnectorRequest_Web)(nil),
 		(*CreateConnectorRequest_Feed)(nil),
 		(*CreateConnectorRequest_Git)(nil),
@@ -3083,7 +3184,7 @@ func file_ragd_v1_connector_proto_init() {
 		(*CreateConnectorRequest_Mcp)(nil),
 		(*CreateConnectorRequest_Postgres)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[17].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[18].OneofWrappers = []any{
 		(*UpdateConnectorRequest_Web)(nil),
 		(*UpdateConnectorRequest_Feed)(nil),
 		(*UpdateConnectorRequest_Git)(nil),
@@ -3098,7 +3199,7 @@ func file_ragd_v1_connector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_connector_proto_rawDesc), len(file_ragd_v1_connector_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   36,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

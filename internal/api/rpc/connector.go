@@ -38,6 +38,9 @@ func (h *Handlers) ListConnectors(ctx context.Context, req *ragdv1.ListConnector
 	if err != nil {
 		return nil, err
 	}
+	for i := range found {
+		found[i].Runs = nil
+	}
 	all, err := convertAll(ctx, found, connectorMessage)
 	return &ragdv1.ListConnectorsResponse{Connectors: all, NextPageToken: next}, err
 }
@@ -235,17 +238,25 @@ func connectorAnswer(c connector.Connector, err error) (*ragdv1.Connector, error
 	return connectorMessage(c)
 }
 
+func connectorCountsMessage(n connector.Counts) *ragdv1.ConnectorCounts {
+	return &ragdv1.ConnectorCounts{
+		Seen: int32(n.Seen), Added: int32(n.Added), Updated: int32(n.Updated), Unchanged: int32(n.Unchanged),
+		Skipped: int32(n.Skipped), Failed: int32(n.Failed), Deleted: int32(n.Deleted), Requests: int32(n.Requests), Bytes: n.Bytes,
+	}
+}
+
 func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 	out := &ragdv1.Connector{
 		ConnectorName: c.Name, IndexName: c.IndexName, Namespace: c.Namespace, Description: c.Description, Schedule: c.Schedule, Metadata: c.Metadata,
 		MaxItems: int32(c.MaxItems), Paused: c.Paused, PausedReason: c.PausedReason, Status: string(c.Status), Error: c.Error, Authorization: c.Authorization,
-		Counts: &ragdv1.ConnectorCounts{
-			Seen: int32(c.Counts.Seen), Added: int32(c.Counts.Added), Updated: int32(c.Counts.Updated), Unchanged: int32(c.Counts.Unchanged),
-			Skipped: int32(c.Counts.Skipped), Failed: int32(c.Counts.Failed), Deleted: int32(c.Counts.Deleted),
-			Requests: int32(c.Counts.Requests), Bytes: c.Counts.Bytes,
-		},
+		Counts:    connectorCountsMessage(c.Counts),
 		StartTime: optionalTimestamp(c.StartedAt), EndTime: optionalTimestamp(c.EndedAt), NextRunTime: optionalTimestamp(c.NextRunAt),
 		CreateTime: timestamp(c.CreatedAt), UpdateTime: timestamp(c.UpdatedAt),
+	}
+	for _, r := range c.Runs {
+		out.Runs = append(out.Runs, &ragdv1.ConnectorRun{
+			Status: string(r.Status), Error: r.Error, Counts: connectorCountsMessage(r.Counts), StartTime: timestamp(r.StartedAt), EndTime: timestamp(r.EndedAt),
+		})
 	}
 	if w := c.Web; w != nil {
 		web := &ragdv1.WebSource{Url: w.URL, Sitemap: w.Sitemap, Include: w.Include, Exclude: w.Exclude}

@@ -95,7 +95,21 @@ type Connector struct {
 	// Authorization is needed if a user has to sign in at the source, granted if there is a token, else
 	// empty.
 	Authorization string
+	// Runs are the last runs that have ended, newest first.
+	Runs []Run
 }
+
+// Run is a run of a connector that has ended.
+type Run struct {
+	Status    Status    `json:"status"`
+	Error     string    `json:"error"`
+	Counts    Counts    `json:"counts"`
+	StartedAt time.Time `json:"startedAt"`
+	EndedAt   time.Time `json:"endedAt"`
+}
+
+// keptRuns is how many runs of a connector are kept.
+const keptRuns = 20
 
 // Status is the state of the last run of a connector, empty before the first.
 type Status string

@@ -36,10 +36,11 @@ type row struct {
 
 	NeedsAuthorization bool
 	HasToken           bool
+	Runs               json.RawMessage
 }
 
 const columns = `connector_name, index_name, namespace, definition, access, index_id, paused, paused_reason, accept_deletions, source_state, run, status, error, counts,
-	started_at, ended_at, next_run_at, created_at, updated_at, needs_authorization,
+	started_at, ended_at, next_run_at, created_at, updated_at, needs_authorization, runs,
 	EXISTS (SELECT FROM ragd_shared.connector_tokens AS t WHERE t.connector_name = connectors.connector_name AND t.token IS NOT NULL) AS has_token`
 
 func (r row) connector() (Connector, error) {
@@ -56,7 +57,7 @@ func (r row) connector() (Connector, error) {
 	case r.HasToken:
 		c.Authorization = "granted"
 	}
-	return c, errors.Join(json.Unmarshal(r.Definition, &c.Definition), json.Unmarshal(r.Counts, &c.Counts))
+	return c, errors.Join(json.Unmarshal(r.Definition, &c.Definition), json.Unmarshal(r.Counts, &c.Counts), json.Unmarshal(r.Runs, &c.Runs))
 }
 
 // due reports whether a run is to be made or to be finished.
@@ -160,11 +161,12 @@ func end(ctx context.Context, q data.Queryer, r row, e ending) error {
 		return err
 	}
 	_, err = data.Values[string](ctx, q, `
-		UPDATE ragd_shared.connectors SET status = $3, error = $4, counts = $5, ended_at = now(), paused = paused OR $6 <> '',
+		UPDATE ragd_shared.connectors SET status = $3, error = $4, counts = $5::json, ended_at = now(), paused = paused OR $6 <> '',
 			paused_reason = CASE WHEN $6 <> '' THEN $6 ELSE paused_reason END, accept_deletions = accept_deletions AND $3 <> 'succeeded',
-			source_state = CASE WHEN $8::json IS NOT NULL AND updated_at = $9 THEN $8 ELSE source_state END, needs_authorization = $10
+			source_state = CASE WHEN $8::json IS NOT NULL AND updated_at = $9 THEN $8 ELSE source_state END, needs_authorization = $10,
+			runs = jsonb_path_query_array(jsonb_build_object('status', $3::text, 'error', $4::text, 'counts', $5::json, 'startedAt', started_at, 'endedAt', now()) || runs, '$[0 to $last]', jsonb_build_object('last', $11::int))
 		WHERE connector_name = $1 AND run = $2 AND created_at = $7 RETURNING connector_name`,
-		r.ConnectorName, r.Run, e.status, e.reason, raw, e.paused, r.CreatedAt, e.source, r.UpdatedAt, e.signIn)
+		r.ConnectorName, r.Run, e.status, e.reason, raw, e.paused, r.CreatedAt, e.source, r.UpdatedAt, e.signIn, keptRuns-1)
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
@@ -367,6 +368,35 @@ func TestMoreThanHalfIsNotDeletedUnasked(t *testing.T) {
 		t.Errorf("run after the consent: %v", got)
 	}
 	equal(t, "documents", documents(t, acme, site), []string{"/ v2"})
+}
+
+func TestTheLastRunsAreKept(t *testing.T) {
+	t.Parallel()
+	site := newWebsite(t, map[string]string{"/": page("home", "/a"), "/a": page("a")})
+	s := newService(t)
+	acme := newTenant(t, s, "acme")
+	first := create(t, acme, web(&ragdv1.WebSource{Url: site.URL}))
+	if _, err := s.Pool.Exec(t.Context(), `UPDATE ragd_shared.connectors SET runs = (SELECT jsonb_agg(r) FROM (SELECT runs->0 AS r FROM generate_series(1, 20)) AS same)`); err != nil {
+		t.Fatal(err)
+	}
+	site.set(map[string]string{"/a": "500"})
+	now := resync(t, acme)
+	if len(now.Runs) != 20 {
+		t.Fatalf("%d runs: %v", len(now.Runs), now.Runs)
+	}
+	for i, of := range map[int]*ragdv1.Connector{0: now, 1: first, 19: first} {
+		run := now.Runs[i]
+		if run.Status != of.Status || run.Error != of.Error || !proto.Equal(run.Counts, of.Counts) || !proto.Equal(run.StartTime, of.StartTime) || !proto.Equal(run.EndTime, of.EndTime) {
+			t.Errorf("run %d: %v, want that of %v", i, run, of)
+		}
+	}
+	if now.Counts.Failed != 1 || first.Counts.Added != 2 {
+		t.Errorf("runs: %v", now.Runs)
+	}
+	list, err := acme.ListConnectors(t.Context(), &ragdv1.ListConnectorsRequest{})
+	if err != nil || len(list.Connectors) != 1 || len(list.Connectors[0].Runs) != 0 {
+		t.Errorf("list: %v, %v", list, err)
+	}
 }
 
 // What a hostile source does fails its connector with a reason, and deletes nothing.

@@ -1,18 +1,35 @@
 import { Anchor, Stack, Text } from "@mantine/core";
-import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { timestampDate, type Timestamp } from "@bufbuild/protobuf/wkt";
 import { Link } from "react-router";
-import type { Connector } from "@/gen/ragd/v1/connector_pb";
+import type { Connector, ConnectorRun } from "@/gen/ragd/v1/connector_pb";
 import { Facts } from "@/ui/Facts";
 import { bytes, count, millis } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Status } from "@/ui/Status";
+import { Table, type Column } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 
-/** LastRun shows the last run of a connector, and when the next one is due. */
+const columns: Column<ConnectorRun>[] = [
+  { head: "Began", cell: (run) => <Time value={run.startTime} />, narrow: true },
+  { head: "State", cell: (run) => <Status value={run.status} />, narrow: true },
+  { head: "Took", cell: (run) => took(run), narrow: true, numeric: true },
+  { head: "Seen", cell: (run) => count(run.counts?.seen ?? 0), narrow: true, numeric: true },
+  { head: "Added", cell: (run) => count(run.counts?.added ?? 0), narrow: true, numeric: true },
+  { head: "Updated", cell: (run) => count(run.counts?.updated ?? 0), narrow: true, numeric: true },
+  { head: "Deleted", cell: (run) => count(run.counts?.deleted ?? 0), narrow: true, numeric: true },
+  { head: "Failed", cell: (run) => count(run.counts?.failed ?? 0), narrow: true, numeric: true },
+  { head: "Error", cell: (run) => <Text size="sm" dir="auto">{run.error}</Text> },
+];
+
+/** took says how long a run has taken. */
+function took({ startTime, endTime }: { startTime?: Timestamp; endTime?: Timestamp }): string {
+  return startTime && endTime ? millis(timestampDate(endTime).getTime() - timestampDate(startTime).getTime()) : "";
+}
+
+/** LastRun shows the last run of a connector, those before it, and when the next one is due. */
 export function LastRun({ connector }: { connector: Connector }) {
-  const { counts, startTime, endTime } = connector;
+  const { counts, startTime } = connector;
   const here = `/connectors/${encodeURIComponent(connector.connectorName)}`;
-  const took = startTime && endTime ? millis(timestampDate(endTime).getTime() - timestampDate(startTime).getTime()) : "";
   return (
     <Stack>
       <Panel title={connector.status === "running" ? "This run" : "Last run"}>
@@ -21,7 +38,7 @@ export function LastRun({ connector }: { connector: Connector }) {
             facts={[
               ["State", <Status value={connector.status} />],
               ["Began", <Time value={startTime} />],
-              ["Took", took],
+              ["Took", took(connector)],
               ["Items seen", count(counts?.seen ?? 0)],
               ["Added", count(counts?.added ?? 0)],
               ["Updated", count(counts?.updated ?? 0)],
@@ -35,6 +52,12 @@ export function LastRun({ connector }: { connector: Connector }) {
           />
         )}
       </Panel>
+      {connector.runs.length > 0 && (
+        <Panel title="History">
+          <Text size="sm" c="dimmed">The last 20 runs that have ended, newest first.</Text>
+          <Table label="Runs" columns={columns} rows={connector.runs} id={(run) => String(run.startTime?.seconds) + String(run.startTime?.nanos)} />
+        </Panel>
+      )}
       <Panel title="What is set">
         <Facts
           facts={[

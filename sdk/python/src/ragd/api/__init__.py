@@ -990,6 +990,17 @@ class ConnectorCounts(TypedDict, total=False):
     bytes: str
 
 
+class ConnectorRun(TypedDict, total=False):
+    """ConnectorRun is a run of a connector that has ended."""
+    # succeeded or failed.
+    status: str
+    # Why it failed.
+    error: str
+    counts: ConnectorCounts
+    startTime: str
+    endTime: str
+
+
 class Connector(TypedDict, total=False):
     """Connector keeps documents of an index the same as the items of a source."""
     # 1 to 64 letters, digits, _ and -.
@@ -1030,6 +1041,8 @@ class Connector(TypedDict, total=False):
     # Of the source mcp: needed if a user has to sign in (AuthorizeConnector), granted if there is a token,
     # else empty.
     authorization: str
+    # The last 20 runs that have ended, newest first. Not in the answer of ListConnectors.
+    runs: list[ConnectorRun]
 
 
 class CreateConnectorRequest(TypedDict, total=False):
@@ -7298,6 +7311,7 @@ __all__ = [
     "ConnectorCounts",
     "ConnectorItem",
     "ConnectorMetadata",
+    "ConnectorRun",
     "ConnectorService",
     "ContextKey",
     "ContextService",

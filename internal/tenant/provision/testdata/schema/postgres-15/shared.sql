@@ -554,6 +554,7 @@ CREATE TABLE ragd_shared.connectors (
     followed_until timestamp with time zone,
     needs_authorization boolean DEFAULT false NOT NULL,
     offers json DEFAULT '{}'::json NOT NULL,
+    runs jsonb DEFAULT '[]'::jsonb NOT NULL,
     CONSTRAINT connectors_status_check CHECK ((status = ANY (ARRAY[''::text, 'running'::text, 'succeeded'::text, 'failed'::text])))
 );
 
