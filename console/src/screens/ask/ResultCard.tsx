@@ -23,10 +23,14 @@ interface Props {
   moved?: string;
 }
 
+/** atOnce is how many results are shown in full before they are scrolled to. */
+const atOnce = 20;
+
 /** ResultCard shows a source: its text with what matches, why it was found, and what people say of it. */
 export function ResultCard({ rank, source, indexName, top, question, judge, moved }: Props) {
   const name = source.title || source.uri || source.id;
   const { text: _, position, ...metadata } = (source.metadata ?? {}) as Record<string, unknown>;
+  const text = <Passage text={source.document} indexName={indexName} documentId={source.documentId} uri={source.uri} matches={source.highlight?.matches} best={source.highlight?.passage} />;
   return (
     <article className={classes.result} aria-label={`Result ${rank}`}>
       <div className={classes.resultHead}>
@@ -41,7 +45,7 @@ export function ResultCard({ rank, source, indexName, top, question, judge, move
         </Group>
       </div>
       {source.topic && <Badge variant="light" tt="none">{source.topic}</Badge>}
-      <WhenSeen instead={source.document}><Passage text={source.document} indexName={indexName} documentId={source.documentId} matches={source.highlight?.matches} best={source.highlight?.passage} /></WhenSeen>
+      {rank <= atOnce ? text : <WhenSeen instead={source.document}>{text}</WhenSeen>}
       {source.alsoIn.length > 0 && (
         <Text size="xs" style={{ overflowWrap: "anywhere" }}>
           Also in {source.alsoIn.map((other, n) => (

@@ -61,10 +61,10 @@ function ChunkText({ indexName, walk, node }: Pick<Props, "indexName" | "walk" |
     { indexName, documentId: node.documentId, startByte: node.startByte, endByte: node.endByte },
     { enabled: !source && node.endByte > node.startByte, staleTime: 60_000 },
   );
-  if (source) return <blockquote className={classes.text} tabIndex={0}><Passage text={source.document} indexName={indexName} documentId={node.documentId} /></blockquote>;
+  if (source) return <blockquote className={classes.text} tabIndex={0}><Passage text={source.document} indexName={indexName} documentId={node.documentId} uri={node.uri} /></blockquote>;
   if (read.isError) return <ErrorView error={read.error} retry={() => void read.refetch()} />;
   if (read.isPending) return <Skeleton h={80} />;
-  return <blockquote className={classes.text} tabIndex={0}><Passage text={read.data.text} indexName={indexName} documentId={node.documentId} /></blockquote>;
+  return <blockquote className={classes.text} tabIndex={0}><Passage text={read.data.text} indexName={indexName} documentId={node.documentId} uri={node.uri} /></blockquote>;
 }
 
 /** shown is the number of links that are listed at first. */

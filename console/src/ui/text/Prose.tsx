@@ -4,7 +4,8 @@ import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
 import { toRanges, windowOf, type ByteRange, type Range } from "./ranges";
 import classes from "./Text.module.css";
 
-const Markdown = lazy(() => import("./Markdown"));
+const loading = import("./Markdown"); // with the first screen that shows texts
+const Markdown = lazy(() => loading);
 
 interface Props {
   text: string;

@@ -1,10 +1,11 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { DocumentService } from "@/gen/ragd/v1/document_pb";
 
-/** useMarkdown reports whether the text of a document is Markdown, as far as it is known. */
-export function useMarkdown(indexName: string, documentId: string, wanted = true): boolean {
-  const document = useQuery(DocumentService.method.getDocument, { indexName, documentId }, { enabled: wanted && indexName !== "" && documentId !== "", retry: false, staleTime: 600_000, refetchOnWindowFocus: false });
-  return isMarkdown(document.data?.textContentType);
+/** useMarkdown reports whether the text of a document is Markdown: until the service has said so, what its name suggests. */
+export function useMarkdown(indexName: string, documentId: string, uri: string): boolean {
+  const document = useQuery(DocumentService.method.getDocument, { indexName, documentId }, { enabled: indexName !== "" && documentId !== "", retry: false, staleTime: 600_000, refetchOnWindowFocus: false });
+  if (documentId === "") return false;
+  return document.data ? isMarkdown(document.data.textContentType) : readsAsMarkdown(uri);
 }
 
 /** isMarkdown reports whether a media type is that of Markdown. Most formats are converted to it. */
