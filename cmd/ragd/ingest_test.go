@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -61,6 +62,49 @@ func TestIngestAFolder(t *testing.T) {
 		args:   []string{"ingest", docs, "--base", root, "--json"},
 		stdout: "...\"uploaded\": 2,\n  \"unchanged\": 2,\n  \"ready\": 2,\n  \"pending\": 0,\n  \"failed\": 0,",
 	})
+}
+
+func TestIngestNamesFilesFromTheFolderGiven(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	docs := filepath.Join(folder(t), "docs")
+	s.want(t, step{args: []string{"ingest", docs}, stdout: anything, stderr: anything})
+	s.want(t, step{args: []string{"ingest", filepath.Join(docs, "sub", "b.txt")}, stdout: "...1 document ready"})
+	s.want(t, step{args: args("document list --json"), stdout: `..."uri":"sub/b.txt"`})
+	_, stdout, _ := s.run("document", "list", "--json")
+	if n := strings.Count(stdout, "\n"); n != 4 || strings.Contains(stdout, `"uri":"/`) || !strings.Contains(stdout, `"uri":"b.txt"`) {
+		t.Errorf("%d documents:\n%s", n, stdout)
+	}
+	s.want(t, step{args: []string{"ingest", docs, "--base", filepath.Join(docs, "sub")}, code: 2, stderr: "...is not below the folder"})
+	s.want(t, step{args: []string{"ingest", "--sync", docs}, code: 2, stderr: "...have no prefix: give a --base above it, such as " + filepath.Dir(docs)})
+	s.want(t, step{args: []string{"ingest", docs, filepath.Join(docs, "sub")}, code: 0, stdout: anything, stderr: anything})
+}
+
+func TestIngestRenamesWhatHadAbsoluteURIs(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, refusing(t)...)
+	docs := filepath.Join(folder(t), "docs")
+	var lines strings.Builder
+	for _, name := range []string{"a.md", "sub/b.txt", "gone.md", "c.txt"} {
+		fmt.Fprintf(&lines, "{\"id\":%q,\"text\":\"old\"}\n", docs+"/"+name)
+	}
+	fmt.Fprintf(&lines, "{\"id\":%q,\"text\":\"old\"}\n", docs+"-other/a.md")
+	s.stdin = lines.String()
+	s.want(t, step{args: args("ingest --jsonl -"), stdout: anything, stderr: anything})
+	s.want(t, step{args: []string{"ingest", docs, "--wait=false"}, code: 0, stdout: anything, stderr: anything})
+	s.want(t, step{
+		args: []string{"ingest", docs}, code: 1, stdout: "...2 documents ready",
+		stderr: "...renamed 2 documents: uris are no longer absolute paths, as " + docs + "/a.md was, now a.md\n",
+	})
+	_, stdout, _ := s.run("document", "list", "--json")
+	for uri, want := range map[string]bool{
+		docs + "/a.md": false, docs + "/sub/b.txt": false, docs + "/gone.md": true, docs + "/c.txt": true, docs + "-other/a.md": true, "a.md": true, "sub/b.txt": true,
+	} {
+		if got := strings.Contains(stdout, `"uri":"`+uri+`"`); got != want {
+			t.Errorf("%s is there: %v, want %v", uri, got, want)
+		}
+	}
+	s.want(t, step{args: []string{"ingest", filepath.Join(docs, "a.md"), "--json"}, stdout: "...\"failed\": 0,\n  \"seconds\""})
 }
 
 func TestIngestGroupsWhatItSkips(t *testing.T) {

@@ -104,7 +104,7 @@ func mistakes(folder, plain string) []mistake {
 		{name: "a uri where an id belongs", args: args("document get a.md --index docs"), says: []string{"name a document by its uri"},
 			cause: "The argument is the document's id.", remedy: "Give `--uri a.md`."},
 		{name: "an unknown uri", args: args("document get --uri b.md --index docs"), says: []string{`document with uri "b.md" not found`},
-			cause: "No document of the index has this uri, or the key may not see it.", remedy: "`ragd document list` lists them; uris are relative to where `ragd ingest` ran."},
+			cause: "No document of the index has this uri, or the key may not see it.", remedy: "`ragd document list` lists them; uris are relative to where `ragd ingest` ran, or to the folder that it was given if that is elsewhere."},
 		{name: "an unknown job", args: args("job watch j1"), says: []string{"list the jobs"},
 			cause: "The argument is no id of a job.", remedy: "`ragd job list` lists them."},
 

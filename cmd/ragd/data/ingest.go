@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +41,8 @@ text, source code, Markdown, HTML, JSON, CSV, LaTeX, PDF, Office, OpenDocument, 
 EPUB, email, and zip and tar archives, which are read as folders. What .gitignore and
 .ragdignore ignore is skipped, and so are hidden files, symbolic links and everything
 else; it says how much and why. A document is known by its uri, which is the file's
-path relative to the present folder, or to --base.
+path relative to the present folder, or to --base. Of a PATH outside the present folder
+it is the path in the folder given, or the name of the file.
 
 With --jsonl a PATH is a file of JSON Lines, - for standard input, compressed or not,
 with one document a line: {"id": "a1", "title": "...", "text": "...", "metadata":
@@ -81,7 +83,7 @@ after an interrupt.`,
 	flags.BoolVar(&o.create, "create", true, "make the index if it is missing")
 	flags.IntVar(&o.concurrency, "concurrency", 4, "uploads at once")
 	flags.BoolVar(&o.jsonl, "jsonl", false, "read JSON Lines")
-	flags.StringVar(&o.files.Base, "base", ".", "folder that uris are relative to")
+	flags.StringVar(&o.files.Base, "base", ".", "folder that uris are relative to, above each PATH")
 	flags.BoolVar(&o.files.NoIgnore, "no-ignore", false, "upload also what .gitignore and .ragdignore ignore")
 	flags.BoolVar(&o.verbose, "verbose", false, "name every file that is skipped")
 	flags.BoolVar(&o.sync.on, "sync", false, "delete what the path has no more")
@@ -95,6 +97,9 @@ after an interrupt.`,
 	extract := command.ObjectFlag(flags, "extract", "what to find out about chunks, such as {\"title\": true, \"keywords\": true}")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.paths, o.noWait, o.metadata, o.chunking, o.extract = args, !*wait, metadata().AsMap(), chunking(), extract()
+		if err := o.checkBase(flags.Changed("base")); err != nil {
+			return err
+		}
 		c, err := p.Connect(client.ForTenant)
 		if err != nil {
 			return err
@@ -122,6 +127,19 @@ type ingestOptions struct {
 	sync        syncOptions
 }
 
+// checkBase returns a usage error if a path is not below the base that is given.
+func (o *ingestOptions) checkBase(given bool) error {
+	if !given || o.jsonl {
+		return nil
+	}
+	for _, path := range o.paths {
+		if !o.files.Below(path) {
+			return misuse.Errorf("%s is not below the folder %s of --base", path, o.files.Base)
+		}
+	}
+	return nil
+}
+
 // ingest uploads the documents, prints a report and returns the name of the index. If a
 // document failed it is an error.
 func ingest(ctx context.Context, p *command.Program, c *client.Client, o ingestOptions) (string, error) {
@@ -147,14 +165,22 @@ func ingest(ctx context.Context, p *command.Program, c *client.Client, o ingestO
 		return "", err
 	}
 	cfg := upload.Config{Index: index, Namespace: o.namespace, Concurrency: o.concurrency, Chunking: o.chunking, Metadata: o.metadata, Extract: o.extract, NoWait: o.noWait}
+	old, err := findRenamed(ctx, c, o, index)
+	if err != nil {
+		return "", err
+	}
+	docs = old.watch(docs)
 	if o.sync.on {
-		return index, syncSource(ctx, p, c, docs, o, cfg)
+		return index, syncSource(ctx, p, c, docs, o, cfg, old)
 	}
 	result, err := uploadAll(ctx, p, c, docs, size, cfg)
 	if err == nil && result.Uploaded+len(result.Failures) == 0 {
 		err = errNothingToIngest
 	}
-	return index, reportIngest(p, index, result, o.verbose, err)
+	if err == nil && !o.noWait {
+		err = old.delete(ctx, p, c, result.Failures)
+	}
+	return index, reportIngest(p, index, result, old, o.verbose, err)
 }
 
 // IngestLines ingests a file of JSON Lines into an index, which it makes if it is missing, and
@@ -253,6 +279,7 @@ type ingestReport struct {
 	Ready              int                `json:"ready"`
 	Pending            int                `json:"pending"`
 	Failed             int                `json:"failed"`
+	Renamed            int                `json:"renamed,omitempty"`
 	Seconds            float64            `json:"seconds"`
 	DocumentsPerSecond float64            `json:"documentsPerSecond"`
 	Failures           []upload.Failure   `json:"failures"`
@@ -268,10 +295,10 @@ type skip struct {
 
 // reportIngest prints the result of an upload that ended with err. It returns err, or an
 // error if documents failed.
-func reportIngest(p *command.Program, index string, result *upload.Result, verbose bool, err error) error {
+func reportIngest(p *command.Program, index string, result *upload.Result, old *renamed, verbose bool, err error) error {
 	rate := rateOf(result)
 	if p.Out.JSON {
-		if printErr := p.Out.Value(newIngestReport(index, result, rate)); printErr != nil {
+		if printErr := p.Out.Value(newIngestReport(index, result, old, rate)); printErr != nil {
 			return printErr
 		}
 	} else {
@@ -303,10 +330,10 @@ func rateOf(result *upload.Result) float64 {
 	return float64(result.Uploaded-result.Pending) / result.Elapsed.Seconds()
 }
 
-func newIngestReport(index string, result *upload.Result, rate float64) ingestReport {
+func newIngestReport(index string, result *upload.Result, old *renamed, rate float64) ingestReport {
 	report := ingestReport{
 		Index: index, Uploaded: result.Uploaded, Unchanged: result.Unchanged, Ready: result.Ready,
-		Pending: result.Pending, Failed: len(result.Failures),
+		Pending: result.Pending, Failed: len(result.Failures), Renamed: old.deleted,
 		Seconds: result.Elapsed.Seconds(), DocumentsPerSecond: rate,
 		Failures: append([]upload.Failure{}, result.Failures...), Skips: []skip{}, Warnings: append([]upload.Warning{}, result.Warnings...),
 		Extraction: result.Extraction,
@@ -399,8 +426,8 @@ func (o *ingestOptions) completeSync() error {
 		return misuse.Errorf("--sync of anything but one folder needs --prefix or --whole-index")
 	}
 	var err error
-	if s.source.Prefix, err = localfiles.Prefix(o.files.Base, o.paths[0]); err == nil && s.source.Prefix == "" {
-		return misuse.Errorf("the uris of %s have no prefix: give a --base above it, or --whole-index if the index is to have nothing else", o.paths[0])
+	if s.source.Prefix, err = o.files.Prefix(o.paths[0]); err == nil && s.source.Prefix == "" {
+		return misuse.Errorf("the uris of %s have no prefix: give a --base above it, such as %s, or --whole-index if the index is to have nothing else", o.paths[0], filepath.Dir(filepath.Clean(o.paths[0])))
 	}
 	return err
 }
@@ -426,7 +453,7 @@ type syncReport struct {
 // syncSource makes the index contain exactly docs, within the configured source. It
 // uploads first, so that a renamed document is never missing, and deletes only if every
 // document could be read.
-func syncSource(ctx context.Context, p *command.Program, c *client.Client, docs iter.Seq2[localfiles.Document, error], o ingestOptions, cfg upload.Config) error {
+func syncSource(ctx context.Context, p *command.Program, c *client.Client, docs iter.Seq2[localfiles.Document, error], o ingestOptions, cfg upload.Config, old *renamed) error {
 	plan, err := upload.PlanSync(ctx, uploads(c), docs, o.sync.source, cfg)
 	if err != nil {
 		return err
@@ -443,7 +470,7 @@ func syncSource(ctx context.Context, p *command.Program, c *client.Client, docs 
 	}
 	result, err := uploadAll(ctx, p, c, plan.Due(docs), -1, cfg)
 	if err != nil {
-		return reportIngest(p, cfg.Index, result, o.verbose, err)
+		return reportIngest(p, cfg.Index, result, old, o.verbose, err)
 	}
 	if plan.Unread == 0 {
 		if report.Deleted, err = plan.Finish(ctx, uploads(c), cfg); err != nil {
@@ -452,15 +479,20 @@ func syncSource(ctx context.Context, p *command.Program, c *client.Client, docs 
 	} else if plan.GoneCount > 0 {
 		output.Note(p.Out.Stderr, "nothing is deleted, as %s could not be read", output.Count(plan.Unread, "document"))
 	}
+	if !o.noWait {
+		if err := old.delete(ctx, p, c, result.Failures); err != nil {
+			return err
+		}
+	}
 	if p.Out.JSON {
-		ingest := newIngestReport(cfg.Index, result, rateOf(result))
+		ingest := newIngestReport(cfg.Index, result, old, rateOf(result))
 		report.Ingest = &ingest
 		if err := p.Out.Value(report); err != nil {
 			return err
 		}
 		return failures(result)
 	}
-	err = reportIngest(p, cfg.Index, result, o.verbose, nil)
+	err = reportIngest(p, cfg.Index, result, old, o.verbose, nil)
 	fmt.Fprintf(p.Out.Stdout, "%d new, %d changed, %d unchanged, %d deleted\n", len(plan.New), len(plan.Changed), plan.Unchanged, report.Deleted)
 	return err
 }

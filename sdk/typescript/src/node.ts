@@ -5,8 +5,8 @@
  */
 import { createReadStream } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
-import { join, relative, resolve, sep } from "node:path";
-import { JobError, RagdError, thrown } from "./errors.js";
+import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { invalid, JobError, RagdError, thrown } from "./errors.js";
 import type { Job } from "./gen/ragd/v1/document_pb.js";
 import type { RagdIndex } from "./handle.js";
 import { repeat } from "./retry.js";
@@ -42,9 +42,12 @@ export interface FolderResult {
   failed: { uri: string; error: RagdError }[];
 }
 
-/** uploadFile uploads a file. Default of the uri: the path as given, with slashes. */
+/**
+ * uploadFile uploads a file. Default of the uri: the path as given, with slashes, if it is relative and leads
+ * below the present folder, else the name of the file.
+ */
 export async function uploadFile(index: RagdIndex, path: string, options: UploadOptions = {}): Promise<UploadResult> {
-  const uri = options.uri ?? slashes(path);
+  const uri = options.uri ?? (isBelow(path) ? slashes(path) : basename(path));
   const { size } = await stat(path);
   if (size <= maxMessage) return index.upload(await readFile(path, { signal: options.signal }), { ...options, uri });
   // Each attempt reads the file again.
@@ -61,7 +64,9 @@ export async function uploadFolder(index: RagdIndex, folder: string, options: Fo
   const { base = folder, include, concurrency = 4, onProgress, wait = true, signal, ...rest } = options;
   const files: { path: string; uri: string }[] = [];
   for await (const path of filesIn(resolve(folder))) {
-    const uri = slashes(relative(resolve(base), path));
+    const below = relative(resolve(base), path);
+    if (!isBelow(below)) throw invalid("base", `must be a folder above ${folder}, not ${base}`);
+    const uri = slashes(below);
     if (!include || include(uri)) files.push({ path, uri });
   }
   const result: FolderResult = { uploaded: [], failed: [] };
@@ -137,6 +142,11 @@ async function* filesIn(folder: string): AsyncGenerator<string> {
     if (entry.isDirectory()) yield* filesIn(path);
     else if (entry.isFile()) yield path;
   }
+}
+
+/** isBelow reports whether a path is relative and does not begin with the folder above. */
+function isBelow(path: string): boolean {
+  return !isAbsolute(path) && path.split(/[\\/]/)[0] !== "..";
 }
 
 function slashes(path: string): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { JobError, RagdError } from "@ragd/client";
 import { uploadFile, uploadFolder } from "@ragd/client/node";
@@ -151,6 +151,17 @@ test("a broken connection does not lose a large file", async (t) => {
   const { document } = await uploadFile(through, join(dir, "large.txt"), { uri: "large.txt", wait: false, chunking: { maxSize: 100_000 } });
   assert.equal(document.byteSize, large().length);
   assert.equal(broken, 2);
+});
+
+test("uris are no absolute paths", async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), "ragd-"));
+  t.after(() => rm(dir, { recursive: true }));
+  await writeFile(join(dir, "a.md"), text);
+  const index = await newIndex(t);
+  assert.equal((await uploadFile(index, join(dir, "a.md"))).document.uri, "a.md");
+  const { uploaded } = await uploadFolder(index, dir, { base: tmpdir() });
+  assert.deepEqual(uploaded.map(({ uri }) => uri), [`${basename(dir)}/a.md`]);
+  await assert.rejects(uploadFolder(index, dir, { base: join(dir, "below") }), { code: "invalid_argument", message: /^base: must be a folder above/ });
 });
 
 test("a folder stops at an error of all its files", async (t) => {

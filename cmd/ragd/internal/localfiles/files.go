@@ -28,10 +28,11 @@ type Options struct {
 }
 
 // Files returns the documents at paths: files, and the files in folders, each folder in
-// the order of names. A document's uri is its path relative to the base, with slashes, or
-// its absolute path if it is not under the base; it does not depend on how the path was
-// written. Each member of an archive is a document, with a uri as if the archive were a
-// folder.
+// the order of names. A document's uri is its path relative to the base, with slashes. For
+// a path that is not below the base it is relative to the path itself if that is a folder,
+// or the name of the file. It does not depend on how the path was written. Each member of
+// an archive is a document, with a uri as if the archive were a folder. A file with the uri
+// of another one at paths yields a *Problem.
 //
 // In a folder, hidden entries, folders of version control, what .gitignore and .ragdignore
 // ignore, symbolic links and files in formats that the service cannot read yield a *Skip.
@@ -41,18 +42,41 @@ type Options struct {
 // file is not ignored, and no content.
 func (o Options) Files(paths ...string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
+		var owners map[string]string // absolute paths by uri; two paths may have files of one uri
+		if len(paths) > 1 {
+			owners = map[string]string{}
+		}
 		for f, err := range o.walk(paths) {
+			if err == nil {
+				f.uri, err = uriOf(f.base, f.path)
+			}
+			if err == nil && owners != nil {
+				err = claim(owners, f)
+			}
 			if err != nil {
 				if !yield(Document{}, err) {
 					return
 				}
 				continue
 			}
-			if !eachDocument(o.Base, f, yield) {
+			if !eachDocument(f, yield) {
 				return
 			}
 		}
 	}
+}
+
+// claim records the uri of a file in owners. It returns a *Problem if another file has it.
+func claim(owners map[string]string, f file) error {
+	abs, err := filepath.Abs(f.path)
+	if err != nil {
+		return fmt.Errorf("resolve %q: %w", f.path, err)
+	}
+	if other, taken := owners[f.uri]; taken && other != abs {
+		return problem(f.path, "would have the uri %s, as %s has: give a --base above both, or another --namespace or --index to one of them", f.uri, other)
+	}
+	owners[f.uri] = abs
+	return nil
 }
 
 // Size returns the number of bytes that Files or LineFiles would read from paths. Files
@@ -82,6 +106,8 @@ func (o Options) Any(paths ...string) bool {
 // file is a regular file at or below a path.
 type file struct {
 	path  string
+	base  string // folder that the uri is relative to
+	uri   string // once it is known
 	size  int64
 	named bool // one of the paths, not found in a folder
 }
@@ -105,7 +131,7 @@ func (o Options) walk(paths []string) iter.Seq2[file, error] {
 					return
 				}
 			default:
-				if !yield(file{path: root, size: info.Size(), named: true}, nil) {
+				if !yield(file{path: root, base: o.baseOf(root, false), size: info.Size(), named: true}, nil) {
 					return
 				}
 			}
@@ -115,7 +141,7 @@ func (o Options) walk(paths []string) iter.Seq2[file, error] {
 
 // walkFolder yields the files below root. It reports whether the caller wants more.
 func (o Options) walkFolder(root string, yield func(file, error) bool) bool {
-	w := &folderWalk{yield: yield, more: true}
+	w := &folderWalk{base: o.baseOf(root, true), yield: yield, more: true}
 	if !o.NoIgnore {
 		var err error
 		if w.ignore, err = newIgnoreRules(root); err != nil {
@@ -131,6 +157,7 @@ func (o Options) walkFolder(root string, yield func(file, error) bool) bool {
 // folderWalk is a walk through a folder.
 type folderWalk struct {
 	root   string
+	base   string
 	ignore *ignoreRules // nil if nothing is ignored
 	yield  func(file, error) bool
 	more   bool // the caller wants more
@@ -153,7 +180,7 @@ func (w *folderWalk) visit(path string, entry fs.DirEntry, err error) error {
 	if err != nil {
 		return w.next(file{}, problem(path, "%v", reason(err)))
 	}
-	return w.next(file{path: path, size: info.Size()}, nil)
+	return w.next(file{path: path, base: w.base, size: info.Size()}, nil)
 }
 
 // next yields a file or an error. The result is for WalkDir.
@@ -213,20 +240,16 @@ func (w *folderWalk) enter(path string) error {
 
 // eachDocument yields the documents of a file and reports whether the caller wants
 // more.
-func eachDocument(base string, f file, yield func(Document, error) bool) bool {
-	uri, err := uriOf(base, f.path)
-	if err != nil {
-		return yield(Document{}, err)
-	}
+func eachDocument(f file, yield func(Document, error) bool) bool {
 	content, err := readContent(f)
 	if err != nil {
-		return yield(Document{URI: uri}, err)
+		return yield(Document{URI: f.uri}, err)
 	}
-	doc := Document{Location: f.path, URI: uri, Content: content, InputBytes: int64(len(content))}
+	doc := Document{Location: f.path, URI: f.uri, Content: content, InputBytes: int64(len(content))}
 	format, err := suitable(parse.Source{Content: content, FileName: f.path})
 	switch {
 	case err != nil:
-		return yield(Document{URI: uri}, f.unsuitable(err.Error()))
+		return yield(Document{URI: f.uri}, f.unsuitable(err.Error()))
 	case format.IsContainer():
 		return eachMember(doc, yield)
 	}
@@ -373,34 +396,73 @@ func (f file) read(r io.Reader, size int64) ([]byte, error) {
 	return content.Bytes(), nil
 }
 
-// Prefix returns the common prefix of the uris of a folder's documents, empty if the
-// folder is base itself.
-func Prefix(base, folder string) (string, error) {
-	uri, err := uriOf(base, folder)
+// Prefix returns the common prefix of the uris of a folder's documents, empty if they are
+// relative to the folder itself.
+func (o Options) Prefix(folder string) (string, error) {
+	uri, err := uriOf(o.baseOf(folder, true), folder)
 	if err != nil || uri == "." {
 		return "", err
 	}
 	return strings.TrimSuffix(uri, "/") + "/", nil
 }
 
-// uriOf returns the uri of a file or folder, see Files.
-func uriOf(base, name string) (string, error) {
-	absBase, err := filepath.Abs(base)
+// Below reports whether a path is the base or below it.
+func (o Options) Below(name string) bool {
+	_, below := relative(o.Base, name)
+	return below
+}
+
+// Former returns what the uris of the documents at a path began with when the path was not
+// below the base and ragd named such documents by absolute paths, and what they begin with
+// now: a uri former+"/a.md" is now path.Join(now, "a.md").
+func (o Options) Former(name string) (former, now string, err error) {
+	info, err := os.Stat(name)
 	if err != nil {
-		return "", fmt.Errorf("resolve %q: %w", base, err)
+		return "", "", err
 	}
 	abs, err := filepath.Abs(name)
 	if err != nil {
-		return "", fmt.Errorf("resolve %q: %w", name, err)
+		return "", "", fmt.Errorf("resolve %q: %w", name, err)
 	}
-	uri := abs
-	if rel, err := filepath.Rel(absBase, abs); err == nil && filepath.IsLocal(rel) {
-		uri = rel
+	now, err = uriOf(o.baseOf(name, info.IsDir()), name)
+	return strings.TrimSuffix(filepath.ToSlash(abs), "/"), now, err
+}
+
+// baseOf returns the folder that the uris of a path are relative to, see Files.
+func (o Options) baseOf(name string, folder bool) string {
+	switch {
+	case o.Below(name):
+		return o.Base
+	case folder:
+		return name
 	}
-	if !utf8.ValidString(uri) {
+	return filepath.Dir(name)
+}
+
+// uriOf returns the uri of a file or folder, see Files.
+func uriOf(base, name string) (string, error) {
+	uri, below := relative(base, name)
+	switch {
+	case !below:
+		return "", problem(name, "has a path that cannot be resolved")
+	case !utf8.ValidString(uri):
 		return "", problem(name, "has a name that is not valid UTF-8")
 	}
 	return filepath.ToSlash(uri), nil
+}
+
+// relative returns a path relative to base and whether it is base or below it.
+func relative(base, name string) (string, bool) {
+	absBase, err := filepath.Abs(base)
+	if err != nil {
+		return "", false
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", false
+	}
+	rel, err := filepath.Rel(absBase, abs)
+	return rel, err == nil && filepath.IsLocal(rel)
 }
 
 // reason returns a file error without its path, which the location names already.

@@ -115,13 +115,54 @@ func TestFilesTakesNamedPathsAtTheirWord(t *testing.T) {
 	}
 }
 
-func TestFilesOutsideTheBaseKeepTheirAbsolutePath(t *testing.T) {
+func TestFilesOutsideTheBaseAreNamedFromTheFolderGiven(t *testing.T) {
 	t.Parallel()
-	root := tree(t, map[string]string{"a/x.md": "x", "b/y.md": "y"})
-	got := collect(Options{Base: filepath.Join(root, "a")}.Files(root), root)
-	want := []found{{URI: "x.md", Content: "x"}, {URI: filepath.ToSlash(root) + "/b/y.md", Content: "y"}}
+	root := tree(t, map[string]string{"a/x.md": "x", "b/y.md": "y", "b/low/z.md": "z"})
+	for _, c := range []struct {
+		base   string
+		path   string
+		prefix string
+		want   []found
+	}{
+		{"a", "b", "", []found{{URI: "low/z.md", Content: "z"}, {URI: "y.md", Content: "y"}}},
+		{"a", "b/low/../low", "", []found{{URI: "z.md", Content: "z"}}},
+		{"a", "", "", []found{{URI: "a/x.md", Content: "x"}, {URI: "b/low/z.md", Content: "z"}, {URI: "b/y.md", Content: "y"}}},
+		{"b", "b/low", "low/", []found{{URI: "low/z.md", Content: "z"}}},
+		{"a", "b/y.md", "", []found{{URI: "y.md", Content: "y"}}},
+	} {
+		o := Options{Base: root + "/" + c.base}
+		got := collect(o.Files(root+"/"+c.path), root)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s from %s: %s", c.path, c.base, diff)
+		}
+		if prefix, err := o.Prefix(root + "/" + c.path); !strings.HasSuffix(c.path, ".md") && (err != nil || prefix != c.prefix) {
+			t.Errorf("%s from %s: prefix %q, %v; want %q", c.path, c.base, prefix, err, c.prefix)
+		}
+	}
+}
+
+func TestFilesOfOneURIAreAProblem(t *testing.T) {
+	t.Parallel()
+	root := tree(t, map[string]string{"a/x.md": "x", "b/x.md": "y", "c": "c"})
+	got := collect(Options{Base: root + "/c"}.Files(root+"/a", root+"/b", root+"/a/x.md"), root)
+	want := []found{
+		{URI: "x.md", Content: "x"},
+		{URI: "b/x.md", Problem: "would have the uri x.md, as " + root + "/a/x.md has: give a --base above both, or another --namespace or --index to one of them"},
+		{URI: "x.md", Content: "x"},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestFormerURIs(t *testing.T) {
+	t.Parallel()
+	root := tree(t, map[string]string{"a/x.md": "x", "b/y.md": "y"})
+	for _, c := range [][3]string{{"b", "b", "."}, {"b/y.md", "b/y.md", "y.md"}, {"a", "a", "."}, {"a/x.md", "a/x.md", "x.md"}} {
+		former, now, err := Options{Base: root + "/a"}.Former(root + "/" + c[0])
+		if err != nil || former != filepath.ToSlash(root)+"/"+c[1] || now != c[2] {
+			t.Errorf("%s: %q is now %q, %v", c[0], former, now, err)
+		}
 	}
 }
 
