@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/config"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
 	"github.com/ragdhq/ragd/cmd/ragd/operate"
+	"github.com/ragdhq/ragd/cmd/ragd/quickstart"
 	"github.com/ragdhq/ragd/internal/operate/nearest"
 )
 
@@ -33,7 +34,7 @@ to be set: it leaves its address and keys in client.conf in the same folder.
 Commands exit with 0, with 1 if something failed, with 2 if the command line is
 wrong, and with 130 if they were interrupted; doctor has codes of its own. With --json they print one JSON
 object, and lists print one object a line.`,
-		slices.Concat(operate.Commands(&p.Program, &p.settings, p.machine), data.Commands(&p.Program), access.Commands(&p.Program), automation.Commands(&p.Program), evaluate.Commands(&p.Program))...,
+		slices.Concat(operate.Commands(&p.Program, &p.settings, p.machine), data.Commands(&p.Program), access.Commands(&p.Program), automation.Commands(&p.Program), evaluate.Commands(&p.Program), quickstart.Commands(&p.Program, &p.settings.Config))...,
 	)
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Out.Stdout)

@@ -79,6 +79,13 @@ func (s *session) configure(t *testing.T, secret string) {
 	}
 }
 
+// configureAt writes client.conf with the address of a service.
+func (s *session) configureAt(t *testing.T, address string) {
+	t.Helper()
+	s.url = address
+	s.configure(t, "tenant-secret")
+}
+
 // startService runs `ragd serve` until the test ends and returns its address.
 func startService(t *testing.T, environment []string) string {
 	t.Helper()

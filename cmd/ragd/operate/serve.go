@@ -45,7 +45,7 @@ data directory are lost, the next start makes new ones.`),
 			for _, u := range p.settings.Unused(cmd.Flags().Changed) {
 				log.WarnContext(cmd.Context(), "setting without effect", "setting", u.Setting, "reason", u.Reason)
 			}
-			return p.serve(cmd.Context(), log)
+			return p.serve(cmd.Context(), log, func(address string) { output.Note(p.Out.Stderr, "ragd is ready at %s", address) })
 		},
 	}
 	p.settings.RegisterService(cmd.Flags(), p.Getenv)
@@ -53,8 +53,9 @@ data directory are lost, the next start makes new ones.`),
 	return cmd
 }
 
-// serve runs the service until ctx ends.
-func (p *program) serve(ctx context.Context, log *slog.Logger) (err error) {
+// serve runs the service until ctx ends. It calls ready with the address when the service can be
+// called and the keys of a first start are written down.
+func (p *program) serve(ctx context.Context, log *slog.Logger, ready func(address string)) (err error) {
 	memory.Limit(os.DirFS("/"), p.Getenv)
 	memory.CollectLess(p.Getenv)
 	go memory.KeepSpare(ctx)
@@ -76,7 +77,7 @@ func (p *program) serve(ctx context.Context, log *slog.Logger) (err error) {
 	if err := p.welcome(ctx, s, local, log); err != nil {
 		return err
 	}
-	output.Note(p.Out.Stderr, "ragd is ready at %s", s.URL())
+	ready(s.URL())
 	defer reloadOnHangup(ctx, s)()
 	return s.Run(ctx)
 }
@@ -108,10 +109,7 @@ func (p *program) welcome(ctx context.Context, s *service.Service, local *regist
 		return err
 	}
 	client := local.client
-	client.Server = localURL(s.URL())
-	if !p.settings.Service.TLS.IsZero() && p.settings.Service.MCP.PublicURL != "" {
-		client.Server = p.settings.Service.MCP.PublicURL // the name in the certificate
-	}
+	client.Server = p.clientURL(s.URL())
 	made, err := s.Bootstrap(ctx, p.settings.FirstTenant, client.OperatorKey)
 	if err != nil {
 		return err
@@ -133,6 +131,15 @@ func (p *program) welcome(ctx context.Context, s *service.Service, local *regist
 	}
 	output.Note(p.Out.Stdout, "tenant %q: its key and the operator key are in %s", made.Tenant, local.path)
 	return nil
+}
+
+// clientURL returns the address at which clients on this machine reach a service that listens at
+// an address.
+func (p *program) clientURL(address string) string {
+	if !p.settings.Service.TLS.IsZero() && p.settings.Service.MCP.PublicURL != "" {
+		return p.settings.Service.MCP.PublicURL // the name in the certificate
+	}
+	return localURL(address)
 }
 
 // logger returns the service's logger, which writes to stderr at the configured level:
