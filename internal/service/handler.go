@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/api/httpserver"
 	"github.com/ragdhq/ragd/internal/api/mcp/mcphttp"
 	"github.com/ragdhq/ragd/internal/api/openai"
+	"github.com/ragdhq/ragd/internal/api/openapi"
 	"github.com/ragdhq/ragd/internal/api/rpc"
 	"github.com/ragdhq/ragd/internal/automation/connector"
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -17,7 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 )
 
-// handler returns the HTTP handler of the service: RPC, MCP, the OpenAI-compatible interface, health checks and the console,
+// handler returns the HTTP handler of the service: RPC, MCP, the OpenAI-compatible interface, the OpenAPI document, health checks and the console,
 // behind the body deadline, tracing and the request log.
 func (s *Service) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -35,6 +36,7 @@ func (s *Service) handler() http.Handler {
 	mux.Handle("POST "+connector.CallbackPath, signIn)
 	mux.Handle("GET "+connector.ClientPath, s.guard.Handler(http.HandlerFunc(s.Handlers.Connectors.ClientDocument), rpc.Refuse()))
 	mux.Handle("GET "+identity.Path, s.guard.Handler(s.issuer, rpc.Refuse()))
+	mux.Handle("GET "+openapi.Path, s.guard.Handler(openapi.Document(), rpc.Refuse()))
 	mux.Handle(mcphttp.TenantPath, s.mcp)
 	mux.Handle("/.well-known/", s.mcp)
 	s.handleProbes(mux)
@@ -63,6 +65,9 @@ func (s *Service) withConsole(mux *http.ServeMux) http.Handler {
 	mux.Handle("/console/", s.guard.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		web.ServeHTTP(w, r.WithContext(credential.WithClient(r.Context(), r.RemoteAddr)))
 	}), rpc.Refuse()))
+	for path, handler := range openapi.Page() {
+		mux.Handle("GET "+path, s.guard.Handler(handler, rpc.Refuse()))
+	}
 	page := s.guard.Handler(http.HandlerFunc(web.Page), rpc.Refuse())
 	return web.Authorize(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "/" && console.Serves(r) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/api/openapi"
 	"github.com/ragdhq/ragd/internal/operate/notices"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/logtest"
@@ -264,4 +265,6 @@ func TestTheConsoleCanBeOff(t *testing.T) {
 	b := &browser{s: s}
 	b.want(t, http.StatusNotFound, "GET", "/", "", "Accept", "text/html")
 	b.want(t, http.StatusNotFound, "GET", "/console/session", "")
+	b.want(t, http.StatusNotFound, "GET", openapi.PagePath, "", "Accept", "text/html")
+	b.want(t, http.StatusOK, "GET", openapi.Path, "")
 }

@@ -1,0 +1,102 @@
+// Package openapi serves the API as an OpenAPI document, which `make generate` makes from the proto files, and a
+// page that shows it and tries calls. Both are public: they are the same for every service of a version.
+package openapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+// Path is where the document is served.
+const Path = "/openapi.json"
+
+// PagePath is where the page is served; its files are below.
+const PagePath = "/api"
+
+// files are the document and the page.
+//
+//go:embed document/openapi.json page
+var files embed.FS
+
+// policy is the Content-Security-Policy of the page: scripts, styles and calls of this origin alone, none
+// inline.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+// maxAge is how long caches may use the document without asking again, in seconds.
+const maxAge = 300
+
+// Document returns the handler of the document.
+func Document() http.Handler {
+	return serve("document/openapi.json", fmt.Sprintf("public, max-age=%d", maxAge))
+}
+
+// Page returns the handlers of the page and its files, by their paths.
+func Page() map[string]http.Handler {
+	handlers := map[string]http.Handler{PagePath: serve("page/index.html", "no-cache")}
+	for _, name := range []string{"page.css", "page.js"} {
+		handlers[PagePath+"/"+name] = serve("page/"+name, "no-cache")
+	}
+	return handlers
+}
+
+// serve returns a handler that answers with an embedded file, compressed if the caller reads that. It has an
+// ETag, by which caches ask whether they have the file.
+func serve(name, caching string) http.Handler {
+	content, err := fs.ReadFile(files, name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	sum := sha256.Sum256(content)
+	tag := hex.EncodeToString(sum[:8])
+	compressed := compress(content)
+	contentType := mime.TypeByExtension(path.Ext(name))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Type", contentType)
+		header.Set("Cache-Control", caching)
+		header.Set("Content-Security-Policy", policy)
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		header.Set("Vary", "Accept-Encoding")
+		header.Set("ETag", `"`+tag+`"`)
+		body := content
+		if acceptsGzip(r) {
+			header.Set("Content-Encoding", "gzip")
+			header.Set("ETag", `"`+tag+`-gzip"`)
+			body = compressed
+		}
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	})
+}
+
+func compress(content []byte) []byte {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		panic(err) // the level is valid
+	}
+	_, _ = w.Write(content) // a buffer takes everything
+	_ = w.Close()
+	return out.Bytes()
+}
+
+func acceptsGzip(r *http.Request) bool {
+	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, quality, _ := strings.Cut(coding, ";")
+		if strings.TrimSpace(name) == "gzip" && strings.TrimSpace(quality) != "q=0" {
+			return true
+		}
+	}
+	return false
+}
