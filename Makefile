@@ -190,6 +190,10 @@ N ?= 1000
 bench-tenants: deps build ## measure what N tenants on one database cost (default N=1000)
 	go run ./bench/tenants -ragd bin/ragd -tenants $(N)
 
+.PHONY: bench-first-minute
+bench-first-minute: deps ## measure what a newcomer waits for: clone to first answer, the page signed in, a first own upload searched
+	hack/first-minute.sh
+
 .PHONY: bench-go
 bench-go: deps ## run the Go benchmarks; compare two runs with `go tool -modfile=tools/go.mod benchstat`
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
