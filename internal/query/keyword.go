@@ -82,7 +82,7 @@ func (t term) weight() float64 {
 // that no chunk has weighs as if one had it, and so does one of chunks that the credential may not
 // see, so that no score tells of them. Several words written as one count only where they are.
 func (t term) idealWeight() float64 {
-	if t.Further || t.Whole && !(t.Visible && t.Chunks > 0) {
+	if there := t.Visible && t.Chunks > 0; t.Further || t.Whole && !there {
 		return 0
 	}
 	chunks := int64(1)

@@ -27,7 +27,7 @@ func (s *scanner) unspacedRun(start int) int {
 	end := start
 	for end < len(s.text) {
 		r, size := utf8.DecodeRuneInString(s.text[end:])
-		if !unspaced(r) && !(end > start && (unicode.IsMark(r) || ignorable(r))) {
+		if attached := end > start && (unicode.IsMark(r) || ignorable(r)); !attached && !unspaced(r) {
 			break
 		}
 		end += size

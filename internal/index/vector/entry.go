@@ -50,8 +50,7 @@ type row struct {
 	sparse   *pgvector.SparseVector // beside values; nil for none
 	metadata string                 // JSON
 	document string
-	searched string      // the text for keyword search
-	terms    index.Terms // zero where PostgreSQL makes them, and without a text
+	searched string // the text for keyword search
 }
 
 // searched returns the text of an entry for keyword search: clients of vector stores keep it in the
