@@ -21,7 +21,7 @@ embedding model    builtin/hash-512
 dimension          512
 metric             cosine
 type               flat
-text language      english
+text language      auto
 chunking           {"strategy":"markdown","maxSize":9,"stripHeaders":true}
 documents ready    0
 documents pending  0

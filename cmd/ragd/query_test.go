@@ -18,7 +18,7 @@ func TestQuery(t *testing.T) {
 	const noModel = "ragd: model: the endpoint openai is not configured on this server; its operator sets RAGD_OPENAI_API_KEY or RAGD_OPENAI_BASE_URL, or the tenant makes an endpoint of this name\n"
 	for _, want := range []step{
 		{args: args("query fox"), stdout: `
-1. 0.9748  Fox�[31m, a  (line 1)
+1. 0.8510  Fox�[31m, a  (line 1)
    the quick brown fox the quick brown fox the quick brown fox the quick brown
    fox the quick brown fox the quick brown fox the quick brown fox the quick
    brown fox the quick brown fox the quick brown fox the quick brown fox the
@@ -27,14 +27,14 @@ func TestQuery(t *testing.T) {
    fox the quick brown fox the quick brown fox the quick brown fox the quick
    brown fox the quick brown fox ...
 
-2. 0.2503  b  (line 1)
+2. 0.2485  b  (line 1)
    a fox
 
 `},
 		{args: args("query fox -k 1 --full --explain"), stdout: `...
    brown fox the quick brown fox the quick brown fox
 
-   hybrid score 0.9748, keyword score 0.9749, similarity 0.5899
+   hybrid score 0.8510, keyword score 0.8511, similarity 0.5899
 
 exact plan; about 2 candidates; complete: there are as many as wanted, or all that match; exact: no better ones exist
 

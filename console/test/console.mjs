@@ -37,10 +37,13 @@ export async function call(key, method, message = {}, headers = {}) {
 }
 
 let made = 0;
-/** newTenant makes a tenant with a key of all scopes. key({...}) makes further keys. */
+/**
+ * newTenant makes a tenant with a key of all scopes, in the first database: a service places others in the smallest one,
+ * and other tests register some. key({...}) makes further keys.
+ */
 export async function newTenant() {
   const tenantId = `t${process.pid}-${++made}`;
-  await call(operatorKey, "TenantService/CreateTenant", { tenantId, displayName: tenantId });
+  await call(operatorKey, "TenantService/CreateTenant", { tenantId, displayName: tenantId, database: "main" });
   const key = async (settings) =>
     (await call(operatorKey, "TenantService/CreateApiKey", { tenantId, displayName: "test", ...settings })).secret;
   const all = await key({ scopes: ["read", "write", "admin"] });

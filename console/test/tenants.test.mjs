@@ -51,7 +51,7 @@ test("tenants are searched, and their names are shown as text", async (t) => {
   const ids = [];
   for (const displayName of hostile) {
     const tenantId = `hostile${process.pid}-${ids.length}`;
-    await call(operator, "TenantService/CreateTenant", { tenantId, displayName, settings: { note: displayName } });
+    await call(operator, "TenantService/CreateTenant", { tenantId, displayName, database: "main", settings: { note: displayName } });
     ids.push(tenantId);
   }
   for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {

@@ -109,7 +109,7 @@ type keywords struct {
 	leftOut  float64               // the most that terms outside match can add to a score
 	matching int64                 // about how many chunks match
 	ideal    float64               // sum of the weights of all words, see term.idealWeight
-	rarity   float64               // of the question's terms, in (0, 1]: see queryTerms.rarity
+	rarity   float64               // of the question's terms, in [0, 1]: see queryTerms.rarity
 	total    int64                 // chunks of the index
 }
 
@@ -247,17 +247,21 @@ func (q queryTerms) keywords() *keywords {
 	return k
 }
 
-// rarity returns how rare the terms of the question are: the mean of their inverse document
-// frequencies, each counted by how much it adds to the ideal, relative to that of a term of one chunk.
+// rarity returns how rare the terms of the question are that chunks have: the mean of their inverse document
+// frequencies, each counted by how much it adds to the ideal, relative to that of a term of one chunk. It is 0
+// if there are none.
 func (q queryTerms) rarity() float64 {
 	sum, ideal := 0.0, 0.0
 	for _, t := range q.terms {
+		if !t.Visible || t.Chunks == 0 {
+			continue
+		}
 		weight := t.idealWeight()
 		sum, ideal = sum+weight*weight/cmp.Or(t.Factor, 1), ideal+weight
 	}
 	rarest := index.InverseFrequency(1, q.terms[0].Total)
 	if ideal == 0 || rarest == 0 {
-		return 1
+		return 0
 	}
 	return min(sum/ideal/rarest, 1)
 }

@@ -32,8 +32,8 @@ func TestStatements(t *testing.T) {
 	many := estimate{matching: 50_000, total: 50_000}
 	terms := queryTerms{
 		terms: []term{
-			{Quoted: "'walk'", Dimension: 11, Chunks: 40, Total: 50_000},
-			{Quoted: "'graph'", Dimension: 5, Chunks: 900, Total: 50_000},
+			{Quoted: "'walk'", Dimension: 11, Chunks: 40, Total: 50_000, Visible: true},
+			{Quoted: "'graph'", Dimension: 5, Chunks: 900, Total: 50_000, Visible: true},
 		},
 	}
 	phrases := queryTerms{terms: terms.terms, phrases: []phrase{{Text: "graph walk", Query: "'graph' <-> 'walk'"}}}
