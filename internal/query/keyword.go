@@ -98,7 +98,7 @@ func (t term) idealWeight() float64 {
 //	weight of the term * weight of the term in the chunk
 //
 // which is BM25 (Robertson and Zaragoza 2009) without its constant factor k1+1.
-// term.weight is the first weight; index.TermsOf computes the second when a chunk is
+// term.weight is the first weight; index.Index.TermsOf computes the second when a chunk is
 // written, larger for terms of the title and the headings.
 //
 // The score is in [0, M), where M is index.MaxTermWeight * the sum of term.weight.

@@ -4,9 +4,10 @@ import (
 	"math/bits"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/abadojack/whatlanggo"
+
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
 const (
@@ -34,7 +35,7 @@ var detectable = map[whatlanggo.Lang]string{
 // a language without a stemmer. A text that is too short to tell is taken for English. Stop words tell the
 // language of most texts, in some microseconds; a model of trigrams that of others.
 func Detect(text string) string {
-	text = prefix(text, readBytes)
+	text = textlimit.Cut(text, readBytes)
 	language, hits := byStopWords(text)
 	if language != "" {
 		return language
@@ -42,7 +43,7 @@ func Detect(text string) string {
 	if len(text) < tellingBytes && hits == 0 {
 		return English
 	}
-	info := whatlanggo.Detect(prefix(text, modelBytes))
+	info := whatlanggo.Detect(textlimit.Cut(text, modelBytes))
 	language, ok := detectable[info.Lang]
 	switch {
 	case info.Script != latin:
@@ -53,17 +54,6 @@ func Detect(text string) string {
 		return Simple
 	}
 	return English
-}
-
-// prefix returns at most so many bytes of a text, without a part of a character.
-func prefix(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }
 
 // listed are the languages with a list of stop words, and stopLanguages those that have a word in theirs, as a

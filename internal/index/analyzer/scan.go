@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
 // kind is the kind of a token.
@@ -293,7 +295,7 @@ func lowered(text string) string {
 			return unicode.ToLower(r)
 		}, text)
 	}
-	return cutToken(text)
+	return textlimit.Cut(text, maxToken)
 }
 
 // digitOf returns the ASCII digit of a decimal digit of any script.
@@ -307,15 +309,4 @@ func digitOf(r rune) rune {
 		return r
 	}
 	return '0' + r - zero
-}
-
-func cutToken(text string) string {
-	if len(text) <= maxToken {
-		return text
-	}
-	n := maxToken
-	for !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }

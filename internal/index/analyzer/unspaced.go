@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
 // unspaced reports whether a character belongs to a writing system that does not part words by spaces,
@@ -52,7 +54,7 @@ func (s *scanner) unspacedRun(start int) int {
 			t.start, t.end = start, end
 		}
 		if before.text != "" {
-			s.yield(token{kind: bigram, text: cutToken(before.text + t.text), position: before.position, start: before.start, end: t.end})
+			s.yield(token{kind: bigram, text: textlimit.Cut(before.text+t.text, maxToken), position: before.position, start: before.start, end: t.end})
 		}
 		s.yield(t)
 		s.position++
