@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ragdhq/ragd/internal/api/httpserver"
 	"github.com/ragdhq/ragd/internal/operate/notices"
 )
 
@@ -92,7 +93,7 @@ func (c content) write(w http.ResponseWriter, r *http.Request, contentType strin
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Vary", "Accept-Encoding")
 	body := c.plain
-	if c.gzipped != nil && acceptsGzip(r) {
+	if c.gzipped != nil && httpserver.AcceptsGzip(r) {
 		w.Header().Set("Content-Encoding", "gzip")
 		body = c.gzipped
 	}
@@ -126,14 +127,4 @@ func (h *Handler) load(name string) (content, error) {
 	}
 	h.files.Store(name, c)
 	return c, nil
-}
-
-func acceptsGzip(r *http.Request) bool {
-	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		name, quality, _ := strings.Cut(coding, ";")
-		if strings.TrimSpace(name) == "gzip" && strings.TrimSpace(quality) != "q=0" {
-			return true
-		}
-	}
-	return false
 }

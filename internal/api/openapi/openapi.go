@@ -13,8 +13,9 @@ import (
 	"mime"
 	"net/http"
 	"path"
-	"strings"
 	"time"
+
+	"github.com/ragdhq/ragd/internal/api/httpserver"
 )
 
 // Path is where the document is served.
@@ -71,7 +72,7 @@ func serve(name, caching string) http.Handler {
 		header.Set("Vary", "Accept-Encoding")
 		header.Set("ETag", `"`+tag+`"`)
 		body := content
-		if acceptsGzip(r) {
+		if httpserver.AcceptsGzip(r) {
 			header.Set("Content-Encoding", "gzip")
 			header.Set("ETag", `"`+tag+`-gzip"`)
 			body = compressed
@@ -89,14 +90,4 @@ func compress(content []byte) []byte {
 	_, _ = w.Write(content) // a buffer takes everything
 	_ = w.Close()
 	return out.Bytes()
-}
-
-func acceptsGzip(r *http.Request) bool {
-	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		name, quality, _ := strings.Cut(coding, ";")
-		if strings.TrimSpace(name) == "gzip" && strings.TrimSpace(quality) != "q=0" {
-			return true
-		}
-	}
-	return false
 }
