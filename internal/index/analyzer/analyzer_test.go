@@ -84,7 +84,8 @@ func TestQuestionsAskForWhatTextsHave(t *testing.T) {
 func TestLanguagesAreDetected(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"short": English,
+		"short":                       English,
+		strings.Repeat("\x80", 2<<10): English, // no UTF-8
 		"Die Räume können bis zum Vortag abgesagt werden, danach wird eine Gebühr fällig.":                              "german",
 		"Para la renovación del pasaporte se necesitan dos fotografías y el documento anterior de cada niño.":           "spanish",
 		"Возврат товара возможен в течение тридцати дней.":                                                              English, // of the words in Latin letters
