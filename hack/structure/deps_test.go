@@ -99,6 +99,7 @@ var mayImport = map[string][]string{
 	"bench/internal/harness":                {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon"},
 	"bench/keyword":                         {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "bench/internal/harness", "internal/index/analyzer"},
 	"bench/parse":                           {"internal/ingest/parse", "internal/ingest/parse/libreoffice"},
+	"bench/ranking":                         {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/automation/evaluate/measure", "internal/service/testing/daemon", "internal/service/testing/dataset", "internal/service/testing/wait", "bench/internal/harness"},
 	"bench/retrieval":                       {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/service/testing/daemon", "internal/service/testing/dataset/synthetic", "bench/internal/harness"},
 	"bench/tenants":                         {"gen/ragd/v1", "gen/ragd/v1/ragdv1connect", "internal/operate/postgres", "internal/tenant/provision", "internal/service/testing/daemon", "internal/service/testing/dataset/synthetic", "migrations", "bench/internal/harness"},
 	"cmd/ragd/access":                       {"cmd/ragd/internal/client", "cmd/ragd/internal/command", "cmd/ragd/internal/config", "cmd/ragd/internal/misuse", "cmd/ragd/internal/output", "cmd/ragd/internal/paging", "gen/ragd/v1", "internal/tenant/access/credential"},

@@ -1,4 +1,4 @@
-// Package dataset measures retrieval on labelled data sets in tests: it loads a set,
+// Package dataset measures retrieval on labelled data sets in tests and measurements: it loads a set,
 // ranks its documents by BM25, fuses rankings and scores them. It is slow and simple
 // on purpose, as a reference.
 //
@@ -12,6 +12,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -49,61 +51,74 @@ func Load(t testing.TB, name string) *Set {
 	return LoadFolder(t, filepath.Join(root, name))
 }
 
-// LoadFolder reads the set in a folder. Its files may also be uncompressed, without .gz.
+// LoadFolder reads the set in a folder as Read does.
 func LoadFolder(t testing.TB, folder string) *Set {
 	t.Helper()
+	set, err := Read(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// Read reads the set in a folder. Its files may also be uncompressed, without .gz.
+func Read(folder string) (*Set, error) {
 	indices := map[string]int{}
 	set := &Set{}
-	readJSON(t, filepath.Join(folder, "corpus.jsonl"), func(d Document) {
+	err := readJSON(filepath.Join(folder, "corpus.jsonl"), func(d Document) {
 		indices[d.ID] = len(set.Texts)
 		set.Documents = append(set.Documents, d)
 		set.Texts = append(set.Texts, strings.TrimSpace(d.Title+"\n"+d.Text))
 	})
+	if err != nil {
+		return nil, err
+	}
 	relevant := map[string]map[int]bool{}
-	readLines(t, filepath.Join(folder, "qrels.tsv"), func(text []byte) {
+	err = readLines(filepath.Join(folder, "qrels.tsv"), func(text []byte) error {
 		fields := strings.Split(string(text), "\t")
 		if len(fields) < 3 || fields[0] == "query_id" || fields[2] == "0" {
-			return
+			return nil
 		}
 		if relevant[fields[0]] == nil {
 			relevant[fields[0]] = map[int]bool{}
 		}
 		index, ok := indices[fields[1]]
 		if !ok {
-			t.Fatalf("%s: document %s of question %s is not in the corpus", folder, fields[1], fields[0])
+			return fmt.Errorf("document %s of question %s is not in the corpus", fields[1], fields[0])
 		}
 		relevant[fields[0]][index] = true
+		return nil
 	})
-	readJSON(t, filepath.Join(folder, "queries.jsonl"), func(d Document) {
+	if err != nil {
+		return nil, err
+	}
+	return set, readJSON(filepath.Join(folder, "queries.jsonl"), func(d Document) {
 		set.Questions = append(set.Questions, Question{ID: d.ID, Text: d.Text, Relevant: relevant[d.ID]})
 	})
-	return set
 }
 
 // readJSON calls each for every line of JSON in a file.
-func readJSON(t testing.TB, path string, each func(Document)) {
-	t.Helper()
-	readLines(t, path, func(text []byte) {
+func readJSON(path string, each func(Document)) error {
+	return readLines(path, func(text []byte) error {
 		var d Document
 		if err := json.Unmarshal(text, &d); err != nil {
-			t.Fatalf("%s: %v", path, err)
+			return err
 		}
 		each(d)
+		return nil
 	})
 }
 
 // readLines calls each for every line of path, or of path.gz if there is no such file.
-func readLines(t testing.TB, path string, each func([]byte)) {
-	t.Helper()
+func readLines(path string, each func([]byte) error) error {
 	file, err := os.Open(path)
 	var lines io.Reader = file
 	if err != nil {
-		file, err = os.Open(path + ".gz")
-		if err != nil {
-			t.Fatal(err)
+		if file, err = os.Open(path + ".gz"); err != nil {
+			return err
 		}
 		if lines, err = gzip.NewReader(file); err != nil {
-			t.Fatalf("%s: %v", path, err)
+			return errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
 		}
 	}
 	defer file.Close()
@@ -111,13 +126,15 @@ func readLines(t testing.TB, path string, each func([]byte)) {
 	for {
 		text, err := reader.ReadBytes('\n')
 		if len(text) > 1 {
-			each(bytes.TrimRight(text, "\n"))
+			if err := each(bytes.TrimRight(text, "\n")); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
 		}
-		if err == io.EOF {
-			return
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
 		if err != nil {
-			t.Fatalf("%s: %v", path, err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
 }
