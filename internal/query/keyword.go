@@ -27,6 +27,8 @@ const (
 	maxTerms = 256
 	// maxPhrases bounds the quoted phrases of a question.
 	maxPhrases = 16
+	// maxWordsBeside is how many words a question may have beside its quoted phrases for them to be required.
+	maxWordsBeside = 32
 )
 
 // queryTerms are the terms of a question, rarest first, and its quoted phrases.
@@ -352,8 +354,12 @@ func foundPhrases(ctx context.Context, h *data.Handle, i index.Index, within sco
 
 var quotedPhrase = regexp.MustCompile(`"([^"]+)"|“([^”]+)”`)
 
-// quoted returns the quoted phrases of a question.
+// quoted returns the phrases that a question requires: what it quotes, unless it is a paragraph of more than
+// maxWordsBeside words besides, which quotes as texts do.
 func quoted(text string) (phrases []string) {
+	if len(strings.Fields(quotedPhrase.ReplaceAllString(text, " "))) > maxWordsBeside {
+		return nil
+	}
 	for _, m := range quotedPhrase.FindAllStringSubmatch(text, maxPhrases) {
 		phrases = append(phrases, m[1]+m[2])
 	}

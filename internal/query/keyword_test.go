@@ -22,6 +22,8 @@ func TestQuoted(t *testing.T) {
 		{`say "two words" and “two more”`, []string{"two words", "two more"}},
 		{`an "open one`, nil},
 		{`""`, nil},
+		{strings.Repeat("word ", 32) + `"two words"`, []string{"two words"}},
+		{strings.Repeat("word ", 33) + `"two words"`, nil},
 	} {
 		if diff := cmp.Diff(tc.phrases, quoted(tc.text)); diff != "" {
 			t.Errorf("%s: %s", tc.text, diff)
