@@ -193,6 +193,7 @@ func (f found) top() *float64 {
 func (a *arena) report(ctx context.Context, s labelled, way string, questions []dataset.Question, ask func(context.Context, string) (found, error)) error {
 	ks := []int{10}
 	var results []measure.Result
+	comparable := false // the scores of different questions
 	for _, q := range questions {
 		judged := measure.Judgements{}
 		for i := range q.Relevant {
@@ -204,7 +205,9 @@ func (a *arena) report(ctx context.Context, s labelled, way string, questions []
 			return fmt.Errorf("%q: %w", q.Text, err)
 		}
 		r := measure.Of(measure.Answer{Judged: judged, Ranking: measure.Documents(f.documents), Latency: time.Since(started)}, ks)
-		r.TopScore = f.top()
+		if r.TopScore = f.top(); r.TopScore != nil {
+			comparable = true
+		}
 		for rank, document := range f.documents {
 			fmt.Fprintf(a.log, "%s Q0 %s %d %g %s\n", cmp.Or(q.ID, "foreign"), document, rank+1, f.scores[rank], strings.ReplaceAll(s.name+", "+way, " ", "_"))
 		}
@@ -215,9 +218,14 @@ func (a *arena) report(ctx context.Context, s labelled, way string, questions []
 		return err
 	}
 	row := []string{s.name, way}
-	for _, name := range []string{measure.At(measure.NDCGAt, 10), measure.At(measure.RecallAt, 10), measure.MRR, measure.AUC} {
+	for _, name := range []string{measure.At(measure.NDCGAt, 10), measure.At(measure.RecallAt, 10), measure.MRR} {
 		row = append(row, cell(estimates, name))
 	}
+	auc := ""
+	if comparable {
+		auc = cell(estimates, measure.AUC)
+	}
+	row = append(row, auc)
 	p50, _ := measure.Find(estimates, measure.P50)
 	fmt.Printf("| %s | %.1f |\n", strings.Join(row, " | "), p50)
 	return nil

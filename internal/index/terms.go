@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/ragdhq/ragd/internal/index/analyzer"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
@@ -35,7 +36,8 @@ const (
 	k1            = 1.2
 	b             = 0.4
 	typicalLength = 100.0
-	headingCount  = 3
+	titleCount    = 3
+	headingCount  = 1
 )
 
 // The constants for terms of PostgreSQL's parser, see termWeights. The SQL function weigh_terms
@@ -61,7 +63,8 @@ const maxLexeme = 2046
 
 // Text is the text of a chunk for keyword search.
 type Text struct {
-	Headings string // the title of the document and the headings above the chunk
+	Title    string // of the document
+	Headings string // those above the chunk, a line each
 	Body     string
 	Contents bool   // a table of contents, whose terms weigh ContentsWeight of others
 	Language string // of the document, for an index of analyzer.Auto; empty if it is not known
@@ -101,7 +104,8 @@ type weigher struct {
 type termOccurrences struct {
 	positions []uint16 // with their labels, as a tsvector encodes them
 	count     int      // in the body
-	heading   bool
+	title     bool     // the title has it
+	heading   bool     // a heading has it
 }
 
 // The most that a tsvector keeps: the largest position, and the positions of a term.
@@ -134,8 +138,10 @@ func (w *weigher) terms(text Text, language string) Terms {
 		}
 		return c
 	}
-	by.Terms(text.Headings, func(t analyzer.Term) { add(t, 0, labelA).heading = true })
+	by.Terms(text.Title, func(t analyzer.Term) { add(t, 0, labelA).title = true })
 	from := last
+	by.Terms(text.Headings, func(t analyzer.Term) { add(t, from, labelA).heading = true })
+	from = last
 	by.Terms(text.Body, func(t analyzer.Term) { add(t, from, 0).count++ })
 	slices.Sort(w.order)
 
@@ -167,11 +173,14 @@ func (w *weigher) terms(text Text, language string) Terms {
 }
 
 // weight returns the part of the term's BM25 score that depends on the text alone, in [0, 1), for a
-// text of so many words. The headings count as if the text repeated each of their terms headingCount
-// times.
+// text of so many words. Title and headings count as if the text repeated each of their terms titleCount
+// or headingCount times.
 func (c *termOccurrences) weight(words int) float32 {
 	count := float64(c.count)
-	if c.heading {
+	switch {
+	case c.title:
+		count += titleCount
+	case c.heading:
 		count += headingCount
 	}
 	return float32(count / (count + k1*(1-b+b*float64(words)/typicalLength)))
@@ -183,7 +192,7 @@ func (c *termOccurrences) weight(words int) float32 {
 func parsedTerms(ctx context.Context, q data.Queryer, language string, texts []Text) ([]Terms, error) {
 	headings, bodies := make([]string, len(texts)), make([]string, len(texts))
 	for n, text := range texts {
-		headings[n], bodies[n] = text.Headings, text.Body
+		headings[n], bodies[n] = strings.TrimSpace(text.Title+"\n"+text.Headings), text.Body
 	}
 	type row struct {
 		Terms      postgres.Binary

@@ -55,7 +55,7 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 			chunks := h.OfIndex(indexID, 0)
 			var got row
 			err := chunks.Tx(t.Context(), func(tx *data.Tx) error {
-				terms, err := parsed.TermsOf(t.Context(), tx, []index.Text{{Headings: "a title", Body: "another"}, {Body: text}})
+				terms, err := parsed.TermsOf(t.Context(), tx, []index.Text{{Title: "a title", Body: "another"}, {Body: text}})
 				if err != nil {
 					return err
 				}
@@ -89,14 +89,14 @@ func TestTermsOfTextsAreThoseOfTheTrigger(t *testing.T) {
 	}
 }
 
-func TestTermsOfHeadingsWeighMore(t *testing.T) {
+func TestTermsOfTitlesAndHeadingsWeighMore(t *testing.T) {
 	t.Parallel()
 	s := servicetest.New(t, service.Config{NoWorkers: true})
 	s.Tenant(t, "acme")
 	var got []string
 	err := s.DB.Handle("acme").Tx(t.Context(), func(tx *data.Tx) error {
 		terms, err := index.Index{TextLanguage: "english"}.TermsOf(t.Context(), tx, []index.Text{
-			{Headings: "Harbours", Body: "tides"}, {Body: "harbour tides"}, {Body: "AB-1234 at Tides' sea"},
+			{Title: "Harbours", Body: "tides"}, {Headings: "Harbours", Body: "harbour tides"}, {Body: "harbour tides"}, {Body: "AB-1234 at Tides' sea"},
 		})
 		for _, of := range terms {
 			text, err := data.Value[string](t.Context(), tx, `
@@ -113,7 +113,7 @@ func TestTermsOfHeadingsWeighMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"'harbour':1A 'harbour\x01' 'tide':2 0.578 0.804", `'harbour':1 'tide':2 0.578 0.578`, `'1234':2 'ab':1 'ab1234':1 'at':3 'sea':5 'tide':4 0.573 0.573 0.573 0.573 0.573 0.573`}
+	want := []string{"'harbour':1A 'harbour\x01' 'tide':2 0.578 0.804", "'harbour':1A,2 'harbour\x01' 'tide':3 0.577 0.731", `'harbour':1 'tide':2 0.578 0.578`, `'1234':2 'ab':1 'ab1234':1 'at':3 'sea':5 'tide':4 0.573 0.573 0.573 0.573 0.573 0.573`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -156,7 +156,7 @@ func TestTermsOfContentsWeighLess(t *testing.T) {
 	t.Parallel()
 	h := setup(t).service.DB.Handle("acme")
 	const text = "tides tides tides"
-	terms, err := index.Index{TextLanguage: "english"}.TermsOf(t.Context(), h, []index.Text{{Headings: "Tides", Body: text}, {Headings: "Tides", Body: text, Contents: true}})
+	terms, err := index.Index{TextLanguage: "english"}.TermsOf(t.Context(), h, []index.Text{{Title: "Tides", Body: text}, {Title: "Tides", Body: text, Contents: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,11 +32,11 @@ type chunkRow struct {
 // text returns the text of the chunk for keyword search.
 func (r chunkRow) text() index.Text {
 	c := r.chunks[r.ordinal]
-	above := append([]string{r.Title}, headingsAbove(c)...)
-	if len(above) > 1 && above[1] == r.Title {
+	above := headingsAbove(c)
+	if len(above) > 0 && above[0] == r.Title {
 		above = above[1:]
 	}
-	return index.Text{Headings: strings.TrimSpace(strings.Join(above, "\n")), Body: r.words(c.Text), Contents: isContents(c), Language: r.language}
+	return index.Text{Title: strings.TrimSpace(r.Title), Headings: strings.TrimSpace(strings.Join(above, "\n")), Body: r.words(c.Text), Contents: isContents(c), Language: r.language}
 }
 
 // words returns the text of a chunk without what is shown in it but is no words: in Markdown the targets
