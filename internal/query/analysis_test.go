@@ -101,3 +101,29 @@ func TestAnIndexWithTermsOfPostgreSQLGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// TestWordsSideBySideComeFirst asks for words that many chunks have, and one side by side.
+func TestWordsSideBySideComeFirst(t *testing.T) {
+	t.Parallel()
+	c := servicetest.New(t, service.Config{}).Tenant(t, "pairs")
+	c.Index(t, "notes")
+	var documents []*ragdv1.UploadDocumentRequest
+	for uri, text := range map[string]string{
+		"apart.txt":   "The valve was open. Cooling began, and a water pump was heard. Pressure of the pump: valve open, water cooling.",
+		"beside.txt":  "Before a start, look at the cooling water pump valve. It must be shut, or else the level in the upper tank falls in an hour.",
+		"another.txt": "Pump, valve, cooling: water is short in summer.",
+	} {
+		documents = append(documents, &ragdv1.UploadDocumentRequest{Uri: uri, ContentType: "text/plain", Source: &ragdv1.UploadDocumentRequest_Text{Text: text}})
+	}
+	c.UploadAll(t, documents)
+	c.AwaitAll(t, "notes")
+	for _, mode := range []string{"keyword", "hybrid"} {
+		res, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: "cooling water pump valve", SearchMode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first := res.Sources[0]; first.Uri != "beside.txt" || first.GetKeywordScore() <= res.Sources[1].GetKeywordScore() {
+			t.Errorf("%s: the first is %s with %g before %g", mode, first.Uri, first.GetKeywordScore(), res.Sources[1].GetKeywordScore())
+		}
+	}
+}

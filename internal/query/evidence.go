@@ -92,7 +92,7 @@ func (s search) fused(q *statement) string {
 	value := fmt.Sprintf("CASE WHEN distance <> 'NaN' THEN %s * (%s - %s) ELSE 0 END",
 		number(e.vector*e.perSimilarity), s.index.StretchedSQL("distance"), number(e.far))
 	if s.keywords != nil {
-		value += "\n\t\t+ " + q.args.Add(e.keyword*e.perKeyword) + "::float8 * keyword"
+		value += "\n\t\t+ " + q.args.Add(e.keyword*e.perKeyword) + "::float8 * (keyword + adjacent)"
 	}
 	return value
 }

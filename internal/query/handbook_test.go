@@ -24,13 +24,13 @@ type asked struct {
 
 // handbookRanks has for each question the documents that answer it, and the rank of the
 // first chunk of each. docs/explanation/retrieval.md shows them.
-const handbookRanks = `h01  product/hold-mode.md 9  reference/fault-codes.json 10
+const handbookRanks = `h01  product/hold-mode.md 10  reference/fault-codes.json 8
 h02  product/ammonia.md 3  operations/on-call.md 2  operations/care-plans.md 4
 h03  operations/incident-quiet-fans.md 1
 h04  product/probe-calibration.md 1
 h05  product/turner.md 4  reference/fault-codes.json 1
 h06  operations/releasing-firmware.md 2  company/time-off.md 3
-h07  reference/price-list.json 12  product/ammonia.md 1
+h07  reference/price-list.json 11  product/ammonia.md 1
 h08  operations/field-visits.md 1
 h09  product/local-interface.md 1
 h10  reference/humidity-control.tex 1

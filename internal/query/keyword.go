@@ -38,6 +38,7 @@ type queryTerms struct {
 	terms     []term
 	phrases   []phrase
 	anyPhrase bool // one of the phrases is enough
+	pairs     adjacency
 }
 
 // term is a term that chunks may have of a word of a question.
@@ -103,7 +104,7 @@ func (t term) idealWeight() float64 {
 // term.weight is the first weight; index.Index.TermsOf computes the second when a chunk is
 // written, larger for terms of the title and the headings.
 //
-// The score is in [0, M), where M is index.MaxTermWeight * the sum of term.weight.
+// Candidates score for their adjacency, too, which M does not bound. The rest of the score is in [0, M), where M is index.MaxTermWeight * the sum of term.weight.
 type keywords struct {
 	match    string                // tsquery of the candidates
 	required string                // tsquery of all chunks that may be found; empty: any chunk
@@ -113,6 +114,7 @@ type keywords struct {
 	ideal    float64               // sum of the weights of all words, see term.idealWeight
 	rarity   float64               // of the question's terms, in [0, 1]: see queryTerms.rarity
 	total    int64                 // chunks of the index
+	pairs    adjacency             // adds to the score of candidates
 }
 
 // lookUp finds the terms of a text in the index and counts the chunks that have
@@ -187,6 +189,7 @@ func lookUpIn(ctx context.Context, h *data.Handle, i index.Index, text string, a
 	}
 	err = b.Run(ctx)
 	q.describe(words)
+	q.pairs = q.pairsOf(text, words, languages)
 	return q, err
 }
 
@@ -226,7 +229,7 @@ func (q queryTerms) keywords() *keywords {
 	if len(q.terms) == 0 {
 		return nil
 	}
-	k := &keywords{total: q.terms[0].Total, rarity: q.rarity()}
+	k := &keywords{total: q.terms[0].Total, rarity: q.rarity(), pairs: q.pairs}
 	weights := make(map[int32]float32, len(q.terms))
 	any := make([]string, len(q.terms))
 	for n, t := range q.terms {

@@ -22,12 +22,12 @@ func (s Scorer) Score(ctx context.Context, tables *data.Handle, sources []Source
 		ids[n] = source.ID
 	}
 	q := &statement{args: filter.NewArgs(ids, of.request.scope.namespace)}
-	distance, keyword := "NULL::float8", "0::float8"
+	distance, keyword, adjacent := "NULL::float8", "0::float8", "0::float8"
 	if of.request.compares() {
 		distance = of.distance(q)
 	}
 	if of.keywords != nil && of.request.access.IsZero() { // see Candidates
-		keyword = of.keywordScore(of.weight(q))
+		keyword, adjacent = of.keywordScore(of.weight(q)), of.adjacent(q)
 	}
 	type score struct {
 		ChunkID string
@@ -36,7 +36,7 @@ func (s Scorer) Score(ctx context.Context, tables *data.Handle, sources []Source
 	var scores []score
 	b := tables.Batch()
 	b.Set("statement_timeout", searchTimeout)
-	b.Query(data.Rows(&scores), `SELECT c.chunk_id, `+distance+` AS distance, `+keyword+` AS keyword
+	b.Query(data.Rows(&scores), `SELECT c.chunk_id, `+distance+` AS distance, `+keyword+` AS keyword, `+adjacent+` AS adjacent
 		FROM tenant.chunk AS c WHERE c.chunk_id = ANY ($1) AND c.namespace = $2`, q.args.Values()...)
 	if err := b.Run(ctx); err != nil {
 		return err

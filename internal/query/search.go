@@ -390,7 +390,7 @@ func (s search) read(rows pgx.Rows) ([]Source, error) {
 		into = append(into, &r.Embedding)
 	}
 	if s.scores() {
-		into = append(into, &raw.Keyword, &raw.Distance)
+		into = append(into, &raw.Keyword, &raw.Adjacent, &raw.Distance)
 	}
 	sources := make([]Source, 0, s.request.fetch())
 	_, err := pgx.ForEachRow(rows, append(into, &r.RankValue), func() error {
@@ -411,6 +411,7 @@ func (s search) read(rows pgx.Rows) ([]Source, error) {
 // rawScores are the columns of which the scores of a chunk are made.
 type rawScores struct {
 	Keyword  float64  // BM25
+	Adjacent float64  // what adjacent words add to it
 	Distance *float64 // from the question; nil without its embedding
 }
 
@@ -420,7 +421,7 @@ func (s search) scoresOf(r rawScores) (similarity, keyword *float64) {
 		similarity = new(s.index.Score(*r.Distance))
 	}
 	if r.Keyword > 0 {
-		keyword = new(s.evidence().keywordScore(r.Keyword))
+		keyword = new(s.evidence().keywordScore(r.Keyword + r.Adjacent))
 	}
 	return similarity, keyword
 }

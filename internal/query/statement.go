@@ -53,7 +53,7 @@ func (s search) sql(args *filter.Args) string {
 		order = "ASC" // a distance
 	}
 	if s.scores() {
-		columns += ", found.keyword, found.distance"
+		columns += ", found.keyword, found.adjacent, found.distance"
 	}
 	return q.sql(columns+", rank_value", chunks, "ORDER BY rank_value "+order+", c.chunk_id")
 }
@@ -79,7 +79,7 @@ func (s search) find(q *statement) {
 		}
 		s.heaviest(q, "candidate", weight, where+s.near(q, distance))
 		s.score(q, distance, s.keywordScore(weight))
-		s.best(q, "keyword")
+		s.best(q, "keyword + adjacent")
 	case s.keywords == nil: // a hybrid search for a question without terms
 		distance := s.distance(q)
 		s.nearest(q, "candidate", distance, where, s.request.candidates())
@@ -190,7 +190,8 @@ func (s search) spreadOut(q *statement, name, value, where string, most int) {
 func (s search) score(q *statement, distance, keyword string) {
 	q.define("scored",
 		"SELECT candidate.tid, c.chunk_id, c.document_id, "+distance+" AS distance,",
-		"	"+keyword+" AS keyword",
+		"	"+keyword+" AS keyword,",
+		"	"+s.adjacent(q)+" AS adjacent",
 		"FROM candidate JOIN tenant.chunk AS c ON c.ctid = candidate.tid")
 }
 
@@ -201,12 +202,12 @@ func (s search) best(q *statement, value string) {
 		from = "FROM scored"
 	}
 	if s.spread {
-		q.define("found_ranked", "SELECT tid, chunk_id, document_id, keyword, distance,", "	"+value+" AS rank_value", from)
-		s.fewPerDocument(q, "found", "DESC", s.request.fetch(), "keyword, distance, ")
+		q.define("found_ranked", "SELECT tid, chunk_id, document_id, keyword, adjacent, distance,", "	"+value+" AS rank_value", from)
+		s.fewPerDocument(q, "found", "DESC", s.request.fetch(), "keyword, adjacent, distance, ")
 		return
 	}
 	q.define("found",
-		"SELECT tid, keyword, distance,",
+		"SELECT tid, keyword, adjacent, distance,",
 		"	"+value+" AS rank_value",
 		from,
 		"ORDER BY rank_value DESC, chunk_id",

@@ -59,6 +59,9 @@ func TestStatements(t *testing.T) {
 		{name: "plain_list", request: vector, filter: two, edit: func(s *search) { s.request.plain, s.request.vector = true, nil }},
 		{name: "keyword", request: keyword, terms: terms},
 		{name: "keyword_filter", request: keyword, filter: two, terms: terms},
+		{name: "keyword_pairs", request: keyword, terms: terms, edit: func(s *search) {
+			s.keywords.pairs = adjacency{phrases: []string{"('graph') <1> ('walk')"}, weights: []float64{4}, total: 4}
+		}},
 		{name: "keyword_phrases", request: keyword, terms: phrases},
 		{name: "keyword_spread", request: keyword, terms: terms, edit: func(s *search) { s.request.maxPerDocument, s.spread = 2, true }},
 		{name: "hybrid_exact", request: hybrid, terms: terms},

@@ -102,13 +102,18 @@ func Phrase(phrase string, languages []string) string {
 			fmt.Fprintf(&out, " <%d> ", t.position-last)
 		}
 		last = t.position
-		terms = unique(terms)
-		for n := range terms {
-			terms[n] = Quote(terms[n])
-		}
-		out.WriteString("(" + strings.Join(terms, " | ") + ")")
+		out.WriteString(anyOf(unique(terms)))
 	})
 	return out.String()
+}
+
+// anyOf returns a tsquery of the texts that have one of the terms.
+func anyOf(terms []string) string {
+	quoted := make([]string, len(terms))
+	for n, term := range terms {
+		quoted[n] = Quote(term)
+	}
+	return "(" + strings.Join(quoted, " | ") + ")"
 }
 
 // Quote returns a term as a tsquery.

@@ -19,17 +19,18 @@ WITH near AS (
 	SELECT tid FROM near UNION SELECT tid FROM heavy
 ), scored AS (
 	SELECT candidate.tid, c.chunk_id, c.document_id, c.embedding <=> $2 AS distance,
-		coalesce(-(c.term_weights <#> $3), 0) AS keyword
+		coalesce(-(c.term_weights <#> $3), 0) AS keyword,
+		0::float8 AS adjacent
 	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
 ), found AS (
-	SELECT tid, keyword, distance,
+	SELECT tid, keyword, adjacent, distance,
 		CASE WHEN distance <> 'NaN' THEN 3.352276454217572::float8 * (atanh(least(greatest(1 - distance, -0.999), 0.999)) - 0.05::float8) ELSE 0 END
-		+ $5::float8 * keyword AS rank_value
+		+ $5::float8 * (keyword + adjacent) AS rank_value
 	FROM scored
 	ORDER BY rank_value DESC, chunk_id
 	LIMIT 10
 )
-SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, found.keyword, found.distance, rank_value
+SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, found.keyword, found.adjacent, found.distance, rank_value
 FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
 	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
 ORDER BY rank_value DESC, c.chunk_id

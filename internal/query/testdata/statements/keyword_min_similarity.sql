@@ -11,16 +11,17 @@ WITH candidate AS (
 	LIMIT 50
 ), scored AS (
 	SELECT candidate.tid, c.chunk_id, c.document_id, c.embedding <=> $3 AS distance,
-		coalesce(-(c.term_weights <#> $2), 0) AS keyword
+		coalesce(-(c.term_weights <#> $2), 0) AS keyword,
+		0::float8 AS adjacent
 	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
 ), found AS (
-	SELECT tid, keyword, distance,
-		keyword AS rank_value
+	SELECT tid, keyword, adjacent, distance,
+		keyword + adjacent AS rank_value
 	FROM scored WHERE true AND distance < $6::float8
 	ORDER BY rank_value DESC, chunk_id
 	LIMIT 10
 )
-SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, found.keyword, found.distance, rank_value
+SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, found.keyword, found.adjacent, found.distance, rank_value
 FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
 	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
 ORDER BY rank_value DESC, c.chunk_id

@@ -19,24 +19,25 @@ WITH candidate_ranked AS (
 	LIMIT 50
 ), scored AS (
 	SELECT candidate.tid, c.chunk_id, c.document_id, c.embedding <=> $3 AS distance,
-		coalesce(-(c.term_weights <#> $2), 0) AS keyword
+		coalesce(-(c.term_weights <#> $2), 0) AS keyword,
+		0::float8 AS adjacent
 	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
 ), found_ranked AS (
-	SELECT tid, chunk_id, document_id, keyword, distance,
-		keyword AS rank_value
+	SELECT tid, chunk_id, document_id, keyword, adjacent, distance,
+		keyword + adjacent AS rank_value
 	FROM scored
 ), found_numbered AS (
-	SELECT tid, chunk_id, keyword, distance, rank_value,
+	SELECT tid, chunk_id, keyword, adjacent, distance, rank_value,
 		row_number() OVER (PARTITION BY document_id, CASE WHEN document_id IS NULL THEN chunk_id END ORDER BY rank_value DESC, chunk_id) AS nth
 	FROM found_ranked
 ), found AS (
-	SELECT tid, keyword, distance, rank_value
+	SELECT tid, keyword, adjacent, distance, rank_value
 	FROM found_numbered
 	WHERE nth <= 2
 	ORDER BY rank_value DESC, chunk_id
 	LIMIT 50
 )
-SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, found.keyword, found.distance, rank_value
+SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, found.keyword, found.adjacent, found.distance, rank_value
 FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
 	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
 ORDER BY rank_value DESC, c.chunk_id
