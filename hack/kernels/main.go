@@ -23,6 +23,14 @@ func main() {
 	for _, rows := range []int{6, 4, 2, 1} {
 		multiply(narrow, rows)
 	}
+	for _, rows := range []int{12, 8, 4, 2, 1} {
+		multiplyInt8(vnni, rows)
+	}
+	for _, rows := range []int{6, 4, 2, 1} {
+		multiplyInt8(pairs, rows)
+	}
+	quantize(vnni)
+	quantize(pairs)
 	gelu()
 	softmax()
 	addNorm()
@@ -56,14 +64,7 @@ func multiply(w width, rows int) {
 	bias := Load(Param("bias"), GP64())
 	vectors := w.columns / w.lanes
 
-	// Three rows per base register: their addresses are base, base+lda and base+2*lda.
-	bases := []reg.Register{a}
-	for r := 3; r < rows; r += 3 {
-		base := GP64()
-		LEAQ(Mem{Base: bases[len(bases)-1], Index: lda, Scale: 2}, base)
-		ADDQ(lda, base)
-		bases = append(bases, base)
-	}
+	bases := rowBases(a, lda, rows)
 	sums := make([][]reg.VecVirtual, rows)
 	for r := range sums {
 		for v := range vectors {
@@ -81,42 +82,20 @@ func multiply(w width, rows int) {
 			VMOVUPS(Mem{Base: b, Disp: 4*panel*at + 4*w.lanes*v}, columns[v])
 		}
 		for r := range rows {
-			address := Mem{Base: bases[r/3], Disp: 4 * at}
-			if r%3 > 0 {
-				address.Index, address.Scale = lda, uint8(r%3)
-			}
 			x := w.vector()
-			VBROADCASTSS(address, x)
+			VBROADCASTSS(rowAddress(bases, lda, r, 4*at), x)
 			for v := range vectors {
 				VFMADD231PS(x, columns[v], sums[r][v])
 			}
 		}
 	}
-	advance := func(n int) {
+	const unroll = 4
+	unrolled(k, unroll, step, func(n int) {
 		ADDQ(U32(uint32(4*panel*n)), b)
 		for _, base := range bases {
 			ADDQ(Imm(uint64(4*n)), base)
 		}
-	}
-	const unroll = 4
-	SUBQ(Imm(unroll), k)
-	JLT(LabelRef("tail"))
-	Label("loop")
-	for at := range unroll {
-		step(at)
-	}
-	advance(unroll)
-	SUBQ(Imm(unroll), k)
-	JGE(LabelRef("loop"))
-	Label("tail")
-	ADDQ(Imm(unroll), k)
-	JZ(LabelRef("store"))
-	Label("single")
-	step(0)
-	advance(1)
-	DECQ(k)
-	JNZ(LabelRef("single"))
-	Label("store")
+	})
 	c := Load(Param("c"), GP64())
 	ldc := Load(Param("ldc"), GP64())
 	for r := range rows {
@@ -127,6 +106,50 @@ func multiply(w width, rows int) {
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// rowBases returns a register for each three rows of a: their addresses are base, base+lda and
+// base+2*lda.
+func rowBases(a, lda reg.Register, rows int) []reg.Register {
+	bases := []reg.Register{a}
+	for r := 3; r < rows; r += 3 {
+		base := GP64()
+		LEAQ(Mem{Base: bases[len(bases)-1], Index: lda, Scale: 2}, base)
+		ADDQ(lda, base)
+		bases = append(bases, base)
+	}
+	return bases
+}
+
+// rowAddress returns the address of a value of a row.
+func rowAddress(bases []reg.Register, lda reg.Register, row, offset int) Mem {
+	address := Mem{Base: bases[row/3], Disp: offset}
+	if row%3 > 0 {
+		address.Index, address.Scale = lda, uint8(row%3)
+	}
+	return address
+}
+
+// unrolled writes a loop of n steps, at least one, and between them calls advance with the number of steps done.
+func unrolled(n reg.Register, unroll int, step, advance func(int)) {
+	SUBQ(Imm(uint64(unroll)), n)
+	JLT(LabelRef("tail"))
+	Label("loop")
+	for at := range unroll {
+		step(at)
+	}
+	advance(unroll)
+	SUBQ(Imm(uint64(unroll)), n)
+	JGE(LabelRef("loop"))
+	Label("tail")
+	ADDQ(Imm(uint64(unroll)), n)
+	JZ(LabelRef("store"))
+	Label("single")
+	step(0)
+	advance(1)
+	DECQ(n)
+	JNZ(LabelRef("single"))
+	Label("store")
 }
 
 var constants = map[uint32]Mem{}

@@ -1,5 +1,6 @@
 // Package kernel computes the inner loops of transformer models on float32 matrices: with
-// AVX-512 or AVX2 instructions where the processor has them, else in plain Go.
+// AVX-512 or AVX2 instructions where the processor has them, else in plain Go. With these
+// instructions, products can be computed in 8-bit integers too.
 //
 // Matrices are row-major. Their rows are Stride values apart, at least, because products are
 // computed in panels of Panel columns.
@@ -21,10 +22,11 @@ const (
 	Generic Engine = iota // plain Go, for every processor
 	AVX2                  // with FMA
 	AVX512
+	VNNI // AVX-512 with products of 8-bit integers
 )
 
 // String returns the name of the engine.
-func (e Engine) String() string { return [...]string{"generic", "AVX2", "AVX-512"}[e] }
+func (e Engine) String() string { return [...]string{"generic", "AVX2", "AVX-512", "AVX-512 VNNI"}[e] }
 
 // Best returns the fastest engine that this processor has.
 func Best() Engine {

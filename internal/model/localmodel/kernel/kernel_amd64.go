@@ -9,6 +9,9 @@ func Engines() []Engine {
 		engines = append(engines, AVX2)
 		if cpu.X86.HasAVX512F {
 			engines = append(engines, AVX512)
+			if cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI {
+				engines = append(engines, VNNI)
+			}
 		}
 	}
 	return engines
@@ -28,7 +31,7 @@ var (
 
 func (b block) multiply(e Engine, rows int) {
 	switch e {
-	case AVX512:
+	case AVX512, VNNI:
 		b.run(wide[:], rows, Panel)
 	case AVX2:
 		b.run(narrow[:], rows, Panel/2)
@@ -76,4 +79,44 @@ func (e Engine) addNorm(x, residual, weight, bias []float32, epsilon float32) bo
 	}
 	addNormAVX2(&x[0], &residual[0], &weight[0], &bias[0], uintptr(len(x)), 1/float32(len(x)), epsilon)
 	return true
+}
+
+// int8Kernel computes some rows of a product with a panel of integers.
+type int8Kernel struct {
+	rows int
+	run  func(blocks uintptr, a *byte, lda uintptr, b *int8, groups uintptr, columns *int32, scales *float32, c *float32, ldc uintptr)
+}
+
+var (
+	wideInt8   = [...]int8Kernel{{12, multiplyVNNI_12}, {8, multiplyVNNI_8}, {4, multiplyVNNI_4}, {2, multiplyVNNI_2}, {1, multiplyVNNI_1}}
+	narrowInt8 = [...]int8Kernel{{6, multiplyPairs_6}, {4, multiplyPairs_4}, {2, multiplyPairs_2}, {1, multiplyPairs_1}}
+)
+
+// multiplyInt8 computes the columns of a panel.
+func (e Engine) multiplyInt8(c []float32, ldc int, a *Int8Rows, panel []int8, of *columns) {
+	kernels, width := narrowInt8[:], Panel/2
+	if e == VNNI {
+		kernels, width = wideInt8[:], Panel
+	}
+	group := e.layout().group
+	groups := uintptr(len(panel) / group / Panel) //nolint:gosec // positive
+	row := 0
+	for _, kernel := range kernels {
+		blocks := (len(a.scales) - row) / kernel.rows
+		if blocks == 0 {
+			continue
+		}
+		for at := 0; at < Panel; at += width {
+			kernel.run(uintptr(blocks), &a.values[row*a.stride], uintptr(a.stride), &panel[at*group], groups, &of.start[at], &a.scales[row], &c[row*ldc+at], uintptr(4*ldc))
+		}
+		row += blocks * kernel.rows
+	}
+}
+
+// round rounds a row of a multiple of 16 values and returns its factor.
+func (e Engine) round(to []byte, row []float32) float32 {
+	if e == VNNI {
+		return quantizeVNNI(&to[0], &row[0], uintptr(len(row)))
+	}
+	return quantizePairs(&to[0], &row[0], uintptr(len(row)))
 }

@@ -12,3 +12,8 @@ func (e Engine) gelu([]float32) int { return 0 }
 func (e Engine) softmax([]float32, float32) bool { return false }
 
 func (e Engine) addNorm(_, _, _, _ []float32, _ float32) bool { return false }
+
+// The only engine, Generic, has no HasInt8.
+func (e Engine) multiplyInt8([]float32, int, *Int8Rows, []int8, *columns) {}
+
+func (e Engine) round([]byte, []float32) float32 { return 0 }

@@ -49,6 +49,61 @@ func multiplyAVX2_2(a *float32, lda uintptr, b *float32, k uintptr, bias *float3
 //go:noescape
 func multiplyAVX2_1(a *float32, lda uintptr, b *float32, k uintptr, bias *float32, c *float32, ldc uintptr)
 
+// multiplyVNNI_12 computes blocks of 12 rows of 32 columns from groups of 4 values. The strides are in bytes.
+//
+//go:noescape
+func multiplyVNNI_12(blocks uintptr, a *byte, lda uintptr, b *int8, groups uintptr, columns *int32, scales *float32, c *float32, ldc uintptr)
+
+// multiplyVNNI_8 computes blocks of 8 rows of 32 columns from groups of 4 values. The strides are in bytes.
+//
+//go:noescape
+func multiplyVNNI_8(blocks uintptr, a *byte, lda uintptr, b *int8, groups uintptr, columns *int32, scales *float32, c *float32, ldc uintptr)
+
+// multiplyVNNI_4 computes blocks of 4 rows of 32 columns from groups of 4 values. The strides are in bytes.
+//
+//go:noescape
+func multiplyVNNI_4(blocks uintptr, a *byte, lda uintptr, b *int8, groups uintptr, columns *int32, scales *float32, c *float32, ldc uintptr)
+
+// multiplyVNNI_2 computes blocks of 2 rows of 32 columns from groups of 4 values. The strides are in bytes.
+//
+//go:noescape
+func multiplyVNNI_2(blocks uintptr, a *byte, lda uintptr, b *int8, groups uintptr, columns *int32, scales *float32, c *float32, ldc uintptr)
+
+// multiplyVNNI_1 computes blocks of 1 rows of 32 columns from groups of 4 values. The strides are in bytes.
+//
+//go:noescape
+func multiplyVNNI_1(blocks uintptr, a *byte, lda uintptr, b *int8, groups uintptr, columns *int32, scales *float32, c *float32, ldc uintptr)
+
+// multiplyPairs_6 computes blocks of 6 rows of 16 columns from groups of 2 values. The strides are in bytes.
+//
+//go:noescape
+func multiplyPairs_6(blocks uintptr, a *byte, lda uintptr, b *int8, groups uintptr, columns *int32, scales *float32, c *float32, ldc uintptr)
+
+// multiplyPairs_4 computes blocks of 4 rows of 16 columns from groups of 2 values. The strides are in bytes.
+//
+//go:noescape
+func multiplyPairs_4(blocks uintptr, a *byte, lda uintptr, b *int8, groups uintptr, columns *int32, scales *float32, c *float32, ldc uintptr)
+
+// multiplyPairs_2 computes blocks of 2 rows of 16 columns from groups of 2 values. The strides are in bytes.
+//
+//go:noescape
+func multiplyPairs_2(blocks uintptr, a *byte, lda uintptr, b *int8, groups uintptr, columns *int32, scales *float32, c *float32, ldc uintptr)
+
+// multiplyPairs_1 computes blocks of 1 rows of 16 columns from groups of 2 values. The strides are in bytes.
+//
+//go:noescape
+func multiplyPairs_1(blocks uintptr, a *byte, lda uintptr, b *int8, groups uintptr, columns *int32, scales *float32, c *float32, ldc uintptr)
+
+// quantizeVNNI rounds n values, a multiple of 16, to integers and returns their factor.
+//
+//go:noescape
+func quantizeVNNI(to *byte, x *float32, n uintptr) float32
+
+// quantizePairs rounds n values, a multiple of 16, to integers and returns their factor.
+//
+//go:noescape
+func quantizePairs(to *byte, x *float32, n uintptr) float32
+
 // geluAVX2 applies GELU to n values, a multiple of 8.
 //
 //go:noescape
