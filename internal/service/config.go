@@ -19,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse/libreoffice"
 	"github.com/ragdhq/ragd/internal/ingest/parse/ocr"
 	"github.com/ragdhq/ragd/internal/model/endpoint"
+	"github.com/ragdhq/ragd/internal/model/localmodel"
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
@@ -83,6 +84,8 @@ type Config struct {
 	// LocalModelThreads is the number of computations of local models at a time. Default: one
 	// less than processors, at least one.
 	LocalModelThreads int
+	// LocalModelPrecision is that of local models. Default: localmodel.Int8.
+	LocalModelPrecision localmodel.Precision
 	// Logger gets one line for each request and job, and all warnings. Default: none.
 	Logger *slog.Logger
 	// MasterKeys encrypts secrets of tenants and the service's signing keys. Default: for an

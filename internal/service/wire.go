@@ -101,7 +101,12 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	if s.audit, err = audit.New(audit.Config{Control: s.database.requests, Logger: s.log, Retention: s.config.AuditRetention}); err != nil {
 		return err
 	}
-	local := localmodel.New(localmodel.Config{Dir: s.config.ModelsDir, Threads: s.config.LocalModelThreads, Processor: processor, Logger: s.log})
+	if err := s.config.LocalModelPrecision.Check(); err != nil {
+		return err
+	}
+	local := localmodel.New(localmodel.Config{
+		Dir: s.config.ModelsDir, Threads: s.config.LocalModelThreads, Precision: s.config.LocalModelPrecision, Processor: processor, Logger: s.log,
+	})
 	s.local = local
 	models := embed.NewRegistry(embed.Config{Endpoints: endpoints, Local: local, Meter: s.usage, Processor: processor})
 	if _, err := models.Model(ctx, "", s.config.EmbeddingModel); err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/model/localmodel/kernel"
+	"github.com/ragdhq/ragd/internal/model/localmodel/safetensors"
 	"github.com/ragdhq/ragd/internal/model/localmodel/tokenize"
 	"github.com/ragdhq/ragd/internal/model/localmodel/transformer"
 )
@@ -137,10 +138,15 @@ func DescribeConfig(folder string) (*Description, error) {
 // weights is the name of the file of the weights.
 const weights = "model.safetensors"
 
-// readWeights checks that the weights are there in a format that is read.
+// readWeights checks that the weights are there, whole and in a format that is read.
 func (d *Description) readWeights() error {
-	if _, err := os.Stat(filepath.Join(d.folder, weights)); err == nil {
-		return nil
+	path := filepath.Join(d.folder, weights)
+	if _, err := os.Stat(path); err == nil {
+		file, err := safetensors.Open(path)
+		if err != nil {
+			return err
+		}
+		return file.Close()
 	}
 	for _, other := range []string{"model.safetensors.index.json", "pytorch_model.bin", "tf_model.h5"} {
 		if _, err := os.Stat(filepath.Join(d.folder, other)); err == nil {
@@ -337,7 +343,7 @@ func (d *Description) readTokenizer() (*tokenize.Tokenizer, error) {
 }
 
 // load loads the tokenizer and the weights.
-func (d *Description) load(engine kernel.Engine) (*loaded, error) {
+func (d *Description) load(engine kernel.Engine, precision Precision) (*loaded, error) {
 	tokenizer, err := d.readTokenizer()
 	if err != nil {
 		return nil, err
@@ -353,7 +359,7 @@ func (d *Description) load(engine kernel.Engine) (*loaded, error) {
 		}
 		l.after = append(l.after, layer)
 	}
-	if l.model, err = transformer.Load(filepath.Join(d.folder, weights), d.config, d.CrossEncoder, engine); err != nil {
+	if l.model, err = transformer.Load(filepath.Join(d.folder, weights), d.config, transformer.Options{Classify: d.CrossEncoder, Engine: engine, Int8: precision != Float32}); err != nil {
 		return nil, err
 	}
 	return l, nil

@@ -48,8 +48,30 @@ type Config struct {
 	Idle time.Duration
 	// Engine computes. nil means the fastest.
 	Engine *kernel.Engine
+	// Precision is that of the layers of the models. Default: Int8.
+	Precision Precision
 	// Logger gets a line for each model that is loaded or unloaded. Default: none.
 	Logger *slog.Logger
+}
+
+// Precision is how exactly the layers of a model are computed.
+type Precision string
+
+// The precisions. Their vectors of a text are so near that an index may have vectors of both.
+const (
+	// Int8 rounds weights and activations to 8-bit integers, where the processor multiplies these
+	// faster; else it is as Float32.
+	Int8 Precision = "int8"
+	// Float32 is that of the published models.
+	Float32 Precision = "float32"
+)
+
+// Check returns Invalid, naming the setting, unless p is a precision or empty.
+func (p Precision) Check() error {
+	if p != "" && p != Int8 && p != Float32 {
+		return fault.Field("local-model-precision", "must be %s or %s, got %q", Int8, Float32, string(p))
+	}
+	return nil
 }
 
 // Service has the models of a folder. Safe for concurrent use.
@@ -104,8 +126,13 @@ func New(config Config) *Service {
 	return s
 }
 
-// Engine returns the name of the instructions that models are computed with.
-func (s *Service) Engine() string { return s.engine.String() }
+// Engine returns the names of the instructions that models are computed with and of the precision.
+func (s *Service) Engine() string {
+	if s.config.Precision != Float32 && s.engine.HasInt8() {
+		return s.engine.String() + ", " + string(Int8)
+	}
+	return s.engine.String() + ", " + string(Float32)
+}
 
 // validName is the form of a folder's name: no path, nothing hidden.
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
@@ -295,11 +322,11 @@ func (s *Service) load(path string) (*loaded, error) {
 		return nil, err
 	}
 	start := time.Now()
-	l, err := description.load(s.engine)
+	l, err := description.load(s.engine, s.config.Precision)
 	if err != nil {
 		return nil, err
 	}
-	s.config.Logger.Info("local model loaded", "model", description.Name, "bytes", l.model.Bytes(), "engine", s.engine.String(), "duration_ms", time.Since(start).Milliseconds())
+	s.config.Logger.Info("local model loaded", "model", description.Name, "bytes", l.model.Bytes(), "engine", s.Engine(), "duration_ms", time.Since(start).Milliseconds())
 	return l, nil
 }
 

@@ -51,7 +51,7 @@ func difference(t *testing.T, got, want []float32) float64 {
 func TestVectorsAreThoseOfPyTorch(t *testing.T) {
 	t.Parallel()
 	for _, engine := range kernel.Engines() {
-		models := New(Config{Dir: testModels, Engine: &engine})
+		models := New(Config{Dir: testModels, Engine: &engine, Precision: Float32})
 		for _, name := range []string{"bert-mean", "bert-mean-f16", "bert-mean-bf16", "bert-cls-dense", "bert-max", "distilbert", "xlm-roberta", "mpnet"} {
 			t.Run(fmt.Sprint(engine, " ", name), func(t *testing.T) {
 				t.Parallel()
@@ -84,7 +84,7 @@ func TestVectorsAreThoseOfPyTorch(t *testing.T) {
 
 func TestScoresAreThoseOfPyTorch(t *testing.T) {
 	t.Parallel()
-	models := New(Config{Dir: testModels})
+	models := New(Config{Dir: testModels, Precision: Float32})
 	for _, name := range []string{"cross-bert", "cross-bert-logits", "cross-bert-untyped", "cross-xlm-roberta", "cross-distilbert"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +108,7 @@ func TestScoresAreThoseOfPyTorch(t *testing.T) {
 
 func TestTextsOfOneRequestDoNotInfluenceEachOther(t *testing.T) {
 	t.Parallel()
-	models := New(Config{Dir: testModels, Threads: 2})
+	models := New(Config{Dir: testModels, Threads: 2, Precision: Float32})
 	want := load(t, filepath.Join(testModels, "bert-mean"))
 	var texts []string
 	for range 20 {

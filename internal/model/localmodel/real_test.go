@@ -30,9 +30,11 @@ func TestRealModels(t *testing.T) {
 				t.Fatal(l.Err)
 			}
 			for _, engine := range kernel.Engines()[1:] {
-				measure(t, New(Config{Dir: dir, Threads: 1, Engine: &engine}), l.Description)
+				for _, precision := range []Precision{Float32, Int8} {
+					measure(t, New(Config{Dir: dir, Threads: 1, Engine: &engine, Precision: precision}), l.Description)
+				}
 			}
-			compare(t, New(Config{Dir: dir}), l.Description)
+			compare(t, New(Config{Dir: dir, Precision: Float32}), l.Description)
 		})
 	}
 }
@@ -61,7 +63,7 @@ func measure(t *testing.T, models *Service, d *Description) {
 			run(text)
 			least = min(least, processorTime(t)-before)
 		}
-		t.Logf("%s: %s take %.1f ms of one processor", models.engine, name, least.Seconds()*1e3)
+		t.Logf("%s: %s take %.1f ms of one processor", models.Engine(), name, least.Seconds()*1e3)
 	}
 	runtime.GC()
 	status, err := os.ReadFile("/proc/self/status")
@@ -70,7 +72,7 @@ func measure(t *testing.T, models *Service, d *Description) {
 	}
 	for line := range strings.Lines(string(status)) {
 		if strings.HasPrefix(line, "VmHWM") || strings.HasPrefix(line, "VmRSS") {
-			t.Logf("%s: %s; weights %d MB", models.engine, strings.TrimSpace(line), models.Usage().Bytes>>20)
+			t.Logf("%s: %s; weights %d MB", models.Engine(), strings.TrimSpace(line), models.Usage().Bytes>>20)
 		}
 	}
 }

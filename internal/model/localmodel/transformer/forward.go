@@ -46,6 +46,7 @@ type scratch struct {
 	projected, context, output []float32
 	inner, scores              []float32
 	keys, values               kernel.Weights
+	integers                   kernel.Int8Rows
 	residual                   []float32
 }
 
@@ -137,14 +138,14 @@ func (m *Model) layer(s *scratch, l *layer, pause func() error) error {
 	rows := st.starts[len(st.starts)-1]
 	width := kernel.Stride(3 * m.Hidden)
 	s.projected = grow(s.projected, rows*width)
-	m.engine.Multiply(s.projected, width, st.values, st.stride, rows, l.attention)
+	m.multiply(s, s.projected, width, st.values, st.stride, rows, l.attention)
 	contextWidth := kernel.Stride(m.Hidden + kernel.Panel)
 	s.context = grow(s.context, rows*contextWidth)
 	for i := range len(st.starts) - 1 {
 		m.attend(s, st.starts[i], st.starts[i+1], width, contextWidth)
 	}
 	s.output = grow(s.output, rows*st.stride)
-	m.engine.Multiply(s.output, st.stride, s.context, contextWidth, rows, l.out)
+	m.multiply(s, s.output, st.stride, s.context, contextWidth, rows, l.out)
 	m.addNorm(s, 0, rows, l.outNorm)
 	if err := pause(); err != nil {
 		return err
@@ -153,15 +154,25 @@ func (m *Model) layer(s *scratch, l *layer, pause func() error) error {
 	s.inner = grow(s.inner, min(rows, chunk)*inner)
 	for from := 0; from < rows; from += chunk {
 		n := min(chunk, rows-from)
-		m.engine.Multiply(s.inner, inner, st.values[from*st.stride:], st.stride, n, l.inner)
+		m.multiply(s, s.inner, inner, st.values[from*st.stride:], st.stride, n, l.inner)
 		m.activate(s.inner[:n*inner])
-		m.engine.Multiply(s.output[from*st.stride:], st.stride, s.inner, inner, n, l.outer)
+		m.multiply(s, s.output[from*st.stride:], st.stride, s.inner, inner, n, l.outer)
 		m.addNorm(s, from, from+n, l.norm)
 		if err := pause(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// multiply computes rows of a linear layer.
+func (m *Model) multiply(s *scratch, c []float32, ldc int, a []float32, lda, rows int, l linear) {
+	if l.integers == nil {
+		m.engine.Multiply(c, ldc, a, lda, rows, l.floats)
+		return
+	}
+	m.engine.Round(&s.integers, a, lda, rows, l.integers.Rows)
+	m.engine.MultiplyInt8(c, ldc, &s.integers, l.integers)
 }
 
 // addNorm adds the output of a layer to rows of the states and normalises them.

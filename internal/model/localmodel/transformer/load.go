@@ -27,26 +27,41 @@ type Model struct {
 	bytes            int
 }
 
+// linear is a linear layer in 8-bit integers, or in floats if integers is nil.
+type linear struct {
+	floats   *kernel.Weights
+	integers *kernel.Int8Weights
+}
+
 // layer has the weights of one layer. attention computes query, key and value at once.
 type layer struct {
-	attention, out, inner, outer *kernel.Weights
+	attention, out, inner, outer linear
 	outNorm, norm                norm
 }
 
 // norm has the weights of a LayerNorm.
 type norm struct{ weight, bias []float32 }
 
-// Load maps model.safetensors and packs the weights for an engine. With classify, it loads the
-// classification head too, which must have one label. Errors: of the system, and for a file
-// that does not have the tensors of the configuration.
-func Load(path string, config Config, classify bool, engine kernel.Engine) (*Model, error) {
+// Options say what is loaded.
+type Options struct {
+	// Classify loads the classification head too, which must have one label.
+	Classify bool
+	// Engine computes the model.
+	Engine kernel.Engine
+	// Int8 rounds the weights of the layers to 8-bit integers, if the engine has HasInt8.
+	Int8 bool
+}
+
+// Load maps model.safetensors and packs the weights. Errors: of the system, and for a file that
+// does not have the tensors of the configuration.
+func Load(path string, config Config, options Options) (*Model, error) {
 	file, err := safetensors.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Config: config, engine: engine, file: file}
-	l := &loader{file: file, model: m}
-	if err := l.load(classify); err != nil {
+	m := &Model{Config: config, engine: options.Engine, file: file}
+	l := &loader{file: file, model: m, int8: options.Int8 && options.Engine.HasInt8()}
+	if err := l.load(options.Classify); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
 	}
 	return m, nil
@@ -63,6 +78,7 @@ type loader struct {
 	file   *safetensors.File
 	model  *Model
 	prefix string
+	int8   bool // whether layers are packed as integers
 	err    error
 }
 
@@ -107,10 +123,8 @@ func (l *loader) layer(prefix string, names layerNames) layer {
 	if l.err != nil {
 		return layer{}
 	}
-	attention := kernel.Pack(weight, 3*h, h, bias)
-	m.bytes += attention.Bytes()
 	return layer{
-		attention: attention,
+		attention: l.pack(weight, 3*h, h, bias),
 		out:       l.linear(prefix+names.out, h, h),
 		inner:     l.linear(prefix+names.inner, m.Inner, h),
 		outer:     l.linear(prefix+names.outer, h, m.Inner),
@@ -129,7 +143,7 @@ func (l *loader) head(arch architecture) {
 				l.fail(fmt.Errorf("the classification head has %d labels; a cross-encoder has one", t.Shape[0]))
 			}
 		}
-		l.model.head = append(l.model.head, l.linear(name, outputs, l.model.Hidden))
+		l.model.head = append(l.model.head, l.floatLinear(name, outputs, l.model.Hidden))
 	}
 }
 
@@ -140,7 +154,27 @@ func (l *loader) fail(err error) {
 }
 
 // linear packs a layer of the model.
-func (l *loader) linear(name string, outputs, inputs int) *kernel.Weights {
+func (l *loader) linear(name string, outputs, inputs int) linear {
+	weight, bias := l.floats(name+".weight", outputs, inputs), l.floats(name+".bias", outputs)
+	if l.err != nil {
+		return linear{}
+	}
+	return l.pack(weight, outputs, inputs, bias)
+}
+
+func (l *loader) pack(weight []float32, outputs, inputs int, bias []float32) linear {
+	if !l.int8 {
+		packed := kernel.Pack(weight, outputs, inputs, bias)
+		l.model.bytes += packed.Bytes()
+		return linear{floats: packed}
+	}
+	packed := l.model.engine.PackInt8(weight, outputs, inputs, bias)
+	l.model.bytes += packed.Bytes()
+	return linear{integers: packed}
+}
+
+// floatLinear packs a layer that is computed once for a text.
+func (l *loader) floatLinear(name string, outputs, inputs int) *kernel.Weights {
 	weight, bias := l.floats(name+".weight", outputs, inputs), l.floats(name+".bias", outputs)
 	if l.err != nil {
 		return nil
@@ -208,7 +242,7 @@ func LoadLinear(path string, inputs, outputs int, bias bool, function string, en
 	l := &loader{file: file, model: &Model{}}
 	var packed *kernel.Weights
 	if bias {
-		packed = l.linear("linear", outputs, inputs)
+		packed = l.floatLinear("linear", outputs, inputs)
 	} else if weight := l.floats("linear.weight", outputs, inputs); l.err == nil {
 		packed = kernel.Pack(weight, outputs, inputs, nil)
 	}
