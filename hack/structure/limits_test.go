@@ -351,6 +351,7 @@ var documentedLimits = []struct {
 	{"limits", "`maxTokens` of a query", "query/budget.Min query/budget.Max query/budget.MaxNamed"},
 	{"limits", "texts of `Embed`", "query.MaxEmbedTexts query.maxEmbedTextBytes/bytes"},
 	{"limits", "terms of a question used by `lexical`", "rerank.maxTerms"},
+	{"limits", "candidates that a local cross-encoder scores", "rerank.localDepth rerank.localStep rerank.localTimeout"},
 	{"limits", "results of `Rerank`", "rerank.MaxCandidates query.maxRerankTextBytes/bytes"},
 	{"limits", "states of the regular expressions", "operate/pattern.MaxStates"},
 	{"limits", "work of splitting a text |", "chunk.workPerByte chunk.regexPerByte chunk.workSlack"},

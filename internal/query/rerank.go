@@ -25,6 +25,8 @@ type Reranker struct {
 	Candidates       int         `json:"candidates"` // sources that a query fetches to rerank; 0: five times topK
 	NormalizeWeights bool        `json:"normalizeWeights"`
 	Required         bool        `json:"required"`
+	best             int         // see rerank.Request
+
 	// Options are used where the reranker has none of its own.
 	Options *RerankerOptions `json:"options"`
 }
@@ -144,7 +146,7 @@ func (s *Service) rerank(ctx context.Context, id tenant.ID, question string, sou
 	result, err := s.reranker.Rerank(ctx, rerank.Request{
 		Tenant: string(id), Query: question, Candidates: candidates, Kind: by.Kind, Model: by.Model,
 		Weights: by.Weights, NormalizeWeights: by.NormalizeWeights, NormalizeScores: unbounded,
-		TopK: topK, Required: by.Required,
+		TopK: topK, Best: by.best, Required: by.Required,
 	})
 	if err != nil {
 		return Reranking{}, fault.Under("reranker", err)
@@ -187,7 +189,9 @@ func (p *prepared) prepareReranker(by Reranker) error {
 
 // rerankAnswer reranks the sources of an answer.
 func (s *Service) rerankAnswer(ctx context.Context, id tenant.ID, i index.Index, p prepared, a *answer) error {
-	sources, report, err := s.RerankFound(ctx, id, p.text, a.sources, *p.reranker, len(a.sources), p.unbounded(i))
+	by := *p.reranker
+	by.best = p.topK + p.further
+	sources, report, err := s.RerankFound(ctx, id, p.text, a.sources, by, len(a.sources), p.unbounded(i))
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func combine(request Request, weights resolved, verdicts []verdict) []Ranked {
 	query := analyze(request.QueryEmbedding)
 	ranked := make([]Ranked, n)
 	for i, v := range verdicts {
-		d := Details{Semantic: v.score, Vector: vectors[i], Position: position(i, n), Query: query}
+		d := Details{Semantic: v.score, Vector: vectors[i], Position: position(i, n), Query: query, Estimated: v.skipped}
 		if v.err != nil {
 			d.Semantic, d.Estimated = mean, true
 		}

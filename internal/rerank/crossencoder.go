@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -97,20 +96,14 @@ type localScorer struct {
 
 func (s localScorer) key() string { return string(CrossEncoder) + " local/" + s.model }
 
-// localBatch is how many texts are scored at a time: those that are done when the time is over
-// count.
-const localBatch = 8
-
 func (s localScorer) score(ctx context.Context, t task) ([]verdict, llm.Usage) {
-	var verdicts []verdict
-	for texts := range slices.Chunk(t.texts, localBatch) {
-		scores, err := s.models.Score(ctx, t.tenant, s.model, t.query, texts)
-		if err != nil {
-			return append(verdicts, failAll(len(t.texts)-len(verdicts), err)...), llm.Usage{}
-		}
-		for _, score := range scores {
-			verdicts = append(verdicts, verdict{score: score})
-		}
+	scores, err := s.models.Score(ctx, t.tenant, s.model, t.query, t.texts)
+	if err != nil {
+		return failAll(len(t.texts), err), llm.Usage{}
+	}
+	verdicts := make([]verdict, len(scores))
+	for i, score := range scores {
+		verdicts[i].score = score
 	}
 	return verdicts, llm.Usage{}
 }

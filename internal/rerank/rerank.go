@@ -51,6 +51,8 @@ type Config struct {
 
 // Local scores with cross-encoders in this process. It is safe for concurrent use.
 type Local interface {
+	// CrossEncoder returns the model of requests that name none, or "" if there is none.
+	CrossEncoder() (string, error)
 	// Check returns Invalid, naming the field model, for a model that does not exist.
 	Check(model string) error
 	// Score returns the relevance of each text to a tenant's query, from 0 to 1.
@@ -65,7 +67,8 @@ type Request struct {
 	Candidates []Candidate
 	// Kind is the way of scoring. Empty means the default for the kind of Model's endpoint.
 	Kind Kind
-	// Model is endpoint/model. Empty means builtin/lexical.
+	// Model is endpoint/model. Empty means the cross-encoder that Config.Local chooses, else
+	// builtin/lexical.
 	Model   string
 	Weights Weights
 	// NormalizeWeights divides the weights by their sum. Without it, weights that do
@@ -76,6 +79,8 @@ type Request struct {
 	NormalizeScores bool
 	// TopK is how many results to return; 0 returns none.
 	TopK int
+	// Best is how many of the results matter, if not all of them do.
+	Best int
 	// Required makes Rerank return an error if no candidate could be scored.
 	Required bool
 	// QueryEmbedding, if given, scales all scores by one factor that depends on its
@@ -139,8 +144,8 @@ type Details struct {
 	Semantic float64 // score of the scorer, 0..1
 	Vector   float64 // score of the first stage
 	Position float64 // 1 for the first candidate, falling evenly to 1/n for the last
-	// Estimated says that the candidate could not be scored and Semantic is the
-	// mean of those that could.
+	// Estimated says that the candidate was not scored: Semantic is the mean of the others if it
+	// could not be, or the least of them if it was too far down to matter.
 	Estimated bool
 	// Query describes QueryEmbedding, if there was one.
 	Query *QueryAnalysis
@@ -182,7 +187,7 @@ func (r *Reranker) Rerank(ctx context.Context, request Request) (Result, error) 
 		result.Reranked = true
 		return result, nil
 	}
-	verdicts := r.judge(ctx, choice.scorer, request, &result.Report)
+	verdicts := r.judge(ctx, choice, request, &result.Report)
 	result.Took = time.Since(start)
 	if err := ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("rerank %d candidates: %w", len(request.Candidates), err)
@@ -217,6 +222,7 @@ func (r *Reranker) Check(ctx context.Context, request Request) error {
 type choice struct {
 	kind    Kind
 	model   string
+	here    bool // the model is a cross-encoder of Config.Local
 	scorer  scorer
 	weights resolved
 }
@@ -228,6 +234,7 @@ func (r *Reranker) settle(ctx context.Context, request Request) (c choice, err e
 	if c.kind, c.model, err = r.resolve(ctx, request); err != nil {
 		return c, err
 	}
+	c.here = c.kind == CrossEncoder && r.config.Local != nil && strings.HasPrefix(c.model, "local/")
 	c.scorer, err = r.scorer(ctx, request.Tenant, c.kind, c.model)
 	return c, err
 }
@@ -242,55 +249,6 @@ func (q Request) validate() error {
 		return fault.Field("candidates", "at most %d can be reranked at once, got %d", MaxCandidates, len(q.Candidates))
 	}
 	return nil
-}
-
-// judge returns a verdict for each candidate. It scores every text that is not blank
-// and not cached, each distinct text once, within the time of budget.
-func (r *Reranker) judge(ctx context.Context, scorer scorer, request Request, report *Report) []verdict {
-	ctx, cancel := context.WithTimeout(ctx, r.budget(ctx))
-	defer cancel()
-
-	verdicts := make([]verdict, len(request.Candidates))
-	task := task{tenant: request.Tenant, query: request.Query}
-	byText := map[string][]int{} // text to score -> indexes in Candidates
-	for i, c := range request.Candidates {
-		if strings.TrimSpace(c.Text) == "" {
-			continue
-		}
-		text := c.judged()
-		if score, ok := r.cache.get(scorer, task, text); ok {
-			verdicts[i].score = score
-			report.Cached++
-			continue
-		}
-		if byText[text] == nil {
-			task.texts, task.titles = append(task.texts, text), append(task.titles, c.Title)
-		}
-		byText[text] = append(byText[text], i)
-	}
-	if len(task.texts) == 0 {
-		return verdicts
-	}
-	scored, usage := scorer.score(ctx, task)
-	report.Usage = usage
-	for n, v := range scored {
-		if v.err == nil {
-			r.cache.put(scorer, task, task.texts[n], v.score)
-		}
-		for _, i := range byText[task.texts[n]] {
-			verdicts[i] = v
-		}
-	}
-	return verdicts
-}
-
-// budget returns the time for scoring: Config.Timeout, or nine tenths of the caller's
-// remaining time if that is less. The rest is for the work after scoring.
-func (r *Reranker) budget(ctx context.Context) time.Duration {
-	if end, ok := ctx.Deadline(); ok {
-		return min(r.config.Timeout, time.Until(end)*9/10)
-	}
-	return r.config.Timeout
 }
 
 // failed counts the candidates without a score.

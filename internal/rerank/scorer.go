@@ -3,6 +3,7 @@ package rerank
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/model/llm"
@@ -50,8 +51,9 @@ type task struct {
 
 // verdict is a text's relevance to the query, 0..1, or the error of scoring it.
 type verdict struct {
-	score float64
-	err   error
+	score   float64
+	skipped bool // the text was not scored, score is the least of the others
+	err     error
 }
 
 // failAll returns n verdicts with the same error.
@@ -68,6 +70,15 @@ func (r *Reranker) resolve(ctx context.Context, request Request) (kind Kind, mod
 	kind, model = request.Kind, request.Model
 	if model == "rerank-v3.5" {
 		model = "cohere/rerank-v3.5" // other libraries use this model without the prefix
+	}
+	if model == "" && (kind == "" || kind == CrossEncoder) && r.config.Local != nil {
+		name, err := r.config.Local.CrossEncoder()
+		if err != nil {
+			return kind, model, fmt.Errorf("choose a local cross-encoder: %w", err)
+		}
+		if name != "" {
+			model = "local/" + name
+		}
 	}
 	if kind == "" {
 		if kind, err = r.kindOf(ctx, request.Tenant, model); err != nil {
