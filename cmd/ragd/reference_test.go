@@ -181,7 +181,7 @@ var settingGroups = []struct {
 }{
 	{"Clients", regexp.MustCompile(`^(server|tenant|api-key)$`)},
 	{"Database and disk", regexp.MustCompile(`^(data-dir|database-.*|backup-.*|min-free-bytes|max-tenant-bytes|statements-per-tenant|indexes-per-connection)$`)},
-	{"Model providers", regexp.MustCompile(`^(embedding-model|model-hub.*|models-dir|local-model-threads|master-key.*|endpoints-file|allowed-private-networks|provider-calls.*|(openai|cohere|jina|voyage|tei|ollama|gemini)-.*)$`)},
+	{"Model providers", regexp.MustCompile(`^(embedding-model|model-hub.*|models-dir|local-model-.*|offline|master-key.*|endpoints-file|allowed-private-networks|provider-calls.*|(openai|cohere|jina|voyage|tei|ollama|gemini)-.*)$`)},
 	{"MCP", regexp.MustCompile(`^(mcp-.*|session-key)$`)},
 	{"Access tokens", regexp.MustCompile(`^oauth-`)},
 	{"Log and traces", regexp.MustCompile(`^(log|traces)-`)},

@@ -66,6 +66,7 @@ func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) 
 		return Index{}, Counts{}, fault.New(fault.Denied, "this credential is bound to indexes, and none of them has this name: it cannot create it")
 	}
 	h := s.db.Handle(r.Tenant)
+	asked := spec
 	if err := s.complete(ctx, h, &spec); err != nil {
 		return Index{}, Counts{}, err
 	}
@@ -74,16 +75,23 @@ func (s *Service) Create(ctx context.Context, spec Spec) (Index, Counts, error) 
 	}
 	made, err := insert(ctx, h, spec, s.quota)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return s.same(ctx, h, spec)
+		return s.same(ctx, h, asked)
 	}
 	return made, Counts{}, err
 }
 
 // same returns the existing index with the name of a spec, if it has the settings of the
-// spec. Errors: Exists.
+// spec. One that was made with another default model has the settings of a spec that names none.
+// Errors: Exists.
 func (s *Service) same(ctx context.Context, h *data.Handle, spec Spec) (Index, Counts, error) {
 	existing, counts, err := counted(ctx, h, spec.Name)
 	if err != nil {
+		return Index{}, Counts{}, err
+	}
+	if (spec.EmbeddingModel == "" || spec.EmbeddingModel == embed.Auto) && spec.Dimension == 0 && existing.EmbeddingModel != "" {
+		spec.EmbeddingModel, spec.Dimension = existing.EmbeddingModel, existing.Dimension
+	}
+	if err := s.complete(ctx, h, &spec); err != nil {
 		return Index{}, Counts{}, err
 	}
 	if differences := existing.differences(spec); len(differences) > 0 {
@@ -144,7 +152,7 @@ func (s *Service) completeDimension(ctx context.Context, id tenant.ID, spec *Spe
 	if model, err = model.Resolve(ctx, string(id)); err != nil {
 		return err
 	}
-	spec.Dimension = model.Dimension
+	spec.EmbeddingModel, spec.Dimension = model.Name, model.Dimension
 	return nil
 }
 

@@ -53,5 +53,5 @@ func (s *Service) Embed(ctx context.Context, model string, dimension int, texts 
 	if err != nil {
 		return Embeddings{}, err
 	}
-	return Embeddings{Model: model, Dimension: len(values[0]), Values: values}, nil
+	return Embeddings{Model: made.Name, Dimension: len(values[0]), Values: values}, nil
 }

@@ -107,6 +107,7 @@ func (p *program) diagnose(ctx context.Context, c *client.Client) error {
 	findings = append(findings, p.checkDatabases(ctx)...)
 	findings = append(findings, p.checkDatabase(ctx)...)
 	findings = append(findings, p.checkMachine(ctx)...)
+	findings = append(findings, p.checkDefaultModel(ctx)...)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ import (
 // the providers.
 var doctorSettings = []string{
 	"data-dir", "database-url", "database-url-file", "database-admin-url", "database-admin-url-file", "database-read-urls", "database-read-urls-file", "tls-cert", "tls-key", "tls-client-ca", "backup-folder", "backup-interval", "ingest-workers", "min-free-bytes", "master-key", "master-key-file", "endpoints-file",
-	"allowed-private-networks", "libreoffice", "ocr", "ocr-languages",
+	"allowed-private-networks", "embedding-model", "models-dir", "libreoffice", "ocr", "ocr-languages",
 }
 
 // registerDoctor adds the flags of the service that doctor reads.

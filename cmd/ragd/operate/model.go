@@ -91,10 +91,7 @@ Without a network, copy the folder of the model into the models folder yourself.
 	flags.StringVar(&request.Revision, "revision", "main", "branch, tag or commit")
 	flags.StringVar(&request.Name, "as", "", "name of the folder (default the last part of MODEL)")
 	flags.BoolVar(&request.Replace, "replace", false, "replace a folder that exists; its vectors may differ, so indexes must be re-embedded")
-	flags.StringVar(&p.settings.ModelHub, "model-hub", hub.DefaultURL, "address of the model hub")
-	flags.StringVar(&p.settings.ModelHubToken, "model-hub-token", "", "token for the model hub, for models that not everybody may fetch")
-	config.MarkSettings(flags, "model-hub")
-	config.MarkSecrets(flags, "model-hub-token")
+	p.settings.RegisterHub(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		request.Model, request.Dir = args[0], p.modelsDir()
 		return p.pullModel(cmd.Context(), request)
@@ -102,7 +99,8 @@ Without a network, copy the folder of the model into the models folder yourself.
 	return cmd
 }
 
-func (p *program) pullModel(ctx context.Context, request hub.Request) error {
+// fetchModel fetches a model, with a progress bar on a terminal, and returns its folder.
+func (p *program) fetchModel(ctx context.Context, request hub.Request) (string, error) {
 	if p.StderrTerminal {
 		bar := progress.NewBar(p.Out.Stderr, -1, "fetching")
 		request.Progress = func(done, total int64) {
@@ -111,7 +109,11 @@ func (p *program) pullModel(ctx context.Context, request hub.Request) error {
 		}
 		defer func() { _ = bar.Finish() }()
 	}
-	folder, err := hub.New(hub.Config{URL: p.settings.ModelHub, Token: p.settings.ModelHubToken}).Pull(ctx, request)
+	return hub.New(hub.Config{URL: p.settings.ModelHub, Token: p.settings.ModelHubToken}).Pull(ctx, request)
+}
+
+func (p *program) pullModel(ctx context.Context, request hub.Request) error {
+	folder, err := p.fetchModel(ctx, request)
 	if err != nil {
 		return err
 	}
@@ -198,7 +200,11 @@ one that does not. FOLDER is a folder of the models folder, or any path.`,
 			if err != nil {
 				return err
 			}
-			checked, err := checkModel(cmd.Context(), folder)
+			precision := p.settings.Service.LocalModelPrecision
+			if err := precision.Check(); err != nil {
+				return err
+			}
+			checked, err := checkModel(cmd.Context(), folder, precision)
 			if err != nil {
 				return err
 			}
@@ -219,12 +225,12 @@ const (
 	sampleOther    = "The northern lights are best seen in clear winter nights far from cities."
 )
 
-func checkModel(ctx context.Context, folder string) (checkedModel, error) {
+func checkModel(ctx context.Context, folder string, precision localmodel.Precision) (checkedModel, error) {
 	description, err := localmodel.Describe(folder)
 	if err != nil {
 		return checkedModel{}, err
 	}
-	models := localmodel.New(localmodel.Config{Dir: filepath.Dir(folder), Threads: 1})
+	models := localmodel.New(localmodel.Config{Dir: filepath.Dir(folder), Threads: 1, Precision: precision})
 	out := checkedModel{
 		localModel: describeLocalModel(folder, description, nil), Engine: models.Engine(),
 		QuestionPrefix: description.QuestionPrefix, DocumentPrefix: description.DocumentPrefix,

@@ -22,9 +22,9 @@ type Running struct {
 }
 
 // Start runs the service as `ragd serve` does without flags, with the settings of the environment
-// and of the file configFile, and returns when it is ready. It logs warnings alone. The service
-// ends with ctx, or with Stop.
-func Start(ctx context.Context, p *command.Program, configFile string) (*Running, error) {
+// and of the file configFile, and returns when it is ready. It logs warnings alone. offline fetches
+// no model. The service ends with ctx, or with Stop.
+func Start(ctx context.Context, p *command.Program, configFile string, offline bool) (*Running, error) {
 	own := &program{Program: &command.Program{
 		Stdin: p.Stdin, Out: output.Printer{Stdout: p.Out.Stderr, Stderr: p.Out.Stderr}, Getenv: p.Getenv, StderrTerminal: p.StderrTerminal,
 	}, settings: &settings.Settings{Config: configFile}}
@@ -40,6 +40,7 @@ func Start(ctx context.Context, p *command.Program, configFile string) (*Running
 	ctx, stop := context.WithCancel(ctx)
 	serve.SetContext(ctx)
 	err := errors.Join(serve.Flags().Set("log-level", "warn"), config.Fill(serve, configFile, p.Getenv))
+	own.settings.Offline = own.settings.Offline || offline
 	if err != nil {
 		stop()
 		return nil, err

@@ -33,7 +33,11 @@ The first start prints an operator key, once, unless RAGD_OPERATOR_KEY says whic
 key to take. With a database of its own it also makes a tenant, and writes
 address and keys to client.conf in the configuration folder, so that the other
 commands need no flags. Each data directory has a section there. If the keys of a
-data directory are lost, the next start makes new ones.`),
+data directory are lost, the next start makes new ones.
+
+The first start of a service with a database of its own fetches an embedding model,
+so that search understands meaning, if models-dir has none and the hub answers
+within three seconds. Else search compares words. --offline fetches nothing.`),
 		Example: `  ragd serve
   RAGD_DATABASE_URL=postgres://ragd@db.internal/ragd ragd serve --listen :8484`,
 		Args: command.Arguments(),
@@ -61,6 +65,9 @@ func (p *program) serve(ctx context.Context, log *slog.Logger, ready func(addres
 	go memory.KeepSpare(ctx)
 	cfg, err := p.settings.ServiceConfig(log)
 	if err != nil {
+		return err
+	}
+	if err := p.fetchFirstModel(ctx, p.firstModel()); err != nil {
 		return err
 	}
 	var local *registration

@@ -42,7 +42,7 @@ connect, and a link to the console that signs in once, within two minutes.
 
 The service is the one that other commands call. If there is none on this machine
 and --server names none, it is started as "ragd serve" does, and serves until an
-interrupt.
+interrupt. Its first start fetches an embedding model, unless --offline is given.
 
 The index has the name of the folder unless --index names another. Nothing is
 deleted; a second run uploads what has changed.`,
@@ -51,8 +51,9 @@ deleted; a second run uploads what has changed.`,
 		Args: command.Arguments("FOLDER"),
 	})
 	index := cmd.Flags().String("index", "", "name of the index (default that of the folder)")
+	offline := cmd.Flags().Bool("offline", false, "fetch no embedding model for a service that is started for the first time")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		q := &quickstart{Program: p, config: *config, folder: args[0], index: *index}
+		q := &quickstart{Program: p, config: *config, folder: args[0], index: *index, offline: *offline}
 		if q.index == "" {
 			q.index = indexName(q.folder)
 		}
@@ -67,6 +68,8 @@ type quickstart struct {
 	config string
 	folder string
 	index  string
+	// offline fetches no model for a service that is started.
+	offline bool
 }
 
 // report is the output with --json.
@@ -200,7 +203,7 @@ func (q *quickstart) connect(ctx context.Context) (*client.Client, *operate.Runn
 		return nil, nil, err // a service that is named is not started
 	}
 	q.heading("no service runs at %s: starting one", c.Server)
-	service, err := operate.Start(ctx, q.Program, q.config)
+	service, err := operate.Start(ctx, q.Program, q.config, q.offline)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the service does not start: %w", err)
 	}

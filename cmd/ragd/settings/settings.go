@@ -23,6 +23,9 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest/parse/libreoffice"
 	"github.com/ragdhq/ragd/internal/ingest/parse/ocr"
+	"github.com/ragdhq/ragd/internal/model/embed"
+	"github.com/ragdhq/ragd/internal/model/localmodel"
+	"github.com/ragdhq/ragd/internal/model/localmodel/hub"
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/tenant/access"
@@ -41,9 +44,10 @@ const ParseWorker = "parse-worker"
 type Settings struct {
 	Config string // path of the file of settings
 
-	// Settings of the commands on local models.
+	// Settings of the commands that fetch local models.
 	ModelHub      string
 	ModelHubToken string // secret
+	Offline       bool
 
 	// Settings of the service.
 	Service     service.Config
@@ -74,7 +78,7 @@ func (s *Settings) RegisterService(flags *pflag.FlagSet, getenv func(string) str
 	flags.IntVar(&c.Backup.Keep, "backup-keep", 7, "how many of the newest backups are kept; 0 for all")
 	flags.BoolVar(&c.Backup.Archive, "backup-wal", false, "copy the write-ahead log to backup-folder too, so that any moment since the oldest backup can be restored")
 	config.MarkSettings(flags, "backup-folder", "backup-interval", "backup-keep", "backup-wal")
-	flags.StringVar(&c.EmbeddingModel, "embedding-model", "builtin/hash-512", "model of indexes that name none, as endpoint/model")
+	flags.StringVar(&c.EmbeddingModel, "embedding-model", embed.Auto, "model of indexes that name none, as endpoint/model; auto is a local model, or builtin/hash-512 if models-dir has none")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.IntVar(&c.Workers, "ingest-workers", 4*runtime.NumCPU(), "batches of documents processed at once")
 	flags.IntVar(&c.MaxIndexes, "max-indexes", index.DefaultMaxIndexes, "indexes that a tenant may have, unless its settings have another maxIndexes")
@@ -148,6 +152,8 @@ func (s *Settings) RegisterServe(flags *pflag.FlagSet) {
 	flags.IntVar(&c.IndexesPerConnection, "indexes-per-connection", 750, "indexes, of all tenants, whose tables a database connection may use before it is replaced: bounds the memory of the server's process")
 	flags.IntVar(&c.StatementsPerTenant, "statements-per-tenant", max(2, runtime.NumCPU()), "statements of one tenant that requests run in the database at once, twice as many while no other tenant is active; set it to the processors of an external database")
 	s.RegisterModels(flags)
+	s.RegisterHub(flags)
+	s.RegisterOffline(flags)
 	flags.IntVar(&c.LocalModelThreads, "local-model-threads", max(1, runtime.NumCPU()-1), "computations of local models at once, each on one processor; fewer leave more of the machine to the database")
 	config.MarkSettings(flags, "local-model-threads")
 	flags.StringSliceVar(&c.ConnectorFolders, "connector-folders", nil, "folders of this machine, as absolute paths, that connectors may read which a credential with the scope operator makes (default: none)")
@@ -170,10 +176,25 @@ func (s *Settings) RegisterPlacement(flags *pflag.FlagSet) {
 	config.MarkSettings(flags, "allowed-private-networks", "master-key-file")
 }
 
-// RegisterModels adds the flag of the folder of local models.
+// RegisterModels adds the flags of the folder of local models and of how they are computed.
 func (s *Settings) RegisterModels(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Service.ModelsDir, "models-dir", "", "folder with the folders of local models (default: models in data-dir)")
-	config.MarkSettings(flags, "models-dir")
+	flags.StringVar((*string)(&s.Service.LocalModelPrecision), "local-model-precision", string(localmodel.Int8), "of the layers of local models: int8 rounds them to integers where the processor multiplies these faster, float32 does not")
+	config.MarkSettings(flags, "models-dir", "local-model-precision")
+}
+
+// RegisterHub adds the flags of the hub from which models are fetched.
+func (s *Settings) RegisterHub(flags *pflag.FlagSet) {
+	flags.StringVar(&s.ModelHub, "model-hub", hub.DefaultURL, "address of the model hub")
+	flags.StringVar(&s.ModelHubToken, "model-hub-token", "", "token for the model hub, for models that not everybody may fetch")
+	config.MarkSettings(flags, "model-hub")
+	config.MarkSecrets(flags, "model-hub-token")
+}
+
+// RegisterOffline adds the flag of the commands whose first start fetches a model.
+func (s *Settings) RegisterOffline(flags *pflag.FlagSet) {
+	flags.BoolVar(&s.Offline, "offline", false, "fetch no embedding model at the first start")
+	config.MarkSettings(flags, "offline")
 }
 
 // registerOAuth adds the flags about OAuth access tokens.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/model/localmodel"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 )
@@ -40,7 +41,7 @@ func readExpected(t *testing.T, model string) (e expectedVectors) {
 
 func TestAnIndexIsSearchedWithALocalModel(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, service.Config{ModelsDir: localModels, LocalModelThreads: 1})
+	s := servicetest.New(t, service.Config{ModelsDir: localModels, LocalModelThreads: 1, LocalModelPrecision: localmodel.Float32})
 	acme, ctx := s.Tenant(t, "acme"), t.Context()
 	want := readExpected(t, "bert-cls-dense")
 	created, err := acme.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: "docs", EmbeddingModel: "local/bert-cls-dense"})
@@ -121,5 +122,42 @@ func TestATenantNamesOnlyModelsInTheModelsFolder(t *testing.T) {
 	servicetest.WantCode(t, "a folder that is no model", err, connect.CodeFailedPrecondition)
 	if strings.Contains(err.Error(), "testdata") {
 		t.Errorf("the error shows a path of the server: %v", err)
+	}
+}
+
+func TestNewIndexesHaveTheLocalModelAndOldOnesKeepTheirs(t *testing.T) {
+	t.Parallel()
+	models := t.TempDir()
+	s := servicetest.New(t, service.Config{ModelsDir: models, EmbeddingModel: "auto"})
+	acme, ctx := s.Tenant(t, "acme"), t.Context()
+	create := func(name, model string) string {
+		t.Helper()
+		made, err := acme.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: name, EmbeddingModel: model})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made.EmbeddingModel
+	}
+	if got := create("before", ""); got != "builtin/hash-512" {
+		t.Errorf("without a folder the model is %s", got)
+	}
+	if err := os.CopyFS(filepath.Join(models, "tiny"), os.DirFS(filepath.Join(localModels, "bert-mean"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range [][3]string{
+		{"after", "", "local/tiny"}, {"named", "auto", "local/tiny"},
+		{"before", "", "builtin/hash-512"}, {"before", "auto", "builtin/hash-512"}, {"after", "", "local/tiny"},
+	} {
+		if got := create(c[0], c[1]); got != c[2] {
+			t.Errorf("the index %s with the model %q has %s, want %s", c[0], c[1], got, c[2])
+		}
+	}
+	_, err := acme.CreateIndex(ctx, &ragdv1.CreateIndexRequest{IndexName: "before", EmbeddingModel: "local/tiny"})
+	if connect.CodeOf(err) != connect.CodeAlreadyExists {
+		t.Errorf("an index with another model that is named: %v", err)
+	}
+	embedded, err := acme.Embed(ctx, &ragdv1.EmbedRequest{Texts: []string{"text"}})
+	if err != nil || embedded.Model != "local/tiny" {
+		t.Errorf("texts are embedded with %s: %v", embedded.GetModel(), err)
 	}
 }

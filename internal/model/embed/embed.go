@@ -11,6 +11,8 @@
 //     their beginnings and endings, not meanings;
 //   - local: a model of Config.Local, in this process.
 //
+// Auto names one of these two.
+//
 // The package reads no environment and caches only the vectors of recent questions.
 package embed
 
@@ -19,6 +21,9 @@ import (
 	"strings"
 	"sync/atomic"
 )
+
+// Auto is the name of the model that Local chooses, or of builtin/hash-512 if it has none.
+const Auto = "auto"
 
 // backend embeds with the models of one endpoint. There is at least one text, none is
 // blank, and each already has the prefix that the model needs for the purpose.

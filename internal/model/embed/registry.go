@@ -2,6 +2,7 @@ package embed
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/model/endpoint"
@@ -26,6 +27,8 @@ type Config struct {
 
 // Local computes embeddings in this process. It is safe for concurrent use.
 type Local interface {
+	// Embedding returns the model that Auto names, or "" if there is none.
+	Embedding() (string, error)
 	// Describe returns what is known of a model, with its dimension. Errors: Invalid,
 	// naming the field embeddingModel, for a model that does not exist.
 	Describe(model string) (endpoint.Model, error)
@@ -58,8 +61,8 @@ func NewRegistry(config Config) *Registry {
 	return r
 }
 
-// Model returns the model of a name, endpoint/model, that a tenant chose, without a call to
-// the endpoint. An empty tenant finds the operator's endpoints only. Errors: those of
+// Model returns the model of a name, endpoint/model or Auto, that a tenant chose, without a call
+// to the endpoint. An empty tenant finds the operator's endpoints only. Errors: those of
 // endpoint.Directory.Resolve, naming the field embeddingModel.
 func (r *Registry) Model(ctx context.Context, tenant, name string) (*Model, error) {
 	return r.find(ctx, endpoint.Query{Tenant: tenant, Name: name})
@@ -73,6 +76,12 @@ func (r *Registry) Stored(ctx context.Context, tenant, name string) (*Model, err
 
 func (r *Registry) find(ctx context.Context, q endpoint.Query) (*Model, error) {
 	const field = "embeddingModel"
+	if q.Name == Auto {
+		var err error
+		if q.Name, err = r.auto(); err != nil {
+			return nil, err
+		}
+	}
 	name, id, _ := strings.Cut(q.Name, "/")
 	switch {
 	case name == "builtin" && id == builtinModel:
@@ -102,6 +111,20 @@ func (r *Registry) find(ctx context.Context, q endpoint.Query) (*Model, error) {
 		Name: q.Name, Dimension: known.dimension, MaxTokens: known.maxTokens, id: target.Model, known: known,
 		scope: target.Config.BaseURL, backend: remote{target.Endpoint, dialects[target.Kind]}, meter: r.meter,
 	}, nil
+}
+
+// auto returns the name of the model that Auto means now.
+func (r *Registry) auto() (string, error) {
+	if r.local != nil {
+		name, err := r.local.Embedding()
+		if err != nil {
+			return "", fmt.Errorf("choose a local model: %w", err)
+		}
+		if name != "" {
+			return "local/" + name, nil
+		}
+	}
+	return "builtin/" + builtinModel, nil
 }
 
 // inProcess embeds with the local models.

@@ -68,6 +68,11 @@ type Request struct {
 	Dir, Name string
 	// Replace replaces a folder that exists already.
 	Replace bool
+	// Answer is the time within which the hub must answer at all. Default: that of Config.Pause.
+	Answer time.Duration
+	// Sums are the SHA-256 of files, in hexadecimal, by name. They are compared besides the checksums
+	// of the hub.
+	Sums map[string]string
 	// Progress, if not nil, is called with the bytes of all files that are there and needed.
 	Progress func(done, total int64)
 }
@@ -87,6 +92,19 @@ type file struct {
 type revision struct {
 	Commit string `json:"sha"`
 	Files  []file `json:"siblings"`
+}
+
+// Pinned returns the request for localmodel.PreferredEmbedding as it was measured. Its vectors
+// depend on the files with sums.
+func Pinned(dir string) Request {
+	return Request{
+		Model: "sentence-transformers/" + localmodel.PreferredEmbedding, Revision: "1110a243fdf4706b3f48f1d95db1a4f5529b4d41", Dir: dir,
+		Sums: map[string]string{
+			"config.json":    "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+			"tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+			weights:          "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+		},
+	}
 }
 
 var (
@@ -160,6 +178,8 @@ const maxAnswer = 16 << 20
 
 // revision asks for the files of a revision.
 func (c *Client) revision(ctx context.Context, r Request) (found revision, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Answer, c.config.Pause))
+	defer cancel()
 	res, err := c.get(ctx, "/api/models/"+r.Model+"/revision/"+url.PathEscape(r.Revision)+"?blobs=true", 0)
 	if err != nil {
 		return found, fmt.Errorf("the model hub cannot be reached; without a network, copy the folder of the model to %s: %w", r.folder(), err)

@@ -149,7 +149,7 @@ func (p *pull) fetch(ctx context.Context, f file) error {
 	if err := p.transfer(ctx, f, part); err != nil {
 		return err
 	}
-	if err := verify(f, part); err != nil {
+	if err := p.verify(f, part); err != nil {
 		return errors.Join(err, part.Truncate(0))
 	}
 	if err := errors.Join(part.Sync(), part.Close()); err != nil {
@@ -165,20 +165,24 @@ func (p *pull) advance(n int64) {
 	}
 }
 
-// verify compares the checksum of a fetched file.
-func verify(f file, part *os.File) error {
+// verify compares the checksums of a fetched file.
+func (p *pull) verify(f file, part *os.File) error {
 	h, want, err := f.sum()
 	if err != nil {
 		return err
 	}
+	pinned := sha256.New()
 	if _, err := part.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := io.Copy(h, part); err != nil {
+	if _, err := io.Copy(io.MultiWriter(h, pinned), part); err != nil {
 		return err
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != want {
 		return fmt.Errorf("its checksum is %s, but the hub says %s: try again", got, want)
+	}
+	if want, got := p.request.Sums[f.Name], hex.EncodeToString(pinned.Sum(nil)); want != "" && got != want {
+		return fmt.Errorf("its SHA-256 is %s, but that of the revision %s is %s: the hub has another file", got, p.commit, want)
 	}
 	return nil
 }
