@@ -135,6 +135,54 @@ func quantize(w int8Width) {
 	to := Load(Param("to"), GP64())
 	x := Load(Param("x"), GP64())
 	size := Load(Param("n"), GP64())
+	first, factor := greatestOf(x, size)
+	inverse := w.vector()
+	VBROADCASTSS(first.AsX(), inverse)
+	w.round(to, x, size, inverse, nil)
+	Store(factor.AsX(), ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// quantizeAbove writes a kernel that rounds what a row is above its least value to integers of 0 to 255.
+func quantizeAbove(w int8Width) {
+	name := "quantizeAbove" + w.name
+	TEXT(name, NOSPLIT, "func(to *byte, x *float32, n uintptr, least float32) float32")
+	Pragma("noescape")
+	Doc(name + " rounds n values minus least, a multiple of 16, to integers and returns their factor.")
+	to := Load(Param("to"), GP64())
+	x := Load(Param("x"), GP64())
+	size := Load(Param("n"), GP64())
+	least := w.vector()
+	broadcastParam("least", least)
+	at, n := GP64(), GP64()
+	MOVQ(x, at)
+	MOVQ(size, n)
+	greatest := YMM()
+	VBROADCASTSS(constant(-1e30), greatest)
+	Label("greatest")
+	for half := range 2 {
+		VMAXPS(Mem{Base: at, Disp: 32 * half}, greatest, greatest)
+	}
+	ADDQ(Imm(64), at)
+	SUBQ(Imm(16), n)
+	JNZ(LabelRef("greatest"))
+	fold(greatest, func(a, b, c Op) { VMAXPS(a, b, c) })
+	VSUBPS(least.AsY(), greatest, greatest)
+	VMAXPS(broadcast(1e-30), greatest, greatest)
+	levels := broadcast(255)
+	first, factor, inverse := YMM(), YMM(), w.vector()
+	VDIVPS(greatest, levels, first)
+	VDIVPS(levels, greatest, factor)
+	VBROADCASTSS(first.AsX(), inverse)
+	w.round(to, x, size, inverse, least)
+	Store(factor.AsX(), ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// greatestOf returns the factor of n values by their greatest magnitude, and its inverse.
+func greatestOf(x, size reg.Register) (inverse, factor reg.VecVirtual) {
 	at, n := GP64(), GP64()
 	MOVQ(x, at)
 	MOVQ(size, n)
@@ -152,37 +200,41 @@ func quantize(w int8Width) {
 	JNZ(LabelRef("greatest"))
 	fold(greatest, func(a, b, c Op) { VMAXPS(a, b, c) })
 	levels := broadcast(127)
-	inverse := w.vector()
-	factor, first := YMM(), YMM()
-	VDIVPS(greatest, levels, first)
+	inverse, factor = YMM(), YMM()
+	VDIVPS(greatest, levels, inverse)
 	VDIVPS(levels, greatest, factor)
-	VBROADCASTSS(first.AsX(), inverse)
-	w.round(to, x, size, inverse)
-	Store(factor.AsX(), ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	return inverse, factor
 }
 
-// round writes the loop that multiplies values by inverse and rounds them.
-func (w int8Width) round(to, x, n reg.Register, inverse reg.VecVirtual) {
+// round writes the loop that multiplies values by inverse and rounds them. If least is not nil, it is
+// subtracted before, and nothing is added after.
+func (w int8Width) round(to, x, n reg.Register, inverse, least reg.VecVirtual) {
 	middle := ZMM()
-	if w.unit == 1 {
+	if w.unit == 1 && least == nil {
 		VPBROADCASTD(bits(128), middle)
+	}
+	scaled := func(at int) reg.VecVirtual {
+		v := w.vector()
+		if least != nil {
+			VMOVUPS(Mem{Base: x, Disp: at}, v)
+			VSUBPS(least, v, v)
+			VMULPS(inverse, v, v)
+		} else {
+			VMULPS(Mem{Base: x, Disp: at}, inverse, v)
+		}
+		VCVTPS2DQ(v, v)
+		return v
 	}
 	Label("round")
 	if w.unit == 1 {
-		v, narrow := ZMM(), XMM()
-		VMULPS(Mem{Base: x}, inverse, v)
-		VCVTPS2DQ(v, v)
-		VPADDD(middle, v, v)
+		narrow, v := XMM(), scaled(0)
+		if least == nil {
+			VPADDD(middle, v, v)
+		}
 		VPMOVDB(v, narrow)
 		VMOVDQU(narrow, Mem{Base: to})
 	} else {
-		low, high := YMM(), YMM()
-		VMULPS(Mem{Base: x}, inverse, low)
-		VMULPS(Mem{Base: x, Disp: 32}, inverse, high)
-		VCVTPS2DQ(low, low)
-		VCVTPS2DQ(high, high)
+		low, high := scaled(0), scaled(32)
 		VPACKSSDW(high, low, low)
 		VPERMQ(Imm(0xd8), low, low)
 		VMOVDQU(low, Mem{Base: to})

@@ -31,6 +31,12 @@ func main() {
 	}
 	quantize(vnni)
 	quantize(pairs)
+	quantizeAbove(vnni)
+	quantizeAbove(pairs)
+	packRow()
+	packColumns()
+	greatestColumns()
+	softmaxBytes()
 	gelu()
 	softmax()
 	addNorm()

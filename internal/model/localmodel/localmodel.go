@@ -54,7 +54,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Precision is how exactly the layers of a model are computed.
+// Precision is how exactly the products of a model are computed.
 type Precision string
 
 // The precisions. Their vectors of a text are so near that an index may have vectors of both.

@@ -1,12 +1,18 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // levels is the greatest integer that a value is rounded to.
 const levels = 127
 
 // tiny is the least magnitude that a row or column is scaled to. It keeps those of zeros finite.
 const tiny = 1e-30
+
+// vector is the number of values that the kernels which round take together.
+const vector = 16
 
 // layout is how an engine wants integers: group values of a column or row are multiplied together,
 // and a value of a row has unit bytes, which are unsigned with middle added.
@@ -26,7 +32,9 @@ func (e Engine) layout() layout {
 // (output). It belongs to the engine that packed it. Immutable.
 type Int8Weights struct {
 	Rows, Columns int
-	groups        int    // of values of a column
+	groups        int  // of values of a column
+	above         bool // whether rows are rounded as what their values are above least
+	least         float32
 	panels        []int8 // for each panel and group: the values of each column
 	columns       []columns
 }
@@ -40,12 +48,19 @@ type columns struct {
 // PackInt8 rounds and packs a linear layer as PyTorch stores it: one row of inputs values for each
 // output. bias has a value for each output, or is nil. The engine must have HasInt8.
 func (e Engine) PackInt8(weight []float32, outputs, inputs int, bias []float32) *Int8Weights {
+	return e.packInt8(weight, outputs, inputs, bias, nil)
+}
+
+// PackInt8Above is PackInt8 for rows whose values are at least least, which may be far above: they
+// are rounded twice as finely.
+func (e Engine) PackInt8Above(least float32, weight []float32, outputs, inputs int, bias []float32) *Int8Weights {
+	return e.packInt8(weight, outputs, inputs, bias, &least)
+}
+
+func (e Engine) packInt8(weight []float32, outputs, inputs int, bias []float32, least *float32) *Int8Weights {
 	of := e.layout()
-	groups := (inputs + of.group - 1) / of.group
-	w := &Int8Weights{
-		Rows: inputs, Columns: outputs, groups: groups,
-		panels: make([]int8, groups*of.group*Stride(outputs)), columns: make([]columns, Stride(outputs)/Panel),
-	}
+	w := new(Int8Weights)
+	w.shape(inputs, outputs, of.group)
 	for c := range outputs {
 		column := &w.columns[c/Panel]
 		values := weight[c*inputs:][:inputs]
@@ -54,11 +69,11 @@ func (e Engine) PackInt8(weight []float32, outputs, inputs int, bias []float32) 
 		if bias != nil {
 			column.bias[c%Panel] = bias[c]
 		}
-		panel, sum := w.panels[c/Panel*Panel*groups*of.group:], int32(0)
-		for k, x := range values {
-			q := round(x, inverse)
-			sum += q
-			panel[(k/of.group*Panel+c%Panel)*of.group+k%of.group] = int8(q)
+		sum := w.pack(c, values, 1, of.group, inverse)
+		if least != nil {
+			w.above, w.least = true, *least
+			column.bias[c%Panel] += *least * factor * float32(sum)
+			continue
 		}
 		column.start[c%Panel] = -sum * int32(of.middle)
 	}
@@ -87,29 +102,27 @@ type Int8Rows struct {
 	scales []float32
 }
 
-// Round writes rows of k values that are lda apart as integers. It reuses the memory of r. The
-// integers are the same with every engine.
-func (e Engine) Round(r *Int8Rows, a []float32, lda, rows, k int) {
-	const vector = 16
-	of := e.layout()
+// Round writes rows that are lda apart as integers, to be multiplied with w. It reuses the memory of
+// r. The integers are the same with every engine.
+func (e Engine) Round(r *Int8Rows, a []float32, lda, rows int, w *Int8Weights) {
+	of, k := e.layout(), w.Rows
 	r.stride = (k + vector - 1) / vector * vector * of.unit
-	if cap(r.values) < rows*r.stride {
-		r.values = make([]byte, rows*r.stride)
-	}
-	if cap(r.scales) < rows {
-		r.scales = make([]float32, rows)
-	}
-	r.values, r.scales = r.values[:rows*r.stride], r.scales[:rows]
+	r.values, r.scales = grown(r.values, rows*r.stride), grown(r.scales, rows)
 	for i := range rows {
 		row, to := a[i*lda:][:k], r.values[i*r.stride:][:r.stride]
 		if k%vector == 0 && k > 0 {
-			r.scales[i] = e.round(to, row)
+			r.scales[i] = e.round(to, row, w)
 			continue
 		}
 		factor, inverse := factors(row)
+		least, middle := float32(0), of.middle
+		if w.above {
+			most := max(slices.Max(row)-w.least, tiny)
+			factor, inverse, least, middle = most/(2*levels+1), (2*levels+1)/most, w.least, 0
+		}
 		r.scales[i] = factor
 		for j, x := range row {
-			q := uint16(round(x, inverse) + int32(of.middle)) //nolint:gosec // two's complement
+			q := uint16(round(x-least, inverse) + int32(middle))
 			to[j*of.unit] = byte(q)
 			if of.unit > 1 {
 				to[j*of.unit+1] = byte(q >> 8)

@@ -150,11 +150,7 @@ func (e Engine) Softmax(row []float32, scale float32) {
 	if n == 0 {
 		return
 	}
-	padded := row[:Stride(n)]
-	for i := n; i < len(padded); i++ {
-		padded[i] = -math.MaxFloat32 / 4
-	}
-	if e.softmax(padded, scale) {
+	if e.softmax(pad(row), scale) {
 		return
 	}
 	greatest := float32(-math.MaxFloat32)
@@ -170,6 +166,15 @@ func (e Engine) Softmax(row []float32, scale float32) {
 	for i := range row {
 		row[i] = float32(float64(row[i]) / sum)
 	}
+}
+
+// pad returns a row with the memory after it, which it fills with values that a softmax ignores.
+func pad(row []float32) []float32 {
+	padded := row[:Stride(len(row))]
+	for i := len(row); i < len(padded); i++ {
+		padded[i] = -math.MaxFloat32 / 4
+	}
+	return padded
 }
 
 // AddNorm adds residual to x and normalises the sums: to mean 0 and variance 1, then by

@@ -99,7 +99,7 @@ func (e Engine) multiplyInt8(c []float32, ldc int, a *Int8Rows, panel []int8, of
 		kernels, width = wideInt8[:], Panel
 	}
 	group := e.layout().group
-	groups := uintptr(len(panel) / group / Panel) //nolint:gosec // positive
+	groups := uintptr(len(panel) / group / Panel)
 	row := 0
 	for _, kernel := range kernels {
 		blocks := (len(a.scales) - row) / kernel.rows
@@ -114,9 +114,39 @@ func (e Engine) multiplyInt8(c []float32, ldc int, a *Int8Rows, panel []int8, of
 }
 
 // round rounds a row of a multiple of 16 values and returns its factor.
-func (e Engine) round(to []byte, row []float32) float32 {
-	if e == VNNI {
-		return quantizeVNNI(&to[0], &row[0], uintptr(len(row)))
+func (e Engine) round(to []byte, row []float32, w *Int8Weights) float32 {
+	n := uintptr(len(row))
+	switch {
+	case e == VNNI && w.above:
+		return quantizeAboveVNNI(&to[0], &row[0], n, w.least)
+	case e == VNNI:
+		return quantizeVNNI(&to[0], &row[0], n)
+	case w.above:
+		return quantizeAbovePairs(&to[0], &row[0], n, w.least)
 	}
-	return quantizePairs(&to[0], &row[0], uintptr(len(row)))
+	return quantizePairs(&to[0], &row[0], n)
+}
+
+// packRow packs a multiple of 16 values as a column, and returns their factor and sum.
+func (e Engine) packRow(to []int8, row []float32) (float32, int32) {
+	return packRowVNNI(&to[0], &row[0], uintptr(len(row)))
+}
+
+// packColumns packs groups of rows of 16 columns.
+func (e Engine) packColumns(to []int8, x []float32, stride, groups int, inverse *[vector]float32) {
+	if groups > 0 {
+		_, _ = x[(4*groups-1)*stride+vector-1], to[(groups-1)*4*Panel+4*vector-1] // the kernel checks nothing
+		packColumnsVNNI(&to[0], &x[0], uintptr(4*stride), uintptr(groups), &inverse[0])
+	}
+}
+
+// greatestColumns finds the greatest magnitudes of 16 columns.
+func (e Engine) greatestColumns(to *[vector]float32, x []float32, stride, rows int) {
+	_ = x[(rows-1)*stride+vector-1] // the kernel checks nothing
+	greatestColumnsAVX512(&to[0], &x[0], uintptr(4*stride), uintptr(rows))
+}
+
+// softmaxBytes writes a softmax and returns its factor.
+func (e Engine) softmaxBytes(to []byte, x []float32, scale float32) float32 {
+	return softmaxVNNI(&to[0], &x[0], uintptr(len(x)), scale)
 }

@@ -3062,8 +3062,8 @@ greatest:
 
 round:
 	VMULPS    (CX), Y1, Y2
-	VMULPS    32(CX), Y1, Y3
 	VCVTPS2DQ Y2, Y2
+	VMULPS    32(CX), Y1, Y3
 	VCVTPS2DQ Y3, Y3
 	VPACKSSDW Y3, Y2, Y2
 	VPERMQ    $0xd8, Y2, Y2
@@ -3075,6 +3075,325 @@ round:
 	MOVSS     X0, ret+24(FP)
 	VZEROUPPER
 	RET
+
+// func quantizeAboveVNNI(to *byte, x *float32, n uintptr, least float32) float32
+// Requires: AVX, AVX512F, SSE
+TEXT ·quantizeAboveVNNI(SB), NOSPLIT, $0-36
+	MOVQ         to+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS least+24(FP), Z0
+	MOVQ         CX, BX
+	MOVQ         DX, SI
+	VBROADCASTSS word_f149f2ca<>+0(SB), Y1
+
+greatest:
+	VMAXPS       (BX), Y1, Y1
+	VMAXPS       32(BX), Y1, Y1
+	ADDQ         $0x40, BX
+	SUBQ         $0x10, SI
+	JNZ          greatest
+	VPERM2F128   $0x01, Y1, Y1, Y2
+	VMAXPS       Y2, Y1, Y1
+	VPERMILPS    $0x4e, Y1, Y2
+	VMAXPS       Y2, Y1, Y1
+	VPERMILPS    $0xb1, Y1, Y2
+	VMAXPS       Y2, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VBROADCASTSS word_0da24260<>+0(SB), Y2
+	VMAXPS       Y2, Y1, Y1
+	VBROADCASTSS word_437f0000<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y3
+	VDIVPS       Y2, Y1, Y1
+	VBROADCASTSS X3, Z2
+
+round:
+	VMOVUPS   (CX), Z3
+	VSUBPS    Z0, Z3, Z3
+	VMULPS    Z2, Z3, Z3
+	VCVTPS2DQ Z3, Z3
+	VPMOVDB   Z3, X3
+	VMOVDQU   X3, (AX)
+	ADDQ      $0x10, AX
+	ADDQ      $0x40, CX
+	SUBQ      $0x10, DX
+	JNZ       round
+	MOVSS     X1, ret+32(FP)
+	VZEROUPPER
+	RET
+
+DATA word_f149f2ca<>+0(SB)/4, $0xf149f2ca
+GLOBL word_f149f2ca<>(SB), RODATA|NOPTR, $4
+
+DATA word_437f0000<>+0(SB)/4, $0x437f0000
+GLOBL word_437f0000<>(SB), RODATA|NOPTR, $4
+
+// func quantizeAbovePairs(to *byte, x *float32, n uintptr, least float32) float32
+// Requires: AVX, AVX2, SSE
+TEXT ·quantizeAbovePairs(SB), NOSPLIT, $0-36
+	MOVQ         to+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS least+24(FP), Y0
+	MOVQ         CX, BX
+	MOVQ         DX, SI
+	VBROADCASTSS word_f149f2ca<>+0(SB), Y1
+
+greatest:
+	VMAXPS       (BX), Y1, Y1
+	VMAXPS       32(BX), Y1, Y1
+	ADDQ         $0x40, BX
+	SUBQ         $0x10, SI
+	JNZ          greatest
+	VPERM2F128   $0x01, Y1, Y1, Y2
+	VMAXPS       Y2, Y1, Y1
+	VPERMILPS    $0x4e, Y1, Y2
+	VMAXPS       Y2, Y1, Y1
+	VPERMILPS    $0xb1, Y1, Y2
+	VMAXPS       Y2, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VBROADCASTSS word_0da24260<>+0(SB), Y2
+	VMAXPS       Y2, Y1, Y1
+	VBROADCASTSS word_437f0000<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y3
+	VDIVPS       Y2, Y1, Y1
+	VBROADCASTSS X3, Y2
+
+round:
+	VMOVUPS   (CX), Y3
+	VSUBPS    Y0, Y3, Y3
+	VMULPS    Y2, Y3, Y3
+	VCVTPS2DQ Y3, Y3
+	VMOVUPS   32(CX), Y4
+	VSUBPS    Y0, Y4, Y4
+	VMULPS    Y2, Y4, Y4
+	VCVTPS2DQ Y4, Y4
+	VPACKSSDW Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVDQU   Y3, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      $0x40, CX
+	SUBQ      $0x10, DX
+	JNZ       round
+	MOVSS     X1, ret+32(FP)
+	VZEROUPPER
+	RET
+
+// func packRowVNNI(to *int8, x *float32, n uintptr) (factor float32, sum int32)
+// Requires: AVX, AVX2, AVX512F, AVX512VNNI, SSE
+TEXT ·packRowVNNI(SB), NOSPLIT, $0-32
+	MOVQ         to+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         CX, BX
+	MOVQ         DX, SI
+	VBROADCASTSS word_0da24260<>+0(SB), Y0
+	VBROADCASTSS word_7fffffff<>+0(SB), Y1
+
+greatest:
+	VANDPS       (BX), Y1, Y2
+	VMAXPS       Y2, Y0, Y0
+	VANDPS       32(BX), Y1, Y2
+	VMAXPS       Y2, Y0, Y0
+	ADDQ         $0x40, BX
+	SUBQ         $0x10, SI
+	JNZ          greatest
+	VPERM2F128   $0x01, Y0, Y0, Y1
+	VMAXPS       Y1, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y1
+	VMAXPS       Y1, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y1
+	VMAXPS       Y1, Y0, Y0
+	VBROADCASTSS word_42fe0000<>+0(SB), Y1
+	VDIVPS       Y0, Y1, Y2
+	VDIVPS       Y1, Y0, Y0
+	VBROADCASTSS X2, Z1
+	VPBROADCASTD word_01010101<>+0(SB), X2
+	VPXOR        X3, X3, X3
+
+round:
+	VMULPS    (CX), Z1, Z4
+	VCVTPS2DQ Z4, Z4
+	VPMOVDB   Z4, X4
+	VPDPBUSD  X4, X2, X3
+	VPEXTRD   $0x00, X4, (AX)
+	VPEXTRD   $0x01, X4, 128(AX)
+	VPEXTRD   $0x02, X4, 256(AX)
+	VPEXTRD   $0x03, X4, 384(AX)
+	ADDQ      $0x00000200, AX
+	ADDQ      $0x40, CX
+	SUBQ      $0x10, DX
+	JNZ       round
+	VPSHUFD   $0x4e, X3, X1
+	VPADDD    X1, X3, X3
+	VPSHUFD   $0xb1, X3, X1
+	VPADDD    X1, X3, X3
+	VMOVD     X3, AX
+	MOVSS     X0, factor+24(FP)
+	MOVL      AX, sum+28(FP)
+	VZEROUPPER
+	RET
+
+DATA word_01010101<>+0(SB)/4, $0x01010101
+GLOBL word_01010101<>(SB), RODATA|NOPTR, $4
+
+// func packColumnsVNNI(to *int8, x *float32, stride uintptr, groups uintptr, inverse *float32)
+// Requires: AVX, AVX512F
+TEXT ·packColumnsVNNI(SB), NOSPLIT, $0-40
+	MOVQ         to+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         inverse+32(FP), SI
+	VMOVUPS      (SI), Z0
+	VPBROADCASTD word_000000ff<>+0(SB), Z1
+
+group:
+	VMULPS    (CX), Z0, Z2
+	VCVTPS2DQ Z2, Z2
+	VPANDD    Z1, Z2, Z2
+	ADDQ      DX, CX
+	VMULPS    (CX), Z0, Z3
+	VCVTPS2DQ Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VPSLLD    $0x08, Z3, Z3
+	VPORD     Z3, Z2, Z2
+	ADDQ      DX, CX
+	VMULPS    (CX), Z0, Z3
+	VCVTPS2DQ Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VPSLLD    $0x10, Z3, Z3
+	VPORD     Z3, Z2, Z2
+	ADDQ      DX, CX
+	VMULPS    (CX), Z0, Z3
+	VCVTPS2DQ Z3, Z3
+	VPSLLD    $0x18, Z3, Z3
+	VPORD     Z3, Z2, Z2
+	ADDQ      DX, CX
+	VMOVDQU32 Z2, (AX)
+	ADDQ      $0x00000080, AX
+	DECQ      BX
+	JNZ       group
+	VZEROUPPER
+	RET
+
+DATA word_000000ff<>+0(SB)/4, $0x000000ff
+GLOBL word_000000ff<>(SB), RODATA|NOPTR, $4
+
+// func greatestColumnsAVX512(to *float32, x *float32, stride uintptr, rows uintptr)
+// Requires: AVX, AVX512F
+TEXT ·greatestColumnsAVX512(SB), NOSPLIT, $0-32
+	MOVQ         to+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	VMOVUPS      (AX), Z0
+	VPBROADCASTD word_7fffffff<>+0(SB), Z1
+
+row:
+	VPANDD  (CX), Z1, Z2
+	VMAXPS  Z2, Z0, Z0
+	ADDQ    DX, CX
+	DECQ    BX
+	JNZ     row
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func softmaxVNNI(to *byte, x *float32, n uintptr, scale float32) float32
+// Requires: AVX, AVX2, AVX512F, AVX512VL, FMA3, SSE
+TEXT ·softmaxVNNI(SB), NOSPLIT, $0-36
+	MOVQ         to+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS word_437f0000<>+0(SB), Y3
+	VBROADCASTSS scale+24(FP), Y0
+	MOVQ         CX, BX
+	MOVQ         DX, SI
+	VBROADCASTSS word_ff7fc99e<>+0(SB), Y1
+
+greatest:
+	VMAXPS     (BX), Y1, Y1
+	ADDQ       $0x20, BX
+	SUBQ       $0x08, SI
+	JNZ        greatest
+	VPERM2F128 $0x01, Y1, Y1, Y2
+	VMAXPS     Y2, Y1, Y1
+	VPERMILPS  $0x4e, Y1, Y2
+	VMAXPS     Y2, Y1, Y1
+	VPERMILPS  $0xb1, Y1, Y2
+	VMAXPS     Y2, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+
+exp:
+	VMOVUPS      (CX), Y4
+	VSUBPS       Y1, Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VBROADCASTSS word_c2ae0000<>+0(SB), Y5
+	VMAXPS       Y5, Y4, Y4
+	VBROADCASTSS word_3fb8aa3b<>+0(SB), Y5
+	VMULPS       Y5, Y4, Y5
+	VROUNDPS     $0x00, Y5, Y5
+	VBROADCASTSS word_3f317218<>+0(SB), Y6
+	VFNMADD231PS Y6, Y5, Y4
+	VBROADCASTSS word_3e2bb1b7<>+0(SB), Y6
+	VBROADCASTSS word_3f014924<>+0(SB), Y7
+	VFMADD231PS  Y4, Y6, Y7
+	VBROADCASTSS word_3f7fff03<>+0(SB), Y6
+	VFMADD231PS  Y4, Y7, Y6
+	VBROADCASTSS word_3f7ffb0e<>+0(SB), Y7
+	VFMADD231PS  Y4, Y6, Y7
+	VCVTPS2DQ    Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y7, Y7
+	VMULPS       Y3, Y7, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPADDD       Y7, Y2, Y2
+	VPMOVDB      Y7, X4
+	VMOVQ        X4, (AX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x08, AX
+	SUBQ         $0x08, DX
+	JNZ          exp
+	VCVTDQ2PS    Y2, Y2
+	VPERM2F128   $0x01, Y2, Y2, Y0
+	VADDPS       Y0, Y2, Y2
+	VPERMILPS    $0x4e, Y2, Y0
+	VADDPS       Y0, Y2, Y2
+	VPERMILPS    $0xb1, Y2, Y0
+	VADDPS       Y0, Y2, Y2
+	VBROADCASTSS word_3f800000<>+0(SB), Y0
+	VDIVPS       Y2, Y0, Y0
+	MOVSS        X0, ret+32(FP)
+	VZEROUPPER
+	RET
+
+DATA word_ff7fc99e<>+0(SB)/4, $0xff7fc99e
+GLOBL word_ff7fc99e<>(SB), RODATA|NOPTR, $4
+
+DATA word_c2ae0000<>+0(SB)/4, $0xc2ae0000
+GLOBL word_c2ae0000<>(SB), RODATA|NOPTR, $4
+
+DATA word_3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+GLOBL word_3fb8aa3b<>(SB), RODATA|NOPTR, $4
+
+DATA word_3f317218<>+0(SB)/4, $0x3f317218
+GLOBL word_3f317218<>(SB), RODATA|NOPTR, $4
+
+DATA word_3e2bb1b7<>+0(SB)/4, $0x3e2bb1b7
+GLOBL word_3e2bb1b7<>(SB), RODATA|NOPTR, $4
+
+DATA word_3f014924<>+0(SB)/4, $0x3f014924
+GLOBL word_3f014924<>(SB), RODATA|NOPTR, $4
+
+DATA word_3f7fff03<>+0(SB)/4, $0x3f7fff03
+GLOBL word_3f7fff03<>(SB), RODATA|NOPTR, $4
+
+DATA word_3f7ffb0e<>+0(SB)/4, $0x3f7ffb0e
+GLOBL word_3f7ffb0e<>(SB), RODATA|NOPTR, $4
+
+DATA word_3f800000<>+0(SB)/4, $0x3f800000
+GLOBL word_3f800000<>(SB), RODATA|NOPTR, $4
 
 // func geluAVX2(x *float32, n uintptr)
 // Requires: AVX, FMA3
@@ -3258,12 +3577,6 @@ divide:
 DATA word_ff7fffff<>+0(SB)/4, $0xff7fffff
 GLOBL word_ff7fffff<>(SB), RODATA|NOPTR, $4
 
-DATA word_c2ae0000<>+0(SB)/4, $0xc2ae0000
-GLOBL word_c2ae0000<>(SB), RODATA|NOPTR, $4
-
-DATA word_3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
-GLOBL word_3fb8aa3b<>(SB), RODATA|NOPTR, $4
-
 DATA word_3f318000<>+0(SB)/4, $0x3f318000
 GLOBL word_3f318000<>(SB), RODATA|NOPTR, $4
 
@@ -3284,9 +3597,6 @@ GLOBL word_3d2aa9c1<>(SB), RODATA|NOPTR, $4
 
 DATA word_3e2aaaaa<>+0(SB)/4, $0x3e2aaaaa
 GLOBL word_3e2aaaaa<>(SB), RODATA|NOPTR, $4
-
-DATA word_3f800000<>+0(SB)/4, $0x3f800000
-GLOBL word_3f800000<>(SB), RODATA|NOPTR, $4
 
 // func addNormAVX2(x *float32, residual *float32, weight *float32, bias *float32, n uintptr, inverse float32, epsilon float32)
 // Requires: AVX, FMA3

@@ -104,6 +104,36 @@ func quantizeVNNI(to *byte, x *float32, n uintptr) float32
 //go:noescape
 func quantizePairs(to *byte, x *float32, n uintptr) float32
 
+// quantizeAboveVNNI rounds n values minus least, a multiple of 16, to integers and returns their factor.
+//
+//go:noescape
+func quantizeAboveVNNI(to *byte, x *float32, n uintptr, least float32) float32
+
+// quantizeAbovePairs rounds n values minus least, a multiple of 16, to integers and returns their factor.
+//
+//go:noescape
+func quantizeAbovePairs(to *byte, x *float32, n uintptr, least float32) float32
+
+// packRowVNNI packs n values, a multiple of 16, as a column, and returns their factor and the sum of the integers.
+//
+//go:noescape
+func packRowVNNI(to *int8, x *float32, n uintptr) (factor float32, sum int32)
+
+// packColumnsVNNI packs groups of four rows of 16 columns. stride is in bytes.
+//
+//go:noescape
+func packColumnsVNNI(to *int8, x *float32, stride uintptr, groups uintptr, inverse *float32)
+
+// greatestColumnsAVX512 writes the greatest magnitudes of 16 columns, at least those in to. stride is in bytes.
+//
+//go:noescape
+func greatestColumnsAVX512(to *float32, x *float32, stride uintptr, rows uintptr)
+
+// softmaxVNNI writes the softmax of n scaled values, a multiple of 8, as bytes and returns their factor.
+//
+//go:noescape
+func softmaxVNNI(to *byte, x *float32, n uintptr, scale float32) float32
+
 // geluAVX2 applies GELU to n values, a multiple of 8.
 //
 //go:noescape

@@ -47,6 +47,7 @@ type scratch struct {
 	inner, scores              []float32
 	keys, values               kernel.Weights
 	integers                   kernel.Int8Rows
+	int8Keys, int8Values       kernel.Int8Weights
 	residual                   []float32
 }
 
@@ -171,7 +172,7 @@ func (m *Model) multiply(s *scratch, c []float32, ldc int, a []float32, lda, row
 		m.engine.Multiply(c, ldc, a, lda, rows, l.floats)
 		return
 	}
-	m.engine.Round(&s.integers, a, lda, rows, l.integers.Rows)
+	m.engine.Round(&s.integers, a, lda, rows, l.integers)
 	m.engine.MultiplyInt8(c, ldc, &s.integers, l.integers)
 }
 
@@ -199,22 +200,64 @@ func (m *Model) attend(s *scratch, from, to, width, contextWidth int) {
 	stride := kernel.Stride(n)
 	s.scores = grow(s.scores, min(n, chunk)*stride)
 	for head := range m.Heads {
-		query := s.projected[from*width+head*size:]
-		s.keys.Transpose(query[m.Hidden:], n, size, width)
-		s.values.Copy(query[2*m.Hidden:], n, size, width)
-		for row := 0; row < n; row += chunk {
-			count := min(chunk, n-row)
-			m.engine.Multiply(s.scores, stride, query[row*width:], width, count, &s.keys)
-			for r := range count {
-				scores := s.scores[r*stride:][:n:stride]
-				if m.distances != nil {
-					m.addDistances(scores, row+r, head, 1/scale)
-				}
-				m.engine.Softmax(scores, scale)
-			}
-			m.engine.Multiply(s.context[(from+row)*contextWidth+head*size:], contextWidth, s.scores, stride, count, &s.values)
+		h := attentionHead{
+			query: s.projected[from*width+head*size:], width: width, n: n, size: size, scale: scale,
+			context: s.context[from*contextWidth+head*size:], contextWidth: contextWidth, number: head,
+		}
+		if m.int8Attention {
+			m.attendInt8(s, h)
+		} else {
+			m.attendFloats(s, h)
 		}
 	}
+}
+
+// attentionHead is a head of the attention of n tokens. The queries, keys and values of a token are
+// size values each, Hidden apart; those of the next one are width values further.
+type attentionHead struct {
+	query, context                       []float32
+	number, n, size, width, contextWidth int
+	scale                                float32
+}
+
+func (m *Model) attendFloats(s *scratch, h attentionHead) {
+	stride := kernel.Stride(h.n)
+	s.keys.Transpose(h.query[m.Hidden:], h.n, h.size, h.width)
+	s.values.Copy(h.query[2*m.Hidden:], h.n, h.size, h.width)
+	for row := 0; row < h.n; row += chunk {
+		count := min(chunk, h.n-row)
+		m.engine.Multiply(s.scores, stride, h.query[row*h.width:], h.width, count, &s.keys)
+		for r := range count {
+			m.engine.Softmax(m.scores(s, h, row, r), h.scale)
+		}
+		m.engine.Multiply(h.context[row*h.contextWidth:], h.contextWidth, s.scores, stride, count, &s.values)
+	}
+}
+
+// attendInt8 is attendFloats with products in 8-bit integers.
+func (m *Model) attendInt8(s *scratch, h attentionHead) {
+	m.engine.TransposeInt8(&s.int8Keys, h.query[m.Hidden:], h.n, h.size, h.width)
+	m.engine.CopyInt8(&s.int8Values, h.query[2*m.Hidden:], h.n, h.size, h.width)
+	for row := 0; row < h.n; row += chunk {
+		count := min(chunk, h.n-row)
+		m.engine.Round(&s.integers, h.query[row*h.width:], h.width, count, &s.int8Keys)
+		m.engine.MultiplyInt8(s.scores, kernel.Stride(h.n), &s.integers, &s.int8Keys)
+		s.integers.Reset(count, h.n)
+		for r := range count {
+			m.engine.SoftmaxInt8(&s.integers, r, m.scores(s, h, row, r), h.scale)
+		}
+		m.engine.MultiplyInt8(h.context[row*h.contextWidth:], h.contextWidth, &s.integers, &s.int8Values)
+	}
+}
+
+// scores returns the scores of a token against all others, with the bias of their distances.
+func (m *Model) scores(s *scratch, h attentionHead, row, r int) []float32 {
+	stride := kernel.Stride(h.n)
+	scores := s.scores[r*stride:][:h.n:stride]
+	if m.distances != nil {
+		m.addDistances(scores, row+r, h.number, 1/h.scale)
+	}
+	return scores
 }
 
 // addDistances adds MPNet's bias of the distance between a token and the others, times factor.

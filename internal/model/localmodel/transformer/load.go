@@ -25,6 +25,7 @@ type Model struct {
 	distances        []float32 // MPNet: a row of heads for each bucket
 	head             []*kernel.Weights
 	bytes            int
+	int8Attention    bool // whether the products of the attention are computed in integers
 }
 
 // linear is a linear layer in 8-bit integers, or in floats if integers is nil.
@@ -59,7 +60,7 @@ func Load(path string, config Config, options Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Config: config, engine: options.Engine, file: file}
+	m := &Model{Config: config, engine: options.Engine, file: file, int8Attention: options.Int8 && options.Engine.HasInt8Attention()}
 	l := &loader{file: file, model: m, int8: options.Int8 && options.Engine.HasInt8()}
 	if err := l.load(options.Classify); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
@@ -124,10 +125,10 @@ func (l *loader) layer(prefix string, names layerNames) layer {
 		return layer{}
 	}
 	return layer{
-		attention: l.pack(weight, 3*h, h, bias),
+		attention: l.pack(weight, 3*h, h, bias, l.model.engine.PackInt8),
 		out:       l.linear(prefix+names.out, h, h),
 		inner:     l.linear(prefix+names.inner, m.Inner, h),
-		outer:     l.linear(prefix+names.outer, h, m.Inner),
+		outer:     l.outer(prefix+names.outer, h, m.Inner),
 		outNorm:   l.norm(prefix + names.outNorm),
 		norm:      l.norm(prefix + names.norm),
 	}
@@ -159,16 +160,32 @@ func (l *loader) linear(name string, outputs, inputs int) linear {
 	if l.err != nil {
 		return linear{}
 	}
-	return l.pack(weight, outputs, inputs, bias)
+	return l.pack(weight, outputs, inputs, bias, l.model.engine.PackInt8)
 }
 
-func (l *loader) pack(weight []float32, outputs, inputs int, bias []float32) linear {
+// outer packs the layer after the activation, whose values are far above their least one.
+func (l *loader) outer(name string, outputs, inputs int) linear {
+	weight, bias := l.floats(name+".weight", outputs, inputs), l.floats(name+".bias", outputs)
+	if l.err != nil {
+		return linear{}
+	}
+	least := float32(0) // of relu
+	if l.model.Activation == "gelu" {
+		least = -0.17
+	}
+	return l.pack(weight, outputs, inputs, bias, func(weight []float32, outputs, inputs int, bias []float32) *kernel.Int8Weights {
+		return l.model.engine.PackInt8Above(least, weight, outputs, inputs, bias)
+	})
+}
+
+// pack packs a layer as integers with the given function, or as floats.
+func (l *loader) pack(weight []float32, outputs, inputs int, bias []float32, integers func([]float32, int, int, []float32) *kernel.Int8Weights) linear {
 	if !l.int8 {
 		packed := kernel.Pack(weight, outputs, inputs, bias)
 		l.model.bytes += packed.Bytes()
 		return linear{floats: packed}
 	}
-	packed := l.model.engine.PackInt8(weight, outputs, inputs, bias)
+	packed := integers(weight, outputs, inputs, bias)
 	l.model.bytes += packed.Bytes()
 	return linear{integers: packed}
 }
