@@ -74,10 +74,13 @@ async function openTab(page, name) {
   await screen(page);
 }
 
+/** others are pages of the service that are no screens. */
+const others = new Set(["/api", "/console/licenses"]);
+
 /** next returns the address of a link below an element that leads to a kind of page that has not been seen; undefined if there is none. */
 async function next(below, seen) {
   const all = await below.locator("a[href^='/']:visible").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
-  return all.find((href) => !href.startsWith("/console/") && !seen.has(kind(href)));
+  return all.find((href) => !others.has(href) && !seen.has(kind(href)));
 }
 
 /** documented fails if a link to the repository's documentation names a file that is not there. */
@@ -141,6 +144,16 @@ test("an operator's printed link leads to the tenant that it names", async (t) =
   await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Databases" }).click();
   await page.getByRole("row", { name: /main/ }).waitFor();
   await screen(page);
+});
+
+test("the pages of the service beside the console are reached", async (t) => {
+  const tenant = await filled();
+  for (const [name, text] of [["API", /OpenAPI/i], ["Licences", /Apache/]]) {
+    const page = await openPage(t, { key: tenant.secret });
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name, exact: true }).click();
+    await page.waitForURL((url) => others.has(url.pathname));
+    await page.getByText(text).first().waitFor();
+  }
 });
 
 test("a printed link works once, and says so", async (t) => {

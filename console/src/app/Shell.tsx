@@ -4,8 +4,8 @@ import { IconLogout, IconMoon, IconSun, IconUserCircle } from "@tabler/icons-rea
 import { type ReactNode } from "react";
 import { NavLink, useLocation } from "react-router";
 import { Mark } from "./Mark";
-import { links, type Link } from "./navigation";
-import { onlyTools } from "./rights";
+import { links, mayUse, type Link } from "./navigation";
+import { PaletteButton } from "./palette/PaletteButton";
 import { useSession } from "./session";
 import { TenantSelect } from "./TenantSelect";
 import classes from "./Shell.module.css";
@@ -20,6 +20,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <Burger className={classes.burger} opened={open} onClick={menu.toggle} size="sm" aria-label="Navigation" aria-expanded={open} />
         <NavLink to="/" className={classes.brand}><Mark /> ragd</NavLink>
         <div className={classes.spacer} />
+        <PaletteButton />
         <TenantSelect />
         <Scheme />
         <Who />
@@ -37,7 +38,7 @@ function Navigation({ open, onChosen }: { open: boolean; onChosen: () => void })
   return (
     <nav className={classes.nav} data-open={open || undefined} aria-label="Main">
       {links.map((group) => {
-        const shown = group.links.filter((link) => (link.allowed?.(session) ?? true) && (link.to === "/tools" || !onlyTools(session)));
+        const shown = group.links.filter((link) => mayUse(link, session));
         if (shown.length === 0) return null;
         return (
           <div key={group.label} className={classes.group}>
@@ -51,7 +52,7 @@ function Navigation({ open, onChosen }: { open: boolean; onChosen: () => void })
         );
       })}
       <Text className={classes.version} size="xs" c="dimmed">
-        ragd {session.info.version} · <Anchor inherit underline="always" href="/console/licenses">Licences</Anchor>
+        <Anchor inherit underline="always" href="/api">API</Anchor> · <Anchor inherit underline="always" href="/console/licenses">Licences</Anchor> · ragd {session.info.version}
       </Text>
     </nav>
   );

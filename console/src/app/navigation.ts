@@ -2,6 +2,7 @@ import {
   IconAffiliate, IconBooks, IconBuildingCommunity, IconChartBar, IconKey, IconListCheck, IconDatabase, IconMessageSearch, IconPlayerPlay, IconPlug,
   IconRobot, IconRouteAltLeft, IconShieldCheck, IconTestPipe, IconTool, IconWebhook, type Icon,
 } from "@tabler/icons-react";
+import { onlyTools } from "./rights";
 import type { Session } from "./session";
 
 /** Link is an entry of the navigation. */
@@ -51,3 +52,8 @@ export const links: { label: string; links: Link[] }[] = [
     ],
   },
 ];
+
+/** mayUse reports whether the visitor may open the page of a link. */
+export function mayUse(link: Link, session: Session): boolean {
+  return (link.allowed?.(session) ?? true) && (link.to === "/tools" || !onlyTools(session));
+}

@@ -12,3 +12,16 @@ export function useParameter(name: string, standard = ""): [value: string, set: 
     }, { replace: true });
   return [parameters.get(name) ?? standard, set];
 }
+
+/** useFlag returns whether the page's address has a parameter, such as create, and sets or removes it. */
+export function useFlag(name: string): [on: boolean, set: (on: boolean) => void] {
+  const [parameters, setParameters] = useSearchParams();
+  const set = (on: boolean) =>
+    setParameters((old) => {
+      const next = new URLSearchParams(old);
+      if (on) next.set(name, "");
+      else next.delete(name);
+      return next;
+    }, { replace: true });
+  return [parameters.has(name), set];
+}

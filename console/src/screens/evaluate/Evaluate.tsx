@@ -1,7 +1,6 @@
 import { Anchor, Button, Skeleton, Stack } from "@mantine/core";
 import { useInfiniteQuery } from "@connectrpc/connect-query";
 import { IconPlus } from "@tabler/icons-react";
-import { useState } from "react";
 import { Link } from "react-router";
 import { useSession } from "@/app/session";
 import { EvaluateService, type QuestionSet } from "@/gen/ragd/v1/evaluate_pb";
@@ -11,6 +10,7 @@ import { count } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Table, type Column } from "@/ui/Table";
 import { Time } from "@/ui/Time";
+import { useFlag } from "@/ui/useParameter";
 import { CreateSet } from "./CreateSet";
 import { Runs } from "./Runs";
 import { setPath } from "./words";
@@ -18,7 +18,7 @@ import { setPath } from "./words";
 /** Evaluate lists the question sets of the tenant and the last runs. */
 export default function Evaluate() {
   const session = useSession();
-  const [creating, setCreating] = useState(false);
+  const [creating, setCreating] = useFlag("create");
   if (session.tenant === "") return <Page title="Evaluate"><Empty title="Choose a tenant">You are signed in as the operator. Choose above whose questions you want to see.</Empty></Page>;
   if (session.who.tools || session.who.servers) return <Page title="Evaluate"><Empty title="Your key may not read this">It is bound to tools or servers, and may call tools only.</Empty></Page>;
   const create = session.canWrite && <Button leftSection={<IconPlus size={16} />} onClick={() => setCreating(true)}>Create a question set</Button>;

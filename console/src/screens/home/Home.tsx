@@ -12,13 +12,14 @@ import { Page, Panel } from "@/ui/Page";
 import { Status } from "@/ui/Status";
 import { Table, type Column } from "@/ui/Table";
 import { Time } from "@/ui/Time";
+import { useFlag } from "@/ui/useParameter";
 import { Connect } from "./Connect";
 import { CreateIndex } from "./CreateIndex";
 
 /** Home lists the indexes of the tenant, and tells how to connect clients. */
 export default function Home() {
   const session = useSession();
-  const [creating, setCreating] = useState(false);
+  const [creating, setCreating] = useFlag("create");
   const create = session.canWrite && session.tenant !== "" && (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setCreating(true)}>Create an index</Button>
   );

@@ -9,6 +9,7 @@ import { bytes, plural } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Status } from "@/ui/Status";
 import { Table, type Column } from "@/ui/Table";
+import { useFlag } from "@/ui/useParameter";
 import classes from "./Upload.module.css";
 
 /** atOnce is how many files are sent and processed at a time. Browsers open six connections to a host. */
@@ -19,6 +20,11 @@ export function Upload({ indexName }: { indexName: string }) {
   const { states, add, retry, clear } = useUploads(indexName);
   const folder = useRef<HTMLInputElement>(null);
   const open = useRef<() => void>(null);
+  const choose = useRef<HTMLButtonElement>(null);
+  const [wanted] = useFlag("upload");
+  useEffect(() => {
+    if (wanted) choose.current?.focus();
+  }, [wanted]);
   const done = states.filter((state) => ["ready", "unchanged", "needs_ocr", "failed"].includes(state.phase)).length;
   const failed = states.filter((state) => state.phase === "failed");
   return (
@@ -27,7 +33,7 @@ export function Upload({ indexName }: { indexName: string }) {
         <Group justify="center" gap="sm" className={classes.inner}>
           <IconUpload size={22} stroke={1.5} aria-hidden />
           <Text size="sm">Drop files or a folder here</Text>
-          <Button size="xs" variant="default" onClick={() => open.current?.()}>Choose files</Button>
+          <Button ref={choose} size="xs" variant="default" onClick={() => open.current?.()}>Choose files</Button>
           <Button size="xs" variant="default" leftSection={<IconFolderPlus size={14} />} onClick={() => folder.current?.click()}>Choose a folder</Button>
         </Group>
       </Dropzone>

@@ -16,6 +16,7 @@ import { Panel } from "@/ui/Page";
 import { Status } from "@/ui/Status";
 import { Table, type Column } from "@/ui/Table";
 import { Time } from "@/ui/Time";
+import { useFlag } from "@/ui/useParameter";
 import { CreateKey } from "./CreateKey";
 
 const tenants = createClient(TenantService, transport);
@@ -23,7 +24,7 @@ const tenants = createClient(TenantService, transport);
 /** Keys lists the API keys of the tenant, creates and revokes them. */
 export function Keys() {
   const { tenant } = useSession();
-  const [creating, setCreating] = useState(false);
+  const [creating, setCreating] = useFlag("create");
   const [revoking, setRevoking] = useState<ApiKey>();
   const keys = useInfiniteQuery(
     TenantService.method.listApiKeys,
