@@ -23,7 +23,7 @@ test("the walk of a question is drawn, listed and explained", async (t) => {
   await page.getByRole("button", { name: "Walk" }).click();
   await page.waitForURL(/question=Who\+made/);
   await drawn(page);
-  const sources = page.getByRole("tabpanel").getByRole("listitem");
+  const sources = page.getByRole("list", { name: "Sources" }).getByRole("listitem");
   assert.deepEqual((await sources.getByRole("button").allTextContents()).map((name) => name.split(" · ")[0]).slice(0, 3), ["Dark River", "Clio Barnard", "Otley"]);
   await sources.nth(2).getByText('names "Clio Barnard" → Clio Barnard, names "Otley" → Otley').waitFor();
   await accessible(page);
@@ -63,7 +63,7 @@ test("the settings of a walk stand in the address and are followed", async (t) =
   await upload(tenant, "films", chain);
   const page = await openPage(t, { key: tenant.secret, path: address({ edges: "next" }), scheme: "dark" });
   await drawn(page);
-  const sources = page.getByRole("tabpanel").getByRole("listitem");
+  const sources = page.getByRole("list", { name: "Sources" }).getByRole("listitem");
   assert.equal(await sources.count(), 1); // mentions are not followed
   assert.equal(await page.getByRole("checkbox", { name: /Mentions/ }).isChecked(), false);
   await page.getByRole("checkbox", { name: /Mentions/ }).check();
@@ -203,4 +203,67 @@ test("the chunk that an address names is in the middle of the drawing", async (t
   await frames(page);
   await page.getByRole("region", { name: "Chunk 0 of Otley" }).waitFor();
   assert.match(page.url(), /chunk=/);
+});
+
+// A hub names 30 chapters with long titles, which name each other.
+const chapters = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`chapter${n}.md`, `# CH-${100 + n} The long chapter about the weather and the harbour\n\nIt rains in CH-${100 + n} as it did in CH-${100 + ((n + 1) % 30)} and CH-${100 + ((n + 7) % 30)}.\n`]));
+const hub = { "hub.md": `# Dark River\n\n${Array.from({ length: 30 }, (_, n) => `CH-${100 + n}`).join(" ")}\n` };
+
+/** overlaps returns pairs of labels of the drawing that overlap each other. */
+const overlaps = (page) => page.evaluate(() => {
+  const boxes = [...document.querySelectorAll('[role="img"] text')].map((text) => ({ text: text.textContent, kind: text.dataset.label, box: text.getBoundingClientRect() }));
+  const pairs = boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => a.box.left < b.box.right && b.box.left < a.box.right && a.box.top < b.box.bottom - 1 && b.box.top < a.box.bottom - 1).map((b) => `${a.text} / ${b.text}`));
+  const frame = document.querySelector('[role="img"]').getBoundingClientRect();
+  const outside = boxes.filter(({ box }) => box.left < frame.left - 1 || box.right > frame.right + 1).map(({ text }) => text);
+  return { labels: boxes.map(({ text }) => text), pairs, outside };
+});
+
+for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
+  test(`labels of 30 chunks do not overlap, and the path of the chosen source stands out, ${width} pixels wide, ${scheme}`, async (t) => {
+    const tenant = await newTenant();
+    await upload(tenant, "films", { ...chapters, ...hub });
+    const page = await openPage(t, { key: tenant.secret, path: address({ topK: "20" }), width, scheme, motion: "reduce" });
+    await drawn(page);
+    await frames(page);
+    const all = await overlaps(page);
+    t.diagnostic(`${all.labels.length} labels: ${all.labels.join(", ")}`);
+    assert.deepEqual([all.pairs, all.outside], [[], []]);
+    const ranks = all.labels.map((text) => Number(/^(\d+)/.exec(text)?.[1])).filter(Boolean);
+    for (let rank = 1; rank <= 10; rank++) assert.ok(ranks.includes(rank), `source ${rank} has no label: ${all.labels}`);
+
+    const sources = page.getByRole("list", { name: "Sources" });
+    assert.equal(await sources.getByRole("listitem").count(), 20);
+    await sources.getByRole("button").nth(4).click();
+    await page.getByRole("group", { name: "The chosen chunk" }).getByText("Why it was reached").waitFor();
+    assert.equal(await sources.getByRole("button", { pressed: true }).count(), 1);
+    assert.equal(await sources.getByRole("listitem").count(), 20); // the list stays
+    await frames(page, 20);
+    const path = await overlaps(page);
+    assert.deepEqual(path.pairs, []);
+    assert.ok(path.labels.some((text) => text.startsWith("5  ") || text === "5"), path.labels.join());
+    await accessible(page);
+  });
+}
+
+test("a walk begins at a topic", async (t) => {
+  const tenant = await newTenant();
+  const documents = {};
+  for (let i = 0; i < 8; i++) {
+    documents[`pump${i}.md`] = `# Pump PX-${10 + i}\n\nThe coolant pump has greased bearings. Its valve is that of PX-${10 + ((i + 1) % 8)}.\n`;
+    documents[`reel${i}.md`] = `# Reel RL-${10 + i}\n\nA silent movie with an orchestra. The director also made RL-${10 + ((i + 1) % 8)}.\n`;
+  }
+  await upload(tenant, "films", documents);
+  const page = await openPage(t, { key: tenant.secret, path: "/graph" });
+  await page.getByRole("button", { name: "Show the topics" }).click();
+  const topics = page.getByRole("list", { name: "Topics" }).getByRole("button");
+  await topics.first().waitFor();
+  await accessible(page);
+  await topics.first().click();
+  await page.waitForURL(/question=/);
+  await drawn(page);
+  await page.getByRole("list", { name: "Sources" }).getByRole("listitem").first().waitFor();
+
+  const limited = await openPage(t, { key: await tenant.key({ scopes: ["read"], mandatoryFilter: { secret: { $exists: false } } }), path: "/graph" });
+  await limited.getByText("Ask a question").waitFor();
+  assert.equal(await limited.getByRole("button", { name: "Show the topics" }).count(), 0);
 });

@@ -10,6 +10,7 @@ import { ErrorView } from "@/ui/ErrorView";
 import { Page, Panel } from "@/ui/Page";
 import { Controls } from "./Controls";
 import { readSettings, requestOf, writeSettings, type Settings } from "./settings";
+import { Topics } from "./Topics";
 import { WalkView } from "./WalkView";
 
 /** Graph shows how the graph of an index is walked for a question. */
@@ -52,6 +53,7 @@ function Asked() {
         <Controls key={JSON.stringify(settings)} indexes={names.includes(settings.index) ? names : [settings.index, ...names]} settings={settings} busy={ready && answer.isFetching} onWalk={walk} />
       </Panel>
       {!ready && <Empty title="Ask a question">A walk starts at the chunks that a search finds and at those that the question names, and follows mentions, the reading order and similarity.</Empty>}
+      {!ready && settings.index && <Topics indexName={settings.index} onWalk={(question) => walk({ ...settings, question })} />}
       {ready && answer.isPending && <Skeleton h={420} role="status" aria-label="Walking" />}
       {ready && answer.isError && <Failed index={settings.index} error={answer.error} retry={() => void answer.refetch()} />}
       {ready && answer.data && <WalkView index={settings.index} answer={answer.data} again={() => void answer.refetch()} />}

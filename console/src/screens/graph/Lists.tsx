@@ -1,4 +1,4 @@
-import { Anchor, Group, Tabs, Text } from "@mantine/core";
+import { Anchor, Tabs, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 import { count } from "@/ui/format";
 import { Table, type Column } from "@/ui/Table";
@@ -14,7 +14,7 @@ interface Props {
   setTab: (tab: string) => void;
 }
 
-/** Lists shows what the drawing shows as text: the sources, all chunks that were reached, and their links. */
+/** Lists shows what the drawing shows as text: all chunks that were reached, and their links. */
 export function Lists({ walk, groupOf, byTopic, choose, tab, setTab }: Props) {
   const name = (node: WalkNode) => <Anchor component="button" type="button" size="sm" ta="start" onClick={() => choose(node)}><bdi>{node.title}</bdi> · {node.ordinal}</Anchor>;
   const why: Column<WalkNode> = { head: "Why it was reached", cell: (node) => <Text size="sm" dir="auto" className={classes.why}>{node.path}</Text> };
@@ -36,38 +36,16 @@ export function Lists({ walk, groupOf, byTopic, choose, tab, setTab }: Props) {
     { head: "Share", cell: (edge) => percent(edge.share), numeric: true, narrow: true },
   ];
   const lists: { value: string; label: string; rows: number; list: ReactNode }[] = [
-    { value: "sources", label: "Sources", rows: walk.sources.length, list: <Sources walk={walk} name={name} /> },
     { value: "chunks", label: "Chunks", rows: walk.nodes.length, list: <Listed label="Chunks" columns={chunks} rows={walk.nodes} id={(node) => node.id} /> },
     { value: "links", label: "Links", rows: walk.edges.length, list: <Listed label="Links" columns={links} rows={walk.edges} id={(edge) => String(edge.index)} /> },
   ];
   return (
-    <Tabs value={tab} onChange={(value) => setTab(value ?? "sources")} keepMounted={false}>
+    <Tabs value={tab} onChange={(value) => setTab(value ?? "chunks")} keepMounted={false}>
       <Tabs.List aria-label="What the walk has seen">
         {lists.map((list) => <Tabs.Tab key={list.value} value={list.value}>{list.label} <Text span size="xs" c="dimmed">{count(list.rows)}</Text></Tabs.Tab>)}
       </Tabs.List>
       {lists.map((list) => <Tabs.Panel key={list.value} value={list.value} pt="xs">{list.list}</Tabs.Panel>)}
     </Tabs>
-  );
-}
-
-function Sources({ walk, name }: { walk: Walk; name: (node: WalkNode) => ReactNode }) {
-  if (walk.sources.length === 0) return <Text size="sm" c="dimmed" p="sm">Nothing was found.</Text>;
-  return (
-    <ol className={classes.sources}>
-      {walk.sources.map((source) => {
-        const node = walk.byId.get(`${source.documentId}:${source.ordinal}`);
-        return (
-          <li key={source.id}>
-            <Group gap="xs" wrap="wrap">
-              {node ? name(node) : <Text size="sm" dir="auto">{source.title || source.uri || source.id} · {source.ordinal}</Text>}
-              <Text span size="xs" c="dimmed">{source.score > 0 ? percent(source.score) : "not reached by the walk"}</Text>
-            </Group>
-            <Text size="sm" dir="auto" className={classes.break}>{source.path}</Text>
-            <Text size="sm" c="dimmed" dir="auto" lineClamp={2} className={classes.break}>{source.document}</Text>
-          </li>
-        );
-      })}
-    </ol>
   );
 }
 

@@ -12,6 +12,7 @@ import { Boundary } from "@/ui/Boundary";
 import { Chunk } from "./Chunk";
 import { Legend } from "./Legend";
 import { Lists } from "./Lists";
+import { Sources } from "./Sources";
 import { groupBy, walkOf, type WalkNode } from "./walk";
 import classes from "./Graph.module.css";
 
@@ -39,7 +40,7 @@ export function WalkView({ index, answer, again }: { index: string; answer: Grap
     view.current?.scrollIntoView({ block: "start" });
   }
   const chosen = walk.byId.get(params.get("chunk") ?? "");
-  const lists = <Lists walk={walk} groupOf={of} byTopic={known} choose={show} tab={params.get("list") ?? "sources"} setTab={(tab) => set("list", tab === "sources" ? undefined : tab)} />;
+  const lists = <Lists walk={walk} groupOf={of} byTopic={known} choose={show} tab={params.get("list") ?? "chunks"} setTab={(tab) => set("list", tab === "chunks" ? undefined : tab)} />;
   return (
     <>
       {answer.warnings.length > 0 && <Alert color="yellow" title="Notices">{answer.warnings.map((warning) => <Text key={warning} size="sm" dir="auto">{warning}</Text>)}</Alert>}
@@ -54,10 +55,11 @@ export function WalkView({ index, answer, again }: { index: string; answer: Grap
             </Boundary>
             <Legend groups={groups} by={by} setBy={(value) => set("colour", value)} findTopics={topics.find} finding={topics.finding} />
           </Panel>
-          <div ref={detail} tabIndex={-1} className={classes.detail} role="group" aria-label="The chosen chunk">
-            {chosen ? <Chunk indexName={index} walk={walk} node={chosen} group={of(chosen)} byTopic={by === "topic"} choose={choose} /> : (
-              <Panel><Text size="sm" c="dimmed">Choose a chunk in the drawing or below to see its text, its links, and how the walk came to it.</Text></Panel>
-            )}
+          <div className={classes.side}>
+            <Panel title="Sources"><Sources walk={walk} chosen={chosen} choose={(node) => (node ? show(node) : choose(undefined))} /></Panel>
+            <div ref={detail} tabIndex={-1} className={classes.detail} role="group" aria-label="The chosen chunk">
+              {chosen && <Chunk indexName={index} walk={walk} node={chosen} group={of(chosen)} byTopic={by === "topic"} choose={choose} />}
+            </div>
           </div>
         </div>
       )}

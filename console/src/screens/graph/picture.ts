@@ -1,12 +1,19 @@
 import { MultiDirectedGraph } from "graphology";
 import Sigma from "sigma";
-import { EdgeArrowProgram, EdgeLineProgram, type EdgeLabelDrawingFunction, type NodeLabelDrawingFunction } from "sigma/rendering";
+import { EdgeArrowProgram, EdgeLineProgram } from "sigma/rendering";
 import type { EdgeDisplayData, NodeDisplayData } from "sigma/types";
+import { Labels, type Disc, type Label } from "./labels";
 import { mix, type Look } from "./look";
-import { drawnEdges, pathTo, type Walk, type WalkNode } from "./walk";
+import { drawnEdges, pathTo, type Walk, type WalkEdge, type WalkNode } from "./walk";
 
-/** named is the number of sources whose titles are always written. */
+/** named is the number of sources whose links are named. */
 const named = 10;
+
+/** mostLabels is the number of chunks that labels are sought room for. */
+const mostLabels = 150;
+
+/** large is the radius in pixels from which on a chunk has a label though it is no source. */
+const large = 5;
 
 /** maxMoving is the number of links that are drawn while the picture moves; of more, none. */
 const maxMoving = 3000;
@@ -28,32 +35,37 @@ export class Picture {
   private chosen?: WalkNode;
   private near = new Set<string>();
   private path = new Set<string>();
+  private hovered?: string;
+  private readonly labels: Labels;
+  private readonly narrow: boolean;
 
   constructor(element: HTMLElement, private readonly walk: Walk, positions: Float32Array, options: Options) {
     this.options = options;
     this.edges = drawnEdges(walk);
-    const narrow = element.clientWidth < 500;
+    this.narrow = element.clientWidth < 500;
     const most = Math.max(...walk.nodes.map((node) => node.score), 1e-12);
     for (const node of walk.nodes) {
-      const title = `${node.title.length > 42 ? `${node.title.slice(0, 40)}…` : node.title} · ${node.ordinal}`;
       this.graph.addNode(node.index, {
-        x: positions[2 * node.index], y: positions[2 * node.index + 1], size: (3 + 13 * Math.sqrt(node.score / most)) * (narrow ? 0.6 : 1),
-        label: node.rank > 3 && narrow ? `${node.rank}  ` : node.rank > 0 ? `${node.rank}  ${title}` : title, zIndex: node.rank > 0 ? 2 : 1,
+        x: positions[2 * node.index], y: positions[2 * node.index + 1], size: (3 + 13 * Math.sqrt(node.score / most)) * (this.narrow ? 0.6 : 1), zIndex: node.rank > 0 ? 2 : 1,
       });
     }
     for (const edge of this.edges) {
-      this.graph.addDirectedEdgeWithKey(edge.index, edge.from, edge.to, { label: edge.words, size: 0.6 + 2.2 * Math.sqrt(edge.share), kind: edge.type });
+      this.graph.addDirectedEdgeWithKey(edge.index, edge.from, edge.to, { size: 0.8 + 2.2 * Math.sqrt(edge.share), kind: edge.type });
     }
     this.sigma = new Sigma(this.graph, element, {
-      ...drawing(() => this.options.look), allowInvalidContainer: true, renderEdgeLabels: true, zIndex: true, hideEdgesOnMove: this.edges.length > maxMoving,
+      allowInvalidContainer: true, renderLabels: false, zIndex: true, defaultDrawNodeHover: (context, data) => this.drawHover(context, data), hideEdgesOnMove: this.edges.length > maxMoving,
       edgeProgramClasses: { line: EdgeLineProgram, arrow: EdgeArrowProgram }, defaultEdgeType: "line",
-      labelDensity: 0.6, labelGridCellSize: 120, labelRenderedSizeThreshold: 7, minCameraRatio: 0.02, maxCameraRatio: 4, stagePadding: 60,
+      minCameraRatio: 0.02, maxCameraRatio: 4, stagePadding: 60,
       nodeReducer: (node, data) => this.node(node, data), edgeReducer: (edge, data) => this.edge(edge, data),
     });
     this.sigma.createCanvasContext("rings", { style: { pointerEvents: "none" } });
     this.rings = this.sigma.getCanvases().rings!.getContext("2d")!;
+    this.labels = new Labels(element);
     this.sigma.resize(true);
-    this.sigma.on("afterRender", () => this.drawRings());
+    this.sigma.on("afterRender", () => {
+      this.drawRings();
+      this.writeLabels();
+    });
     this.sigma.on("clickNode", ({ node }) => this.options.onChoose(walk.nodes[Number(node)]));
     this.sigma.on("clickStage", () => this.options.onChoose(undefined));
     this.sigma.on("enterNode", ({ node }) => this.hover(node, element));
@@ -103,6 +115,7 @@ export class Picture {
   }
 
   remove() {
+    this.labels.remove();
     this.sigma.kill();
   }
 
@@ -112,20 +125,14 @@ export class Picture {
 
   private hover(node: string | undefined, element: HTMLElement) {
     element.style.cursor = node === undefined ? "" : "pointer";
+    this.hovered = node;
+    this.writeLabels();
   }
 
   private node(key: string, data: Record<string, unknown>): Partial<NodeDisplayData> {
     const node = this.walk.nodes[Number(key)]!;
     const faint = this.chosen !== undefined && !this.near.has(key);
-    const forceLabel = this.chosen ? this.path.size > 0 && this.near.has(key) && this.onPath(node) : node.rank > 0 && node.rank <= named;
-    return {
-      ...data, color: faint ? this.options.look.faint : this.options.color(node), label: faint ? null : (data.label as string),
-      forceLabel: forceLabel || node === this.chosen, highlighted: node === this.chosen, zIndex: faint ? 0 : (data.zIndex as number),
-    };
-  }
-
-  private onPath(node: WalkNode): boolean {
-    return this.path.has(String(node.reachedBy)) || this.walk.links[node.index]!.some((i) => this.path.has(String(i)));
+    return { ...data, color: faint ? this.options.look.faint : this.options.color(node), highlighted: node === this.chosen, zIndex: faint ? 0 : (data.zIndex as number) };
   }
 
   private edge(key: string, data: Record<string, unknown>): Partial<EdgeDisplayData> {
@@ -136,12 +143,12 @@ export class Picture {
       const source = this.walk.nodes[edge.to]!;
       const leads = source.reachedBy === edge.index && source.rank > 0;
       const seldom = mix(look.background, color, Math.min(1, 0.22 + 1.6 * edge.share)); // links that few walks take are faint
-      return { ...data, color: leads ? look.path : seldom, type: leads ? "arrow" : "line", forceLabel: leads && source.rank <= named, label: leads ? (data.label as string) : null, zIndex: leads ? 2 : 1 };
+      return { ...data, color: leads ? look.path : seldom, type: leads ? "arrow" : "line", zIndex: leads ? 2 : 1 };
     }
-    if (this.path.has(key)) return { ...data, color: look.path, type: "arrow", size: 3, forceLabel: true, zIndex: 3 };
+    if (this.path.has(key)) return { ...data, color: look.path, type: "arrow", size: 4, zIndex: 3 };
     const own = edge.from === this.chosen.index || edge.to === this.chosen.index;
-    if (own) return { ...data, color, type: "arrow", forceLabel: this.walk.links[this.chosen.index]!.length <= 30, zIndex: 2 };
-    return { ...data, color: look.faint, label: null, type: "line", zIndex: 0 };
+    if (own) return { ...data, color, type: "arrow", zIndex: 2 };
+    return { ...data, color: look.faint, type: "line", zIndex: 0 };
   }
 
   /** drawRings marks the chunks where walks start. */
@@ -162,51 +169,62 @@ export class Picture {
       rings.stroke();
     }
   }
-}
 
-/** drawing returns how texts are drawn: with an outline in the colour of the page, so that they can be read above links. */
-function drawing(look: () => Look) {
-  const font = "system-ui, sans-serif";
-  const write = (context: CanvasRenderingContext2D, text: string, x: number, y: number) => {
-    context.lineJoin = "round";
-    context.lineWidth = 4;
-    context.strokeStyle = look().background;
-    context.fillStyle = look().text;
-    context.strokeText(text, x, y);
-    context.fillText(text, x, y);
-  };
-  const node: NodeLabelDrawingFunction = (context, data, settings) => {
-    if (!data.label) return;
-    const strong = (data as Partial<NodeDisplayData>).highlighted || /^\d+ {2}/.test(data.label);
-    context.font = `${strong ? 600 : 400} ${settings.labelSize}px ${font}`;
-    write(context, data.label, data.x + data.size + 6, data.y + settings.labelSize / 3);
-  };
-  const hover: NodeLabelDrawingFunction = (context, data, settings) => {
+  /** drawHover marks the chunk under the mouse, and the chosen one. */
+  private drawHover(context: CanvasRenderingContext2D, { x, y, size }: { x: number; y: number; size: number }) {
     context.beginPath();
-    context.arc(data.x, data.y, data.size + 2, 0, 2 * Math.PI);
-    context.strokeStyle = look().path;
+    context.arc(x, y, size + 2, 0, 2 * Math.PI);
+    context.strokeStyle = this.options.look.path;
     context.lineWidth = 3;
     context.stroke();
-    node(context, data, settings);
-  };
-  const edge: EdgeLabelDrawingFunction = (context, data, from, to, settings) => {
-    if (!data.label) return;
-    context.font = `400 ${settings.edgeLabelSize}px ${font}`;
-    const text = data.label.length > 44 ? `${data.label.slice(0, 42)}…` : data.label;
-    const length = Math.hypot(to.x - from.x, to.y - from.y) - from.size - to.size;
-    const width = context.measureText(text).width;
-    if (width > length * 1.15) return;
-    let angle = Math.atan2(to.y - from.y, to.x - from.x);
-    if (Math.abs(angle) > Math.PI / 2) angle += Math.PI; // never upside down
-    context.save();
-    context.translate((from.x + to.x) / 2, (from.y + to.y) / 2);
-    context.rotate(angle);
-    write(context, text, -width / 2, -4);
-    context.restore();
-  };
-  return {
-    labelSize: 13, labelFont: font, edgeLabelSize: 11, edgeLabelFont: font,
-    defaultDrawNodeLabel: node, defaultDrawNodeHover: hover,
-    defaultDrawEdgeLabel: edge,
-  };
+  }
+
+  /** writeLabels names the chosen chunk and its path before the sources, and these before other chunks; then links. */
+  private writeLabels() {
+    const { nodes } = this.walk;
+    const discs = nodes.map((node) => this.disc(node));
+    const order = (node: WalkNode) => (String(node.index) === this.hovered ? -3 : node === this.chosen ? -2 : this.path.size > 0 && this.onPath(node) ? -1 : node.rank > 0 ? node.rank : 1e6 - node.score);
+    const shown = nodes.filter((node) => String(node.index) === this.hovered || (this.chosen ? this.near.has(String(node.index)) : node.rank > 0 || discs[node.index]!.radius >= large));
+    const chunks = shown.sort((a, b) => order(a) - order(b)).slice(0, mostLabels).map((node): Label => ({ id: `n${node.index}`, texts: textsOf(node, this.narrow && node !== this.chosen && node.rank > 3), strong: node.rank > 0 || node === this.chosen, ...discs[node.index]! }));
+    const links = this.edges.filter((edge) => this.isNamed(edge)).map((edge): Label => {
+      const [from, to] = [discs[edge.from]!, discs[edge.to]!];
+      return { id: `e${edge.index}`, texts: shorter(edge.words, 44, 20), x: (from.x + to.x) / 2, y: (from.y + to.y) / 2, radius: 0, strong: false };
+    });
+    const path = links.filter(({ id }) => this.path.has(id.slice(1)));
+    this.labels.write([...chunks, ...path, ...links.filter((link) => !path.includes(link))], discs.filter(({ radius }) => radius >= large), this.sigma.getDimensions());
+  }
+
+  /** isNamed reports whether the words of a link are written. */
+  private isNamed(edge: WalkEdge): boolean {
+    if (edge.words === "") return false;
+    if (!this.chosen) {
+      const source = this.walk.nodes[edge.to]!;
+      return source.reachedBy === edge.index && source.rank > 0 && source.rank <= named;
+    }
+    return this.path.has(String(edge.index)) || ((edge.from === this.chosen.index || edge.to === this.chosen.index) && this.walk.links[this.chosen.index]!.length <= 30);
+  }
+
+  private onPath(node: WalkNode): boolean {
+    return this.path.has(String(node.reachedBy)) || this.walk.links[node.index]!.some((i) => this.path.has(String(i)));
+  }
+
+  /** disc returns where a chunk is drawn. */
+  private disc(node: WalkNode): Disc {
+    const data = this.sigma.getNodeDisplayData(String(node.index));
+    if (!data) return { x: -1, y: -1, radius: 0 };
+    return { ...this.sigma.framedGraphToViewport(data), radius: this.sigma.scaleSize(data.size) };
+  }
+}
+
+/** shorter returns a text of at most two lengths. */
+function shorter(text: string, ...lengths: number[]): string[] {
+  return [...new Set(lengths.map((length) => (text.length > length ? `${text.slice(0, length - 1).trimEnd()}…` : text)))];
+}
+
+/** textsOf returns what a chunk is called, and shorter names of it; a source has at least its rank, or only that. */
+function textsOf({ title, ordinal, rank }: WalkNode, rankOnly: boolean): string[] {
+  if (rankOnly && rank > 0) return [String(rank)];
+  const names = shorter(title, 42, 24, 12);
+  if (rank === 0) return [`${names[0]} · ${ordinal}`, ...names];
+  return [`${rank}  ${names[0]} · ${ordinal}`, ...names.map((name) => `${rank}  ${name}`), String(rank)];
 }
