@@ -137,6 +137,24 @@ test("a thumb saves the question and its passage for evaluations", async (t) => 
   assert.deepEqual((await questions("harbour")).map((q) => [q.unanswerable, q.relevant ?? []]), [[true, []]]);
 });
 
+test("a thumb down alone is kept", async (t) => {
+  const [tenant, other] = [await harbour(), await harbour()];
+  const path = "/ask?index=docs&question=when+does+the+gate+open";
+  const page = await openPage(t, { key: tenant.secret, path });
+  const down = page.getByRole("article", { name: "Result 1" }).getByRole("button", { name: "It does not answer the question" });
+  await down.click();
+  await page.getByText("Noted in this browser").waitFor();
+  await page.reload();
+  await page.getByRole("article", { name: "Result 1" }).getByRole("button", { name: "It does not answer the question", pressed: true }).waitFor();
+  await page.getByRole("button", { name: "Your access" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByLabel("API key").fill(other.secret); // nobody of another tenant sees it
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("link", { name: "docs", exact: true }).waitFor();
+  await page.goto(process.env.RAGD_TEST_URL + path);
+  await page.getByRole("article", { name: "Result 1" }).getByRole("button", { name: "It does not answer the question", pressed: false }).waitFor();
+});
+
 test("an agent answers from the same box", async (t) => {
   const tenant = await harbour();
   await tenant.call("AgentService/CreateAgent", { agentName: "helper", definition: { description: "Answers questions.", model: "openai/gpt-5-mini", indexes: ["docs"] } });

@@ -15,7 +15,7 @@ export function Thumbs({ judge, source, rank }: { judge: Judge; source: Source; 
           {verdict === "up" ? <IconThumbUpFilled size={16} /> : <IconThumbUp size={16} />}
         </ActionIcon>
       </Tooltip>
-      <Tooltip label="It does not answer the question">
+      <Tooltip label="It does not answer the question: noted in this browser">
         <ActionIcon variant="subtle" color={verdict === "down" ? "red" : "gray"} disabled={!source.uri} aria-pressed={verdict === "down"} aria-label="It does not answer the question" onClick={() => judge.say(source, "down")}>
           {verdict === "down" ? <IconThumbDownFilled size={16} /> : <IconThumbDown size={16} />}
         </ActionIcon>

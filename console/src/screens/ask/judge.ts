@@ -2,13 +2,14 @@ import { useLocalStorage } from "@mantine/hooks";
 import { createClient } from "@connectrpc/connect";
 import { useQuery as useRpc } from "@connectrpc/connect-query";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { useRef } from "react";
 import { refresh } from "@/app/queries";
 import { chosenTenant } from "@/app/tenant";
 import { transport } from "@/app/transport";
 import { EvaluateService, type Question, type Relevant } from "@/gen/ragd/v1/evaluate_pb";
 import type { Source } from "@/gen/ragd/v1/query_pb";
 import { notifyDone, notifyError } from "@/ui/notify";
+import { useFeedback } from "./feedback";
 
 const evaluations = createClient(EvaluateService, transport);
 
@@ -36,9 +37,8 @@ export function useJudge(question: string, indexName: string, wanted: boolean): 
   const exists = known.some((set) => set.setName === setName);
   const queryKey = ["judged", chosenTenant(), setName, question];
   const stored = useQuery({ queryKey, queryFn: ({ signal }) => find(setName, question, signal), enabled: wanted && exists, staleTime: 60_000 });
-  const [bad, setBad] = useState<{ question: string; ids: Set<string> }>({ question, ids: new Set() });
+  const feedback = useFeedback(question, indexName);
   const queue = useRef(Promise.resolve()); // one change after the other
-  const ids = bad.question === question ? bad.ids : new Set<string>();
   const relevant = stored.data?.question?.relevant ?? [];
 
   /** change stores the question with other relevant passages, and deletes it when nothing is known of it any more. */
@@ -65,15 +65,14 @@ export function useJudge(question: string, indexName: string, wanted: boolean): 
     setName,
     setNames: [...new Set([...known.map((set) => set.setName), setName])],
     chooseSet: setChosen,
-    verdict: (source) => (isUp(source) ? "up" : ids.has(source.id) ? "down" : ""),
+    verdict: (source) => (isUp(source) ? "up" : feedback.bad.has(source.id) ? "down" : ""),
     say(source, verdict) {
-      const others = new Set([...ids].filter((id) => id !== source.id));
-      const back = verdict === "up" ? isUp(source) : ids.has(source.id);
-      if (verdict === "down" && !back) others.add(source.id);
-      setBad({ question, ids: others });
+      const back = verdict === "up" ? isUp(source) : feedback.bad.has(source.id);
+      feedback.say(source.id, verdict === "down" && !back);
       const without = (old: Relevant[]) => old.filter((passage) => !same(passage, source));
       if (verdict === "up" && !back) change((old) => [...without(old), passageOf(source)], false, `Saved in ${setName}: the passage answers the question.`);
       else if (isUp(source)) change(without, false, `Saved in ${setName}: the passage does not count as an answer.`);
+      else if (verdict === "down") notifyDone(back ? "Taken back." : "Noted in this browser: the passage does not answer the question.");
     },
     unanswerable: stored.data?.question?.unanswerable ?? false,
     sayUnanswerable: () => change(() => [], true, `Saved in ${setName}: no document answers the question.`),
