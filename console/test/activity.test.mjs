@@ -42,7 +42,7 @@ test("the list outlives a change of the screen", async (t) => {
   const tenant = await newTenant();
   const page = await openPage(t, { key: tenant.secret, path: "/activity" });
   await page.getByRole("status").getByText("Live").waitFor();
-  await page.getByRole("link", { name: "Indexes" }).click();
+  await page.getByRole("link", { name: "Home" }).click();
   await upload(tenant, "elsewhere", { "a.md": "# A\n\nText." });
   await page.getByRole("link", { name: "elsewhere" }).waitFor();
   await page.getByRole("link", { name: "Activity" }).click();

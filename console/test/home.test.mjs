@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { accessible, frames, handbook, newTenant, openPage, streaming, upload } from "./console.mjs";
+import { accessible, call, finished, frames, handbook, newTenant, openPage, streaming, upload } from "./console.mjs";
 
 test("a visitor signs in with a key, creates an index, and signs out", async (t) => {
   const tenant = await newTenant();
@@ -55,6 +55,84 @@ test("every client's snippet has the address of the service", async (t) => {
     assert.ok(text.includes(process.env.RAGD_TEST_URL), `${name}: ${text}`);
     assert.ok(!text.includes(tenant.secret), name);
   }
+});
+
+test("a key is made for a client, and put into its text", async (t) => {
+  const tenant = await newTenant();
+  const page = await openPage(t, { key: tenant.secret });
+  await page.getByRole("tab", { name: "curl" }).click();
+  await page.getByRole("button", { name: "Make a key and put it in" }).click();
+  await page.getByText("shown only now").waitFor();
+  await accessible(page);
+  const panel = page.getByRole("tabpanel");
+  const key = /Bearer (ragd_[\w-]+)/.exec(await panel.locator("pre").textContent())[1];
+  const who = await call(key, "TenantService/WhoAmI");
+  assert.deepEqual([who.tenantId, who.scopes], [tenant.tenantId, ["read"]]);
+  for (const name of await page.getByRole("tablist", { name: "Clients" }).getByRole("tab").allTextContents()) {
+    await page.getByRole("tab", { name, exact: true }).click();
+    const text = await panel.locator("pre").textContent();
+    assert.ok(text.includes(key) && !/RAGD_API_KEY(?!")|ragd-key/.test(text), text);
+    if (/^[{]/.test(text)) JSON.parse(text);
+  }
+  await page.reload();
+  await panel.locator("pre").waitFor();
+  assert.ok(!(await page.content()).includes(key));
+
+  const reader = await openPage(t, { key: await tenant.key({ scopes: ["read"] }) });
+  await reader.getByRole("tablist", { name: "Clients" }).waitFor();
+  assert.equal(await reader.getByRole("button", { name: "Make a key and put it in" }).count(), 0);
+});
+
+for (const [width, scheme] of [[1280, "dark"], [390, "light"]]) {
+  test(`the first steps are shown until they are done, ${width} pixels wide, ${scheme}`, async (t) => {
+    const tenant = await newTenant();
+    const page = await openPage(t, { key: tenant.secret, width, scheme });
+    const steps = page.getByRole("region", { name: "First steps" });
+    const done = (count) => steps.getByText(`${count} of 5 done`).waitFor();
+    await done(0);
+    await accessible(page);
+    await steps.getByRole("link", { name: "Create an index" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("harbour");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/indexes/harbour");
+    await upload(tenant, "harbour", handbook);
+    await page.goBack();
+    await done(2);
+    await steps.getByRole("link", { name: "Ask a question" }).click();
+    await page.getByLabel("Question", { exact: true }).fill("When does the gate open?");
+    await page.keyboard.press("Enter");
+    await page.getByRole("article", { name: "Result 1" }).waitFor();
+    const key = await tenant.key({ scopes: ["read"] });
+    await call(key, "TenantService/WhoAmI");
+    for (;;) {
+      const [{ rows = [] }, { apiKeys }] = [await tenant.call("UsageService/ListUsage", { groupBy: ["stage"] }), await tenant.call("TenantService/ListApiKeys", { tenantId: tenant.tenantId })];
+      if (rows.some((row) => row.stage === "query") && apiKeys.filter((key) => key.lastUseTime).length > 1) break; // counts arrive within some seconds
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    await page.goto(process.env.RAGD_TEST_URL);
+    await done(4);
+    await page.getByText(/^\d+ search(es)? answered/).waitFor();
+    await steps.getByRole("link", { name: "Connect a client" }).click();
+    await page.getByRole("heading", { name: "Connect a client" }).waitFor();
+    await tenant.key({ scopes: ["read"] });
+    await page.reload();
+    await page.getByRole("link", { name: "harbour" }).waitFor();
+    assert.equal(await steps.count(), 0);
+  });
+}
+
+test("what has failed is named, with the page that says why", async (t) => {
+  const [tenant, other] = [await newTenant(), await newTenant()];
+  await upload(tenant, "harbour", handbook);
+  await upload(other, "harbour", handbook);
+  const { job } = await tenant.call("DocumentService/UploadDocument", { indexName: "harbour", uri: "broken.pdf", contentType: "application/pdf", content: btoa("%PDF-1.7\nnothing") });
+  assert.equal((await finished(tenant, job.jobId)).status, "failed");
+  const page = await openPage(t, { key: tenant.secret });
+  await page.getByRole("list", { name: "What has failed" }).getByRole("link", { name: /^1 document of harbour/ }).click();
+  await page.getByRole("link", { name: "broken.pdf" }).waitFor();
+  const clean = await openPage(t, { key: other.secret });
+  await clean.getByText("Nothing has failed.").waitFor();
+  await accessible(clean);
 });
 
 test("the page of an operator without a tenant says what to do", async (t) => {

@@ -1,5 +1,5 @@
 import {
-  IconAffiliate, IconBooks, IconBuildingCommunity, IconChartBar, IconKey, IconListCheck, IconDatabase, IconMessageSearch, IconPlayerPlay, IconPlug,
+  IconAffiliate, IconHome, IconBuildingCommunity, IconChartBar, IconKey, IconListCheck, IconDatabase, IconMessageSearch, IconPlayerPlay, IconPlug,
   IconRobot, IconRouteAltLeft, IconShieldCheck, IconTestPipe, IconTool, IconWebhook, type Icon,
 } from "@tabler/icons-react";
 import { onlyTools } from "./rights";
@@ -23,7 +23,7 @@ export const links: { label: string; links: Link[] }[] = [
   {
     label: "Search",
     links: [
-      { to: "/", label: "Indexes", icon: IconBooks, also: ["/indexes"] },
+      { to: "/", label: "Home", icon: IconHome, also: ["/indexes"] },
       { to: "/ask", label: "Ask", icon: IconMessageSearch },
       { to: "/graph", label: "Graph", icon: IconAffiliate },
       { to: "/evaluate", label: "Evaluate", icon: IconTestPipe },

@@ -32,7 +32,7 @@ const documents = createClient(DocumentService, transport);
 export default function Document() {
   const { name = "", id = "" } = useParams();
   const document = useQuery(DocumentService.method.getDocument, { indexName: name, documentId: id });
-  const crumbs = [{ to: "/", label: "Indexes" }, { to: `/indexes/${encodeURIComponent(name)}`, label: name }];
+  const crumbs = [{ to: "/", label: "Home" }, { to: `/indexes/${encodeURIComponent(name)}`, label: name }];
   if (document.isPending) return <Page title="Document" crumbs={crumbs}><Skeleton h={160} /></Page>;
   if (document.isError) return <Page title="Document" crumbs={crumbs}><ErrorView error={document.error} retry={() => void document.refetch()} /></Page>;
   const { data } = document;

@@ -11,7 +11,10 @@ export function CreateIndex({ opened, onClose }: { opened: boolean; onClose: () 
   const [model, setModel] = useState("");
   const navigate = useNavigate();
   const create = useMutation(IndexService.method.createIndex, {
-    onSuccess: (index) => void navigate(`/indexes/${encodeURIComponent(index.indexName)}`),
+    onSuccess: (index) => {
+      onClose(); // the way back does not lead to the dialog
+      void navigate(`/indexes/${encodeURIComponent(index.indexName)}`);
+    },
   });
   function submit(event: FormEvent) {
     event.preventDefault();

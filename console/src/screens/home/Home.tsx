@@ -1,8 +1,8 @@
 import { Anchor, Button, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@connectrpc/connect-query";
 import { IconPlus } from "@tabler/icons-react";
-import { useState } from "react";
-import { Link } from "react-router";
+import { useEffect, useRef, useState, type ReactNode } from "react";
+import { Link, useLocation } from "react-router";
 import { useSession } from "@/app/session";
 import { IndexService, type Index } from "@/gen/ragd/v1/index_pb";
 import { Empty } from "@/ui/Empty";
@@ -15,8 +15,12 @@ import { Time } from "@/ui/Time";
 import { useFlag } from "@/ui/useParameter";
 import { Connect } from "./Connect";
 import { CreateIndex } from "./CreateIndex";
+import { Health } from "./Health";
+import classes from "./Home.module.css";
+import { Steps } from "./Steps";
+import { useSteps } from "./useSteps";
 
-/** Home lists the indexes of the tenant, and tells how to connect clients. */
+/** Home is where a visitor starts: the first steps, the indexes of the tenant, what has failed, and how clients are connected. */
 export default function Home() {
   const session = useSession();
   const [creating, setCreating] = useFlag("create");
@@ -25,20 +29,49 @@ export default function Home() {
   );
   if (session.tenant === "") {
     return (
-      <Page title="Indexes">
+      <Page title="Home">
         <Empty title="Choose a tenant" action={<Button component={Link} to="/tenants">Show the tenants</Button>}>
           You are signed in as the operator. Choose above whose documents you want to see.
         </Empty>
       </Page>
     );
   }
+  return <Start key={session.tenant} create={create} creating={creating} close={() => setCreating(false)} />;
+}
+
+function Start({ create, creating, close }: { create: ReactNode; creating: boolean; close: () => void }) {
+  const [pageSize, setPageSize] = useState(100);
+  const indexes = useQuery(IndexService.method.listIndexes, { pageSize }, { placeholderData: (last) => last });
+  const rows = indexes.data?.indexes ?? [];
+  const { steps, hide } = useSteps(rows);
+  const { hash } = useLocation();
+  const connect = useRef<HTMLDivElement>(null);
+  const ready = indexes.isSuccess && steps !== undefined;
+  useEffect(() => {
+    if (ready && hash === "#connect") connect.current?.scrollIntoView();
+  }, [ready, hash]);
+  const more = indexes.data?.nextPageToken && pageSize < 1000 ? () => setPageSize(1000) : undefined;
   return (
-    <Page title="Indexes" about="An index holds documents that are searched together." actions={create}>
-      <Indexes action={create} />
-      <Panel title="Connect a client"><Connect /></Panel>
-      <CreateIndex opened={creating} onClose={() => setCreating(false)} />
+    <Page title="Home" actions={create}>
+      {indexes.isError && <ErrorView error={indexes.error} retry={() => void indexes.refetch()} />}
+      {!indexes.isError && !ready && <Stack aria-busy><Skeleton h={150} /><Skeleton h={220} /></Stack>}
+      {ready && (
+        <>
+          {steps.length > 0 && <Steps steps={steps} hide={hide} />}
+          {rows.length === 0 ? <NoIndex action={create} /> : (
+            <Panel title="Indexes"><Table label="Indexes" columns={columns} rows={rows} id={(index) => index.indexName} more={more} loading={indexes.isFetching} /></Panel>
+          )}
+          {rows.length > 0 && <Health indexes={rows} />}
+          <div ref={connect} className={classes.below}><Panel title="Connect a client"><Connect /></Panel></div>
+        </>
+      )}
+      <CreateIndex opened={creating} onClose={close} />
     </Page>
   );
+}
+
+function NoIndex({ action }: { action: ReactNode }) {
+  return <Empty title="No index yet" action={action}>An index holds documents that are searched together. Create one and drop files on it, or upload with <code>ragd ingest --index docs FOLDER</code>.</Empty>;
 }
 
 const columns: Column<Index>[] = [
@@ -51,16 +84,3 @@ const columns: Column<Index>[] = [
   { head: "Embedding model", cell: (index) => (index.embeddingModel ? `${index.embeddingModel}, ${index.dimension} values` : `ready-made vectors, ${index.dimension} values`) },
   { head: "Changed", cell: (index) => <Time value={index.updateTime} />, narrow: true },
 ];
-
-function Indexes({ action }: { action: React.ReactNode }) {
-  const [pageSize, setPageSize] = useState(100);
-  const indexes = useQuery(IndexService.method.listIndexes, { pageSize }, { placeholderData: (last) => last });
-  if (indexes.isPending) return <Stack gap="xs" aria-busy><Skeleton h={28} /><Skeleton h={28} /><Skeleton h={28} /></Stack>;
-  if (indexes.isError) return <ErrorView error={indexes.error} retry={() => void indexes.refetch()} />;
-  const { indexes: rows, nextPageToken } = indexes.data;
-  if (rows.length === 0) {
-    return <Empty title="No index yet" action={action}>Create one and drop files on it, or upload with <code>ragd ingest --index docs FOLDER</code>.</Empty>;
-  }
-  const more = nextPageToken && pageSize < 1000 ? () => setPageSize(1000) : undefined;
-  return <Panel><Table label="Indexes" columns={columns} rows={rows} id={(index) => index.indexName} more={more} loading={indexes.isFetching} /></Panel>;
-}

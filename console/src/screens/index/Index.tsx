@@ -21,7 +21,7 @@ export default function Index() {
   const navigate = useNavigate();
   const { canWrite } = useSession();
   const index = useQuery(IndexService.method.describeIndex, { indexName: name });
-  const crumbs = [{ to: "/", label: "Indexes" }];
+  const crumbs = [{ to: "/", label: "Home" }];
   if (index.isPending) return <Page title={name} crumbs={crumbs}><Skeleton h={120} /></Page>;
   if (index.isError) return <Page title={name} crumbs={crumbs}><ErrorView error={index.error} retry={() => void index.refetch()} /></Page>;
   const ask = <Button component={Link} to={`/ask?index=${encodeURIComponent(name)}`} leftSection={<IconMessageSearch size={16} />}>Ask</Button>;
