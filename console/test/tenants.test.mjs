@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { accessible, call, harmless, hostile, newTenant, openPage, operator } from "./console.mjs";
+import { accessible, call, handbook, harmless, hostile, newTenant, openPage, operator, upload } from "./console.mjs";
 
 test("the operator creates a tenant, sets its limits, works on it and deletes it", async (t) => {
   const name = `acme-${process.pid}`;
@@ -72,4 +72,37 @@ test("a key of a tenant does not see tenants", async (t) => {
   assert.equal(await page.getByRole("link", { name: "Tenants" }).count(), 0);
   await page.goto(`${page.url()}/${tenant.tenantId}`);
   await page.getByRole("heading", { name: "Only the operator sees tenants" }).waitFor();
+});
+
+test("a tenant is saved as an archive and imported under another name", async (t) => {
+  const tenant = await newTenant();
+  await upload(tenant, "docs", handbook);
+  const page = await openPage(t, { key: operator, path: `/tenants/${tenant.tenantId}`, allowErrors: true });
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save an archive" }).click()]);
+  assert.equal(download.suggestedFilename(), `${tenant.tenantId}.ragd`);
+  await page.getByText(`Saved ${tenant.tenantId} as`).waitFor();
+  await accessible(page);
+  const archive = Buffer.concat(await (await download.createReadStream()).toArray());
+
+  await page.goto(`${process.env.RAGD_TEST_URL}/tenants?import`);
+  const dialog = page.getByRole("dialog", { name: "Import an archive" });
+  const choose = async (buffer) => page.locator('input[type="file"]').setInputFiles({ name: "copy.ragd", mimeType: "application/octet-stream", buffer });
+  await choose(Buffer.from("no archive"));
+  await dialog.getByRole("button", { name: "Import" }).click();
+  await dialog.getByRole("alert").waitFor(); // what is wrong with it
+  await choose(archive);
+  const copy = `${tenant.tenantId}-copy`;
+  await dialog.getByLabel("Id of the tenant").fill(copy);
+  await accessible(page);
+  await dialog.getByRole("button", { name: "Import" }).click();
+  await dialog.getByText("was made, with").waitFor();
+  await accessible(page);
+  await dialog.getByRole("link", { name: copy }).click();
+  await page.getByText("1 index with 3 documents").waitFor();
+  const { documents } = await call(operator, "DocumentService/ListDocuments", { indexName: "docs" }, { "Ragd-Tenant": copy });
+  assert.equal(documents.length, 3);
+
+  const owner = await openPage(t, { key: tenant.secret, path: "/tenants?import", allowErrors: true });
+  await owner.getByRole("main").getByText(/operator/).first().waitFor();
+  assert.equal(await owner.getByRole("dialog").count(), 0);
 });

@@ -1,3 +1,5 @@
+import { save } from "./save";
+
 /** toCSV writes rows as comma-separated values. No spreadsheet takes a text for a formula. */
 export function toCSV(rows: (string | number)[][]): string {
   return rows.map((row) => row.map(cell).join(",") + "\r\n").join("");
@@ -11,7 +13,5 @@ function cell(value: string | number): string {
 
 /** saveCSV lets the browser save rows as a file. */
 export function saveCSV(name: string, rows: (string | number)[][]) {
-  const address = URL.createObjectURL(new Blob([toCSV(rows)], { type: "text/csv" }));
-  Object.assign(document.createElement("a"), { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  save(name, [toCSV(rows)], "text/csv");
 }

@@ -110,6 +110,7 @@ export function actionsFor(session: Session, named: Command[], switchColors: () 
     ] : []),
     ...(works && session.canWrite ? [create("a question set", IconTestPipe, "/evaluate?create")] : []),
     ...(all ? [create("a connector", IconPlug, "/connectors?create"), create("a hook", IconWebhook, "/hooks?create")] : []),
+    ...(session.operator ? [create("a tenant", IconBuildingCommunity, "/tenants?create"), action("Import an archive of a tenant", IconUpload, { to: "/tenants?import" })] : []),
     ...(session.operator && session.tenant !== "" ? [action("Leave the tenant", IconBuildingCommunity, { run: () => session.choose("") }, session.tenant)] : []),
     action("Switch between light and dark", IconSunMoon, { run: switchColors }, "theme colours"),
     action("Try the API", IconApi, { run: () => window.location.assign("/api") }, "OpenAPI reference"),

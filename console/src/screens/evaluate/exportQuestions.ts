@@ -2,6 +2,7 @@ import { createClient } from "@connectrpc/connect";
 import { transport } from "@/app/transport";
 import { EvaluateService } from "@/gen/ragd/v1/evaluate_pb";
 import { notifyError } from "@/ui/notify";
+import { save } from "@/ui/save";
 import { writeQuestion } from "./questionsFile";
 
 /** exportQuestions saves the questions of a set as a file that `ragd eval` reads. */
@@ -14,10 +15,7 @@ export async function exportQuestions(setName: string) {
       pageToken = page.nextPageToken;
       if (!pageToken) break;
     }
-    const url = URL.createObjectURL(new Blob(parts, { type: "application/jsonl" }));
-    const link = Object.assign(document.createElement("a"), { href: url, download: `${setName}.jsonl` });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    save(`${setName}.jsonl`, parts, "application/jsonl");
   } catch (problem) {
     notifyError(problem);
   }

@@ -16,6 +16,7 @@ import { notifyDone } from "@/ui/notify";
 import { Page, Panel } from "@/ui/Page";
 import { Table } from "@/ui/Table";
 import { Time } from "@/ui/Time";
+import { Export } from "./Export";
 import { Home } from "./Home";
 import { OperatorOnly } from "./OperatorOnly";
 import { TenantForm } from "./TenantForm";
@@ -48,6 +49,7 @@ function Details({ tenantId }: { tenantId: string }) {
           <Panel title="Name, limits and settings"><TenantForm tenant={tenant.data} /></Panel>
           <Panel title="Database"><Home tenant={tenant.data} /></Panel>
           <Panel title="Names of the vector store"><VectorStores tenantId={tenantId} /></Panel>
+          <Panel title="Archive"><Export tenantId={tenantId} /></Panel>
           <Delete tenantId={tenantId} />
         </>
       )}

@@ -1,6 +1,6 @@
 import { Anchor, Button, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@connectrpc/connect-query";
-import { IconPlus, IconSearch } from "@tabler/icons-react";
+import { IconPlus, IconSearch, IconUpload } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link, useNavigate, useSearchParams } from "react-router";
 import { useAllPages } from "@/app/pages";
@@ -12,19 +12,23 @@ import { plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Table, type Column } from "@/ui/Table";
 import { Time } from "@/ui/Time";
+import { useFlag } from "@/ui/useParameter";
 import { CreateTenant } from "./CreateTenant";
+import { ImportTenant } from "./ImportTenant";
 import { OperatorOnly } from "./OperatorOnly";
 import { quotas, split } from "./settings";
 
 /** Tenants lists the tenants of the service for its operator. */
 export default function Tenants() {
   const session = useSession();
-  const [creating, setCreating] = useState(false);
+  const [creating, setCreating] = useFlag("create");
+  const [importing, setImporting] = useFlag("import");
   if (!session.operator) return <OperatorOnly />;
   const create = <Button leftSection={<IconPlus size={16} />} onClick={() => setCreating(true)}>Create a tenant</Button>;
   return (
-    <Page title="Tenants" about="A tenant has its own indexes, keys and limits, and sees nothing of others." actions={create}>
+    <Page title="Tenants" about="A tenant has its own indexes, keys and limits, and sees nothing of others." actions={<><Button variant="default" leftSection={<IconUpload size={16} />} onClick={() => setImporting(true)}>Import an archive</Button>{create}</>}>
       <List create={create} />
+      <ImportTenant opened={importing} onClose={() => setImporting(false)} />
       <CreateTenant opened={creating} onClose={() => setCreating(false)} />
     </Page>
   );
