@@ -1,4 +1,4 @@
-import { Button, Center, Loader } from "@mantine/core";
+import { Button, Skeleton, Stack } from "@mantine/core";
 import { Suspense } from "react";
 import { Link, Navigate, Route, Routes } from "react-router";
 import { Boundary } from "@/ui/Boundary";
@@ -16,7 +16,7 @@ export function Pages() {
     <Live>
       <Shell>
         <Boundary>
-          <Suspense fallback={<Center h="40vh"><Loader aria-label="Loading" /></Center>}>
+          <Suspense fallback={<Outline />}>
             <Routes>
               {screens.map(({ path, Screen }) => <Route key={path} path={path} element={restricted && !path.startsWith("/tools") ? <NotForKey /> : <Screen />} />)}
               <Route path="/sign-in" element={<Navigate to="/" replace />} /> {/* who comes there is signed in by now */}
@@ -26,6 +26,16 @@ export function Pages() {
         </Boundary>
       </Shell>
     </Live>
+  );
+}
+
+/** Outline stands where a screen will be while its code is loaded. */
+function Outline() {
+  return (
+    <Stack maw="84rem" mx="auto" gap="lg" role="status" aria-label="Loading" aria-busy>
+      <Skeleton h={30} w={180} />
+      <Skeleton h={220} />
+    </Stack>
   );
 }
 

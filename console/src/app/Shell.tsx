@@ -4,7 +4,7 @@ import { IconLogout, IconMoon, IconSun, IconUserCircle } from "@tabler/icons-rea
 import { type ReactNode } from "react";
 import { NavLink, useLocation } from "react-router";
 import { Mark } from "./Mark";
-import { links, mayUse, type Link } from "./navigation";
+import { linkOf, links, mayUse } from "./navigation";
 import { PaletteButton } from "./palette/PaletteButton";
 import { useSession } from "./session";
 import { TenantSelect } from "./TenantSelect";
@@ -34,7 +34,7 @@ export function Shell({ children }: { children: ReactNode }) {
 function Navigation({ open, onChosen }: { open: boolean; onChosen: () => void }) {
   const session = useSession();
   const { pathname } = useLocation();
-  const active = (link: Link) => [link.to, ...(link.also ?? [])].some((to) => pathname === to || (to !== "/" && pathname.startsWith(`${to}/`)));
+  const current = linkOf(pathname);
   return (
     <nav className={classes.nav} data-open={open || undefined} aria-label="Main">
       {links.map((group) => {
@@ -44,7 +44,7 @@ function Navigation({ open, onChosen }: { open: boolean; onChosen: () => void })
           <div key={group.label} className={classes.group}>
             <div className={classes.label}>{group.label}</div>
             {shown.map((link) => (
-              <NavLink key={link.to} to={link.to} onClick={onChosen} className={classes.link} data-active={active(link) || undefined} aria-current={active(link) ? "page" : undefined}>
+              <NavLink key={link.to} to={link.to} onClick={onChosen} className={classes.link} data-active={link === current || undefined} aria-current={link === current ? "page" : undefined}>
                 <link.icon size={18} stroke={1.6} aria-hidden /> {link.label}
               </NavLink>
             ))}

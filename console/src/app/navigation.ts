@@ -53,6 +53,11 @@ export const links: { label: string; links: Link[] }[] = [
   },
 ];
 
+/** linkOf returns the entry that a page belongs to. */
+export function linkOf(pathname: string): Link | undefined {
+  return links.flatMap((group) => group.links).find((link) => [link.to, ...(link.also ?? [])].some((to) => pathname === to || (to !== "/" && pathname.startsWith(`${to}/`))));
+}
+
 /** mayUse reports whether the visitor may open the page of a link. */
 export function mayUse(link: Link, session: Session): boolean {
   return (link.allowed?.(session) ?? true) && (link.to === "/tools" || !onlyTools(session));

@@ -4,7 +4,10 @@ const tide: MantineColorsTuple = [
   "#eaf6f3", "#d7ebe6", "#acd6cc", "#7ec0b1", "#59ae9b", "#41a38d", "#2f8f7a", "#2b6a5f", "#1f554b", "#123f37",
 ];
 
-/** theme is the look of the console: one accent, square-ish corners, the system's fonts. */
+/** medium is the weight of what is named or pressed: of text that stands out, 600 is for headings alone. */
+const medium = { fontWeight: 500 };
+
+/** theme is the look of the console: one accent, square-ish corners, the system's fonts in four sizes (22, 16, 14 and 12 px). */
 export const theme = createTheme({
   primaryColor: "tide",
   primaryShade: { light: 7, dark: 7 },
@@ -12,12 +15,18 @@ export const theme = createTheme({
   defaultRadius: "sm",
   fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Helvetica Neue', sans-serif",
   fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace",
-  headings: { fontWeight: "600", sizes: { h1: { fontSize: "1.5rem" }, h2: { fontSize: "1.15rem" }, h3: { fontSize: "1rem" } } },
+  headings: { fontWeight: "600", sizes: { h1: { fontSize: "1.375rem", lineHeight: "1.35" }, h2: { fontSize: "1rem", lineHeight: "1.5" }, h3: { fontSize: "0.875rem", lineHeight: "1.5" } } },
   cursorType: "pointer",
   components: {
     // Locking the page's scrolling inserts a <style> element, which the page's policy forbids.
     Modal: { defaultProps: { lockScroll: false, closeButtonProps: { "aria-label": "Close" } } },
     Drawer: { defaultProps: { lockScroll: false, closeButtonProps: { "aria-label": "Close" } } },
+    Text: { defaultProps: { size: "sm" } },
+    Anchor: { defaultProps: { size: "sm" } },
+    Table: { defaultProps: { fz: "sm" } },
+    Button: { styles: { label: medium } },
+    Badge: { styles: { label: medium } },
+    InputWrapper: { styles: { label: medium } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
   },
 });
@@ -39,6 +48,7 @@ export function variables(theme: MantineTheme): ConvertCSSVariablesInput {
     "--mantine-color-anchor": theme.colors.tide![3],
     "--mantine-primary-color-light-color": theme.colors.tide![2],
   };
+  dark["--mantine-color-gray-light"] = theme.colors.dark![5];
   for (const color of accents) {
     const shades = theme.colors[color];
     if (!shades) continue;

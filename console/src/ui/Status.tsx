@@ -1,4 +1,4 @@
-import { Badge } from "@mantine/core";
+import classes from "./Status.module.css";
 
 const colors: Record<string, string> = {
   ready: "green", succeeded: "green", enabled: "green", active: "green", answers: "green", stored: "green", would_store: "green", done: "green",
@@ -6,7 +6,7 @@ const colors: Record<string, string> = {
   failed: "red", error: "red", failing: "orange", needs_ocr: "orange", cancelled: "gray", disabled: "gray", revoked: "gray", expired: "gray",
 };
 
-/** Status shows the status of a document, job or run. */
+/** Status shows the status of a document, job or run: a word, and a dot whose colour says whether to look at it. */
 export function Status({ value }: { value: string }) {
-  return <Badge variant="light" radius="sm" tt="none" miw="max-content" color={colors[value] ?? "gray"}>{value.replaceAll("_", " ")}</Badge>;
+  return <span className={classes.status} data-color={colors[value] ?? "gray"}>{value.replaceAll("_", " ")}</span>;
 }

@@ -71,7 +71,7 @@ function Start({ create, creating, close }: { create: ReactNode; creating: boole
 }
 
 function NoIndex({ action }: { action: ReactNode }) {
-  return <Empty title="No index yet" action={action}>An index holds documents that are searched together. Create one and drop files on it, or upload with <code>ragd ingest --index docs FOLDER</code>.</Empty>;
+  return <Empty title="No index yet" action={action} example="ragd ingest --index docs FOLDER">An index holds documents that are searched together. Create one and drop files on it, or upload a folder from a shell, which makes it:</Empty>;
 }
 
 const columns: Column<Index>[] = [

@@ -1,4 +1,4 @@
-import { Button, Text } from "@mantine/core";
+import { Button, Group, Text } from "@mantine/core";
 import { IconCircleCheckFilled, IconCircleDashed } from "@tabler/icons-react";
 import { Link } from "react-router";
 import { Panel } from "@/ui/Page";
@@ -10,7 +10,7 @@ export function Steps({ steps, hide }: { steps: Step[]; hide: () => void }) {
   const next = steps.find(({ done }) => !done);
   const done = steps.filter((step) => step.done).length;
   return (
-    <Panel title="First steps" actions={<><Text size="xs" c="dimmed">{done} of {steps.length} done</Text><Button size="compact-xs" variant="subtle" color="gray" onClick={hide}>Hide</Button></>}>
+    <Panel title="First steps" actions={<Group gap="xs"><Text size="xs" c="dimmed">{done} of {steps.length} done</Text><Button size="compact-xs" variant="subtle" color="gray" onClick={hide}>Hide</Button></Group>}>
       <ol className={classes.steps}>
         {steps.map((step) => (
           <li key={step.title} data-done={step.done || undefined} data-next={step === next || undefined}>

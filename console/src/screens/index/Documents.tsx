@@ -56,8 +56,8 @@ export function Documents({ indexName }: { indexName: string }) {
         {list.isPending && <Stack gap="xs" aria-busy><Skeleton h={26} /><Skeleton h={26} /><Skeleton h={26} /></Stack>}
         {list.isError && <ErrorView error={list.error} retry={() => void list.refetch()} />}
         {list.isSuccess && rows.length === 0 && !filtered && (
-          <Empty title="No documents yet">
-            {canWrite ? <>Drop files or a folder above, or run <code>ragd ingest --index {indexName} FOLDER</code>.</> : "Your key may not upload: somebody with the scope write has to."}
+          <Empty title="No documents yet" example={canWrite ? `ragd ingest --index ${indexName} FOLDER` : undefined}>
+            {canWrite ? "Drop files or a folder above, or upload from a shell:" : "Your key may not upload: somebody with the scope write has to."}
           </Empty>
         )}
         {list.isSuccess && (rows.length > 0 || filtered) && (

@@ -39,7 +39,7 @@ export function Keys() {
   const actions: Column<ApiKey> = {
     head: "",
     narrow: true,
-    cell: (key) => stateOf(key) === "active" && <Button size="compact-xs" variant="light" color="red" aria-label={`Revoke ${nameOf(key)}`} onClick={() => setRevoking(key)}>Revoke</Button>,
+    cell: (key) => stateOf(key) === "active" && <Button size="compact-xs" variant="subtle" color="red" aria-label={`Revoke ${nameOf(key)}`} onClick={() => setRevoking(key)}>Revoke</Button>,
   };
   const rows = keys.data?.pages.flatMap((page) => page.apiKeys) ?? [];
   return (
