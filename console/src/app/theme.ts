@@ -26,6 +26,7 @@ export const theme = createTheme({
     Table: { defaultProps: { fz: "sm" } },
     Button: { styles: { label: medium } },
     Badge: { styles: { label: medium } },
+    SegmentedControl: { styles: { label: medium } },
     InputWrapper: { styles: { label: medium } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
   },
