@@ -57,7 +57,11 @@ const screens = {
   keys: ["/keys"],
   jobs: ["/jobs"],
   activity: ["/activity"],
+  usage: ["/usage"],
+  audit: ["/audit"],
+  palette: ["/", key, (page) => page.keyboard.press("Control+k")],
   tenants: ["/tenants", operator],
+  tenant: ["/tenants/hof", operator],
   databases: ["/databases", operator],
 };
 
@@ -66,13 +70,14 @@ const wanted = (process.env.SCREENS ?? "").split(",").filter(Boolean);
 const browser = await launch();
 for (const scheme of ["light", "dark"]) {
   for (const width of [1280, 390]) {
-    for (const [name, [address, credential = key]] of Object.entries(screens)) {
+    for (const [name, [address, credential = key, act]] of Object.entries(screens)) {
       if (wanted.length > 0 && !wanted.includes(name)) continue;
       const context = await browser.newContext({ viewport: { width, height: width > 1000 ? 800 : 780 }, colorScheme: scheme, reducedMotion: "reduce" });
       if (credential) await context.request.post(`${url}/console/session`, { data: { key: credential }, headers: { Origin: url } });
       const page = await context.newPage();
       await page.goto(url + address);
       await page.waitForFunction(() => !document.querySelector("[aria-busy], .mantine-Loader-root, .mantine-Skeleton-root"));
+      await act?.(page);
       await page.waitForTimeout(name === "graph" ? 3000 : 700);
       await page.screenshot({ path: path.join(out, `${name}-${scheme}-${width}.png`) });
       await context.close();
