@@ -1,0 +1,1 @@
+import{t as e}from"./createReactComponent-BHKFRSi4.js";var t=e(`outline`,`chevron-right`,`ChevronRight`,[[`path`,{d:`M9 6l6 6l-6 6`,key:`svg-0`}]]);export{t};

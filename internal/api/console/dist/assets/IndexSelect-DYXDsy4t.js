@@ -1,1 +1,0 @@
-import{t as e}from"./Autocomplete-BVV_7JNO.js";import{p as t}from"./ErrorView-FT_ntJ2T.js";import{t as n}from"./index_pb-Be1p3Vs2.js";import{t as r}from"./jsx-runtime-Wy9s6hX0.js";var i=r();function a(r){let a=t(n.method.listIndexes,{pageSize:1e3});return(0,i.jsx)(e,{...r,data:a.data?.indexNames??[],limit:100})}export{a as t};

@@ -1,1 +1,0 @@
-import{P as e,R as t}from"./createReactComponent-BixrmOPC.js";import{Ht as n}from"./ErrorView-FT_ntJ2T.js";import{t as r}from"./jsx-runtime-Wy9s6hX0.js";var i=r(),a=e(e=>(0,i.jsx)(n,{component:`input`,...t([`Input`,`InputWrapper`,`TextInput`],null,e),__staticSelector:`TextInput`}));a.classes=n.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

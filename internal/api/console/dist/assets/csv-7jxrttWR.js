@@ -1,0 +1,2 @@
+import{t as e}from"./save-BWOo3jDb.js";function t(e){return e.map(e=>e.map(n).join(`,`)+`\r
+`).join(``)}function n(e){if(typeof e==`number`)return String(e);let t=/^[=+\-@\t\r]/.test(e)?`'${e}`:e;return/[",\r\n]/.test(t)?`"${t.replaceAll(`"`,`""`)}"`:t}function r(n,r){e(n,[t(r)],`text/csv`)}export{r as t};

@@ -1,2 +1,0 @@
-function e(e){return e.map(e=>e.map(t).join(`,`)+`\r
-`).join(``)}function t(e){if(typeof e==`number`)return String(e);let t=/^[=+\-@\t\r]/.test(e)?`'${e}`:e;return/[",\r\n]/.test(t)?`"${t.replaceAll(`"`,`""`)}"`:t}function n(t,n){let r=URL.createObjectURL(new Blob([e(n)],{type:`text/csv`}));Object.assign(document.createElement(`a`),{href:r,download:t}).click(),setTimeout(()=>URL.revokeObjectURL(r),1e4)}export{n as t};

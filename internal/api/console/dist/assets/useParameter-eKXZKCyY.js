@@ -1,1 +1,0 @@
-import{f as e}from"./ErrorView-FT_ntJ2T.js";function t(t,n=``){let[r,i]=e();return[r.get(t)??n,e=>i(r=>{let i=new URLSearchParams(r);return e===n?i.delete(t):i.set(t,e),i},{replace:!0})]}export{t};
