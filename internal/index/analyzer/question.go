@@ -15,6 +15,9 @@ type Asked struct {
 	Whole bool // several words written as one, which are asked for too
 	Part  bool // a word of a whole
 	Stop  bool // it says little: an article, a pronoun
+	// Word is the word in lower case, empty in writing systems without spaces.
+	Word string
+	Last bool // the question ends with it
 }
 
 // Question returns what a question asks, in the order of its words, for texts in any of the languages.
@@ -29,7 +32,10 @@ func Question(question string, languages []string) []Asked {
 		if t.kind == glyph && !t.alone {
 			return // its pairs tell more
 		}
-		a := Asked{Count: 1, Whole: t.kind == whole, Part: t.part}
+		a := Asked{Count: 1, Whole: t.kind == whole, Part: t.part, Last: t.end == len(question)}
+		if t.kind == word || t.kind == whole {
+			a.Word = t.text
+		}
 		for _, by := range analyzers {
 			a.Terms = append(a.Terms, by.asked(t)...)
 			a.Stop = a.Stop || t.kind == word && by.stop(t.text)
@@ -38,6 +44,7 @@ func Question(question string, languages []string) []Asked {
 		a.Terms = unique(a.Terms)
 		if at, ok := known[a.Terms[0]]; ok {
 			asked[at].Count++
+			asked[at].Last = a.Last
 			return
 		}
 		known[a.Terms[0]] = len(asked)
