@@ -26,3 +26,8 @@ func (p *pace) Allows(now time.Time) bool { return p.allows(now) }
 
 // MaxQuestions is the number of questions that are kept of an index.
 const MaxQuestions = maxQuestions
+
+// ForgetWords counts the words of an index, and deletes those that no chunk has since the last time.
+func ForgetWords(ctx context.Context, h *data.Handle, i Index) error {
+	return forgetWords(ctx, h, i.ID, state{})
+}

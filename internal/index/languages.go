@@ -80,7 +80,7 @@ func (i Index) AskedLanguages(noted []string) []string {
 // Parsed reports whether some chunks have terms of PostgreSQL's parser: those of an index with a language
 // that only PostgreSQL knows, and of one that was made before there was an analyzer, and with it the language auto.
 func (i Index) Parsed() bool {
-	old := i.analysis == nil || *i.analysis < analyzer.Version
+	old := i.analysis == nil || *i.analysis == 0
 	return old && i.TextLanguage != analyzer.Auto || !analyzer.Knows(i.TextLanguage)
 }
 

@@ -50,7 +50,7 @@ func MaintainIfDue(ctx context.Context, queue *job.Queue, tx *data.Tx, indexID i
 			s.ScaledChunks = s.Chunks
 		}
 	}
-	if err != nil || !s.countDue() && !s.buildDue() && !s.measureDue() && !s.scaleDue() {
+	if err != nil || !s.countDue() && !s.buildDue() && !s.measureDue() && !s.scaleDue() && !s.wordsDue() && !s.renewalDue() {
 		return err
 	}
 	return queue.Enqueue(ctx, tx, job.Maintain, indexID, "")
@@ -61,12 +61,14 @@ type Maintainer struct {
 	db      *data.DB
 	queue   *job.Queue
 	backlog *backlog.Backlog
+	text    TextFunc
 	log     *slog.Logger
 }
 
-// NewMaintainer returns a Maintainer. The backlog says whether an index is being loaded.
-func NewMaintainer(db *data.DB, queue *job.Queue, backlog *backlog.Backlog, log *slog.Logger) *Maintainer {
-	return &Maintainer{db: db, queue: queue, backlog: backlog, log: log}
+// NewMaintainer returns a Maintainer. The backlog says whether an index is being loaded, and text what the terms of
+// chunks are made from.
+func NewMaintainer(db *data.DB, queue *job.Queue, backlog *backlog.Backlog, text TextFunc, log *slog.Logger) *Maintainer {
+	return &Maintainer{db: db, queue: queue, backlog: backlog, text: text, log: log}
 }
 
 var errDeleted = fault.New(fault.NotFound, "the index was deleted")
@@ -165,6 +167,10 @@ func (i Index) matches(existing []metadataIndex) bool {
 // maintain does all maintenance that is due. It repeats until nothing is due, because more
 // may be written meanwhile.
 func (m *Maintainer) maintain(ctx context.Context, h *data.Handle, s *data.Session, task job.Task) error {
+	words, err := hasWords(ctx, s)
+	if err != nil {
+		return err
+	}
 	for {
 		now, err := readState(ctx, s, task.IndexID)
 		if err != nil {
@@ -183,6 +189,19 @@ func (m *Maintainer) maintain(ctx context.Context, h *data.Handle, s *data.Sessi
 			err = measure(ctx, h, s, task.IndexID)
 		case now.scaleDue():
 			err = m.unlessLoading(ctx, s, task, now, func(now state) error { return scale(ctx, h, h.OfIndex, task.IndexID, now) })
+		case !words:
+			words = true
+			err = m.unlessLoading(ctx, s, task, now, func(state) error {
+				i, err := ByID(ctx, h, task.IndexID)
+				if err != nil {
+					return err
+				}
+				return findWords(ctx, h, i)
+			})
+		case now.wordsDue():
+			err = m.unlessLoading(ctx, s, task, now, func(now state) error { return forgetWords(ctx, h, task.IndexID, now) })
+		case now.renewalDue():
+			err = m.unlessLoading(ctx, s, task, now, func(state) error { return m.renew(ctx, h, s, task.IndexID) })
 		default:
 			return nil
 		}
@@ -277,11 +296,21 @@ func countTerms(ctx context.Context, h *data.Handle, i Index, s state) error {
 			return err
 		}
 	}
+	words, err := HasWords(ctx, h)
+	if err != nil {
+		return err
+	}
 	b := h.Batch()
 	b.Exec(`DELETE FROM tenant.term`)
-	b.Exec(`
-		INSERT INTO tenant.term (lexeme, chunks)
-		SELECT word, ndoc FROM ts_stat('SELECT terms FROM tenant.chunk') WHERE ndoc >= $1`, CommonChunks)
+	if words {
+		b.Exec(onceEach)
+		b.Exec(`WITH counted AS MATERIALIZED (`+countedTerms+`), common AS (
+			INSERT INTO tenant.term (lexeme, chunks) SELECT c.word, c.ndoc FROM counted AS c WHERE c.ndoc >= $1
+		)`+countWords, CommonChunks)
+		b.Exec(`ANALYZE tenant.word`)
+	} else {
+		b.Exec(`INSERT INTO tenant.term (lexeme, chunks) SELECT c.word, c.ndoc FROM (`+countedTerms+`) AS c WHERE c.ndoc >= $1`, CommonChunks)
+	}
 	b.Exec(`UPDATE tenant.indexes SET counted_chunks = $2, counted_written = $3 WHERE index_id = $1`, i.ID, s.Chunks, s.Written)
 	FlushTerms(b)
 	b.Exec(`ANALYZE tenant.chunk, tenant.term`)

@@ -28,6 +28,8 @@ type Scale struct {
 	Near float64 `json:"near"`
 	// Chunks is the size of the index when the scale was measured; 0: it has not been.
 	Chunks int64 `json:"chunks"`
+	// Renewed is the number of chunks whose terms have been renewed, while they are; see Maintainer.renew.
+	Renewed int64 `json:"renewed,omitempty"`
 }
 
 // Calibration is what the scores of a search rest on beside its chunks.
@@ -59,7 +61,7 @@ func (i Index) Calibrate(b *data.Batch, into *Calibration) {
 const DefaultVersion = "default"
 
 func versionOf(measured Scale, counted int64) string {
-	if measured.Chunks == 0 && counted == 0 {
+	if measured.Chunks == 0 && measured.Renewed == 0 && counted == 0 {
 		return DefaultVersion
 	}
 	sum := sha256.New()
@@ -177,7 +179,9 @@ func measureScale(ctx context.Context, h measurer, i Index, s state) error {
 	if scale.Far, scale.Near, err = measureSimilarities(ctx, h, i, s.Chunks); err != nil {
 		return err
 	}
-	_, err = h.Exec(ctx, `UPDATE tenant.indexes SET scale = $2 WHERE index_id = $1`, i.ID, scale)
+	_, err = h.Exec(ctx, `
+		UPDATE tenant.indexes SET scale = $2::jsonb || CASE WHEN scale ? 'renewed' THEN jsonb_build_object('renewed', scale->'renewed') ELSE '{}' END
+		WHERE index_id = $1`, i.ID, scale)
 	return err
 }
 

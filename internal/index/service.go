@@ -30,6 +30,7 @@ type Service struct {
 	quota        int
 	known        *known
 	recorder     *recorder
+	upkeep       *upkeep
 }
 
 // ServiceConfig holds the settings of a Service.
@@ -48,7 +49,7 @@ type ServiceConfig struct {
 // New returns a Service that queues its jobs.
 func New(db *data.DB, models *embed.Registry, queue *job.Queue, config ServiceConfig) *Service {
 	return &Service{
-		db: db, models: models, queue: queue, known: newKnown(), recorder: newRecorder(config.RecordNoQuestions),
+		db: db, models: models, queue: queue, known: newKnown(), recorder: newRecorder(config.RecordNoQuestions), upkeep: newUpkeep(),
 		extractor: config.Extractor, defaultModel: config.DefaultModel, quota: cmp.Or(config.MaxIndexes, DefaultMaxIndexes),
 	}
 }
@@ -462,6 +463,7 @@ func (s *Service) Resolve(ctx context.Context, id tenant.ID, name string) (Index
 		return Index{}, err
 	}
 	s.known.put(id, found, read)
+	s.offerUpkeep(id, found)
 	return found, nil
 }
 

@@ -17,6 +17,8 @@ const (
 	// countThreshold is the number of chunks from which common terms are counted into
 	// a table. With fewer, a query counts them itself.
 	countThreshold = 2_000
+	// wordsWritten is the number of chunks that are written to a smaller index until its words are counted again.
+	wordsWritten = 2 * countThreshold
 	// Terms are counted again when 1/countFraction of the chunks have changed. A growing
 	// index is counted again whenever it has grown by a quarter: loading n chunks costs as
 	// much as counting 5n.
@@ -45,6 +47,8 @@ type state struct {
 	Edges          int64
 	Topics         *Topics // nil before they were found
 	TopicsJobID    *string
+	TextLanguage   string
+	TextAnalysis   *int // nil in a schema without the column
 }
 
 // readState reads the state of an index. Errors: NotFound.
@@ -56,7 +60,8 @@ func readState(ctx context.Context, q data.Queryer, indexID int64) (state, error
 			i.built, i.search_width, i.own_questions, i.measured_at, i.build_job_id::text, i.index_config,
 			(SELECT count(*) FROM asked AS q
 				WHERE q.generation = i.generation AND q.asked_at > coalesce(i.measured_at, '-infinity')) AS new_questions,
-			CASE WHEN i.scale ? 'near' THEN (i.scale->>'chunks')::bigint ELSE 0 END AS scaled_chunks, coalesce(c.edges, 0) AS edges, i.topics, i.topics_job_id::text
+			CASE WHEN i.scale ? 'near' THEN (i.scale->>'chunks')::bigint ELSE 0 END AS scaled_chunks, coalesce(c.edges, 0) AS edges, i.topics, i.topics_job_id::text,
+			i.text_language, (to_jsonb(i)->>'text_analysis')::int AS text_analysis
 		FROM tenant.indexes AS i
 		CROSS JOIN (SELECT sum(chunks)::bigint AS chunks, sum(written)::bigint AS written, sum(pending)::bigint AS pending,
 				sum(names + mentions + similarities)::bigint AS edges
@@ -91,6 +96,17 @@ func (s state) measureDue() bool { return s.Built && (s.SearchWidth == 0 || s.qu
 // terms are counted.
 func (s state) scaleDue() bool {
 	return s.Chunks >= scaleChunks && s.Chunks >= s.ScaledChunks*scaleGrowth
+}
+
+// wordsDue reports whether words of deleted chunks should be deleted from an index that is too small for its terms to be
+// counted.
+func (s state) wordsDue() bool {
+	return s.Chunks < countThreshold && s.Written-s.CountedWritten >= wordsWritten
+}
+
+// renewalDue reports whether the terms should be made anew.
+func (s state) renewalDue() bool {
+	return Index{TextLanguage: s.TextLanguage, analysis: s.TextAnalysis}.outdated()
 }
 
 // buildDue reports whether the Postgres index over the embeddings should be built: a

@@ -309,7 +309,7 @@ func dropTables(ctx context.Context, h *data.Handle, indexID int64) error {
 	tables, err := data.Values[string](ctx, h, `
 		SELECT c.relname::text FROM pg_catalog.pg_class AS c
 		WHERE c.relnamespace = (SELECT s.relnamespace FROM pg_catalog.pg_class AS s WHERE s.oid = 'tenant.indexes'::regclass)
-			AND (c.relname = ANY(ARRAY(SELECT t || '_' || $1::text FROM unnest(ARRAY['chunk', 'term', 'edge', 'topic', 'member', 'reembed']) AS t)) OR c.relname LIKE 'chunk\_' || $1::text || '\_%')
+			AND (c.relname = ANY(ARRAY(SELECT t || '_' || $1::text FROM unnest(ARRAY['chunk', 'term', 'edge', 'topic', 'member', 'reembed', 'renewal', 'word']) AS t)) OR c.relname LIKE 'chunk\_' || $1::text || '\_%')
 			AND c.relkind = 'r'`, strconv.FormatInt(indexID, 10))
 	if err != nil {
 		return err
@@ -369,7 +369,7 @@ func truncate(ctx context.Context, h *data.Handle, i Index) error {
 			return err
 		}
 		// Nobody fills a table that is made from here on: its writers read the chunks first.
-		for _, table := range []string{"term", "edge", "topic", "member"} {
+		for _, table := range []string{"term", "edge", "topic", "member", "word"} {
 			made, err := data.Value[bool](ctx, tables, `SELECT to_regclass('tenant.`+table+`') IS NOT NULL`)
 			if err != nil {
 				return err
@@ -379,6 +379,11 @@ func truncate(ctx context.Context, h *data.Handle, i Index) error {
 			}
 			if _, err := tables.Exec(ctx, `TRUNCATE tenant.`+table); err != nil {
 				return err
+			}
+			if table == "word" {
+				if _, err := tables.Exec(ctx, allWords); err != nil {
+					return err
+				}
 			}
 		}
 		return dropBuilt(ctx, tables, i)

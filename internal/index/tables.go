@@ -24,14 +24,14 @@ type executor interface {
 }
 
 // makeTables creates the chunk table of an index with its Postgres indexes, except the one
-// over the embeddings, which is built later. The table also holds ready-made vectors, which
+// over the embeddings, which is built later, and the table of words. The table also holds ready-made vectors, which
 // have no document. The other tables are made when they are first used: see makeOnce.
 //
 // Definitions take no parameters. The values in their text are numbers, names from
 // lists in this package or from languagePattern, and field names as the filter compiler
 // quotes them.
 func makeTables(ctx context.Context, tx *data.Tx, i Index) error {
-	return i.executeAll(ctx, tx, append(i.makeChunks(tx.Distributed()), i.makeTriggers()...))
+	return i.executeAll(ctx, tx, slices.Concat(i.makeChunks(tx.Distributed()), i.makeTriggers(), makeWords(), []string{allWords}))
 }
 
 // makeOnce runs the statements that make a table of an index, unless it exists. Of concurrent

@@ -32,39 +32,60 @@ type chunkRow struct {
 // text returns the text of the chunk for keyword search.
 func (r chunkRow) text() index.Text {
 	c := r.chunks[r.ordinal]
-	above := headingsAbove(c)
-	if len(above) > 0 && above[0] == r.Title {
-		above = above[1:]
-	}
-	return index.Text{Title: strings.TrimSpace(r.Title), Headings: strings.TrimSpace(strings.Join(above, "\n")), Body: r.words(c.Text), Contents: isContents(c), Language: r.language}
+	return searchText(r.Title, c.Text, c.Metadata, wordsOnly(r.ContentType, r.Chunking), r.language)
 }
 
-// words returns the text of a chunk without what is shown in it but is no words: in Markdown the targets
-// of links.
-func (r chunkRow) words(text string) string {
-	format, _ := parse.FormatOf(r.ContentType)
-	if made, _ := parse.FormatOf(textType(r.Chunking, format, r.ContentType)); made == parse.Markdown {
-		return markdown.WithoutTargets(text)
+// StoredText returns the text of a stored chunk of a document for keyword search, as when it was ingested.
+func StoredText(s index.StoredText) index.Text {
+	fromContent := map[string]any{}
+	for _, key := range s.ContentKeys {
+		fromContent[key] = s.Metadata[key]
 	}
-	return text
+	words, language := func(text string) string { return text }, ""
+	if s.ContentType != nil && s.Chunking != nil {
+		words = wordsOnly(*s.ContentType, *s.Chunking)
+	}
+	if s.Language != nil {
+		language = *s.Language
+	}
+	return searchText(s.Title, s.Text, fromContent, words, language)
+}
+
+// searchText returns the text of a chunk for keyword search, given its metadata from the content.
+func searchText(title, text string, metadata map[string]any, words func(string) string, language string) index.Text {
+	above := headingsAbove(metadata)
+	if len(above) > 0 && above[0] == title {
+		above = above[1:]
+	}
+	return index.Text{Title: strings.TrimSpace(title), Headings: strings.TrimSpace(strings.Join(above, "\n")), Body: words(text), Contents: isContents(metadata), Language: language}
+}
+
+// wordsOnly returns a function that leaves out what is shown in a text but is no words: in Markdown the targets
+// of links.
+func wordsOnly(contentType string, chunking chunk.Settings) func(text string) string {
+	format, _ := parse.FormatOf(contentType)
+	if made, _ := parse.FormatOf(textType(chunking, format, contentType)); made == parse.Markdown {
+		return markdown.WithoutTargets
+	}
+	return func(text string) string { return text }
 }
 
 // isContents reports whether a chunk is of a table of contents.
-func isContents(c chunk.Chunk) bool {
-	position, ok := c.Metadata[positionKey].(map[string]any)
+func isContents(metadata map[string]any) bool {
+	position, ok := metadata[positionKey].(map[string]any)
 	return ok && position[string(parse.Contents)] == true
 }
 
 // headingsAbove returns the headings that enclose the start of a chunk, outermost first,
 // as chunk.Locate or the reader of its file found them.
-func headingsAbove(c chunk.Chunk) (headings []string) {
-	if titles, ok := c.Metadata[chunk.HeadingsKey].([]any); ok {
+func headingsAbove(metadata map[string]any) (headings []string) {
+	if titles, ok := metadata[chunk.HeadingsKey].([]any); ok {
 		for _, title := range titles {
 			headings = append(headings, fmt.Sprint(title))
 		}
 		return headings
 	}
-	if position, ok := c.Metadata[positionKey].(map[string]any); ok {
+	if position, ok := metadata[positionKey].(map[string]any); ok {
 		if section, ok := position[string(parse.Section)].(string); ok {
 			return strings.Split(section, parse.SectionSeparator)
 		}
@@ -145,7 +166,10 @@ func copyRows(ctx context.Context, tx *data.Tx, rows []chunkRow) error {
 			c.StartByte, c.EndByte, c.TokenCount, into.Column(embedding), terms[i].Terms, terms[i].Weights,
 		}, nil
 	}))
-	return err
+	if err != nil {
+		return err
+	}
+	return into.AddWords(ctx, tx, terms)
 }
 
 // metadataOf returns the metadata of the task's n-th chunk, and the sorted keys of it that

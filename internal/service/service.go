@@ -199,6 +199,7 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Go(func() error { return s.runBackups(groupCtx) })
 	group.Go(func() error { s.migrateBehind(groupCtx); return nil })
 	group.Go(func() error { s.Handlers.Indexes.RecordQuestions(groupCtx, s.log); return nil })
+	group.Go(func() error { s.Handlers.Indexes.Upkeep(groupCtx, s.log); return nil })
 	// What requests rely on ends after them.
 	served, stop := context.WithCancel(context.WithoutCancel(ctx))
 	group.Go(func() error { return s.calls.Run(served) })

@@ -78,6 +78,9 @@ func upsert(ctx context.Context, tx *data.Tx, t target, namespace string, rows [
 	if result.Rows < int64(len(rows)) {
 		return fault.New(fault.Denied, "entries: %d of the ids belong to chunks of documents or to entries that this credential may not change", int64(len(rows))-result.Rows)
 	}
+	if err := t.index.AddWords(ctx, tx, made); err != nil {
+		return err
+	}
 	return count(ctx, tx, t, result.Inserted, result.Rows)
 }
 
@@ -216,9 +219,9 @@ func update(ctx context.Context, tx *data.Tx, t target, s Selection, c change) (
 	if c.sparse != nil {
 		sets = append(sets, "sparse = "+args.Add(c.sparse))
 	}
+	var made []index.Terms
 	if c.metadata != nil {
-		made, err := termsOf(ctx, tx, t.index, []string{c.searched})
-		if err != nil {
+		if made, err = termsOf(ctx, tx, t.index, []string{c.searched}); err != nil {
 			return 0, err
 		}
 		// Without a text, the terms are those of the text in the metadata. Where they are null the trigger
@@ -232,6 +235,9 @@ func update(ctx context.Context, tx *data.Tx, t target, s Selection, c change) (
 		UPDATE tenant.chunk AS c SET `+strings.Join(sets, ", ")+` FROM locked
 		WHERE c.namespace = locked.namespace AND c.chunk_id = locked.chunk_id`, args.Values()...)
 	if err != nil || n == 0 {
+		return n, err
+	}
+	if err := t.index.AddWords(ctx, tx, made); err != nil {
 		return n, err
 	}
 	return n, count(ctx, tx, t, 0, n)

@@ -54,9 +54,11 @@ func (db *DB) Handle(id tenant.ID) *Handle {
 //	tenant.chunk       the chunk table of the index that OfIndex named
 //	tenant.edge        its table of edges between chunks
 //	tenant.term        its table of the frequencies of terms
+//	tenant.word        its table of words
 //	tenant.topic       its table of topics
 //	tenant.member      its table of the topics of chunks
 //	tenant.reembed     its table of documents that are still to be embedded with a new model
+//	tenant.renewal     its table of how far the renewal of its terms is
 //	tenant.this_index  its id
 //
 // Tables of the shared schema go by their own names, such as ragd_shared.tools: a statement

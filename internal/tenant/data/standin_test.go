@@ -18,6 +18,7 @@ func TestStandInNamesAreReplaced(t *testing.T) {
 			"tables of an index", first, `SELECT FROM tenant.chunk AS c, tenant.edge, tenant.term, tenant.reembed JOIN tenant.documents`,
 			`SELECT FROM "tenant_acme-7".chunk_12 AS c, "tenant_acme-7".edge_12, "tenant_acme-7".term_12, "tenant_acme-7".reembed_12 JOIN "tenant_acme-7".documents`,
 		},
+		{"tables of its maintenance", first, `SELECT FROM tenant.renewal, tenant.word AS w`, `SELECT FROM "tenant_acme-7".renewal_12, "tenant_acme-7".word_12 AS w`},
 		{
 			"tables of a later generation", third, `DELETE FROM tenant.chunk USING tenant.edge`,
 			`DELETE FROM "tenant_acme-7".chunk_12_3 USING "tenant_acme-7".edge_12`,

@@ -67,6 +67,11 @@ CREATE TABLE tenant.topic_1 (
     ordinals integer[] NOT NULL
 );
 
+CREATE TABLE tenant.word_1 (
+    word text NOT NULL COLLATE pg_catalog."C",
+    chunks integer NOT NULL
+);
+
 ALTER TABLE ONLY tenant.chunk_1
     ADD CONSTRAINT chunk_1_pkey PRIMARY KEY (namespace, chunk_id);
 
@@ -100,6 +105,8 @@ CASE
 END));
 
 CREATE INDEX metadata_1_text_7c64634977425edc ON tenant.chunk_1 USING btree (((metadata ->> 'year'::text)) COLLATE "C");
+
+CREATE INDEX word_1_word_idx ON tenant.word_1 USING btree (word);
 
 CREATE TRIGGER delete_edges AFTER DELETE ON tenant.chunk_1 REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.delete_edges('1');
 
