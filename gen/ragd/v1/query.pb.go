@@ -93,7 +93,10 @@ type VectorQueryRequest struct {
 	EncodingName string `protobuf:"bytes,24,opt,name=encoding_name,json=encodingName,proto3" json:"encoding_name,omitempty"`
 	// Whether near-identical passages are one source, the best of them, which names the others in alsoIn;
 	// topK then counts distinct passages. See docs/explanation/retrieval.md. Default: true.
-	Distinct      *bool `protobuf:"varint,25,opt,name=distinct,proto3,oneof" json:"distinct,omitempty"`
+	Distinct *bool `protobuf:"varint,25,opt,name=distinct,proto3,oneof" json:"distinct,omitempty"`
+	// Whether the last word of queryText may be the beginning of a word, as in a search while it is typed: keyword
+	// and hybrid search then also find the most common words that begin with it. Default: false.
+	Prefix        bool `protobuf:"varint,26,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -299,6 +302,13 @@ func (x *VectorQueryRequest) GetEncodingName() string {
 func (x *VectorQueryRequest) GetDistinct() bool {
 	if x != nil && x.Distinct != nil {
 		return *x.Distinct
+	}
+	return false
+}
+
+func (x *VectorQueryRequest) GetPrefix() bool {
+	if x != nil {
+		return x.Prefix
 	}
 	return false
 }
@@ -1806,6 +1816,8 @@ type Explain struct {
 	Calibration string `protobuf:"bytes,10,opt,name=calibration,proto3" json:"calibration,omitempty"`
 	// Passages that are not sources because they repeat one.
 	RepeatedCount int32 `protobuf:"varint,11,opt,name=repeated_count,json=repeatedCount,proto3" json:"repeated_count,omitempty"`
+	// Words of the question that no chunk has, for which similar words were searched.
+	Corrections   []*Correction `protobuf:"bytes,12,rep,name=corrections,proto3" json:"corrections,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1917,6 +1929,68 @@ func (x *Explain) GetRepeatedCount() int32 {
 	return 0
 }
 
+func (x *Explain) GetCorrections() []*Correction {
+	if x != nil {
+		return x.Corrections
+	}
+	return nil
+}
+
+// Correction is a word of a question that no chunk has.
+type Correction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As the question has it, in lower case.
+	Word string `protobuf:"bytes,1,opt,name=word,proto3" json:"word,omitempty"`
+	// The words that were searched for in its place, likeliest first. They count less than words of the question.
+	Searched      []string `protobuf:"bytes,2,rep,name=searched,proto3" json:"searched,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Correction) Reset() {
+	*x = Correction{}
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Correction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Correction) ProtoMessage() {}
+
+func (x *Correction) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Correction.ProtoReflect.Descriptor instead.
+func (*Correction) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Correction) GetWord() string {
+	if x != nil {
+		return x.Word
+	}
+	return ""
+}
+
+func (x *Correction) GetSearched() []string {
+	if x != nil {
+		return x.Searched
+	}
+	return nil
+}
+
 // ContextValue is an effective value of the request context.
 type ContextValue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1936,7 +2010,7 @@ type ContextValue struct {
 
 func (x *ContextValue) Reset() {
 	*x = ContextValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1948,7 +2022,7 @@ func (x *ContextValue) String() string {
 func (*ContextValue) ProtoMessage() {}
 
 func (x *ContextValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1961,7 +2035,7 @@ func (x *ContextValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextValue.ProtoReflect.Descriptor instead.
 func (*ContextValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ContextValue) GetName() string {
@@ -2018,7 +2092,7 @@ type GraphExplain struct {
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2030,7 +2104,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2043,7 +2117,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -2117,7 +2191,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2129,7 +2203,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2142,7 +2216,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -2203,7 +2277,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2215,7 +2289,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2228,7 +2302,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -2334,7 +2408,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2346,7 +2420,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2359,7 +2433,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -2415,7 +2489,7 @@ type ListEdgesRequest struct {
 
 func (x *ListEdgesRequest) Reset() {
 	*x = ListEdgesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2427,7 +2501,7 @@ func (x *ListEdgesRequest) String() string {
 func (*ListEdgesRequest) ProtoMessage() {}
 
 func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2440,7 +2514,7 @@ func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesRequest.ProtoReflect.Descriptor instead.
 func (*ListEdgesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListEdgesRequest) GetIndexName() string {
@@ -2490,7 +2564,7 @@ type ListEdgesResponse struct {
 
 func (x *ListEdgesResponse) Reset() {
 	*x = ListEdgesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2502,7 +2576,7 @@ func (x *ListEdgesResponse) String() string {
 func (*ListEdgesResponse) ProtoMessage() {}
 
 func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2515,7 +2589,7 @@ func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesResponse.ProtoReflect.Descriptor instead.
 func (*ListEdgesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListEdgesResponse) GetEdges() []*ChunkEdge {
@@ -2551,7 +2625,7 @@ type ChunkEdge struct {
 
 func (x *ChunkEdge) Reset() {
 	*x = ChunkEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2563,7 +2637,7 @@ func (x *ChunkEdge) String() string {
 func (*ChunkEdge) ProtoMessage() {}
 
 func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2576,7 +2650,7 @@ func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkEdge.ProtoReflect.Descriptor instead.
 func (*ChunkEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ChunkEdge) GetType() string {
@@ -2630,7 +2704,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2642,7 +2716,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2655,7 +2729,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Stage) GetName() string {
@@ -2706,7 +2780,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2718,7 +2792,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2731,7 +2805,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Reranker) GetModel() string {
@@ -2801,7 +2875,7 @@ type RerankerOptions struct {
 
 func (x *RerankerOptions) Reset() {
 	*x = RerankerOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2813,7 +2887,7 @@ func (x *RerankerOptions) String() string {
 func (*RerankerOptions) ProtoMessage() {}
 
 func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2826,7 +2900,7 @@ func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
 func (*RerankerOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RerankerOptions) GetWeights() *RerankerWeights {
@@ -2864,7 +2938,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2876,7 +2950,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2889,7 +2963,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Reranking) GetKind() string {
@@ -2970,7 +3044,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2982,7 +3056,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2995,7 +3069,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -3033,7 +3107,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3045,7 +3119,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3058,7 +3132,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -3095,7 +3169,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3107,7 +3181,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3120,7 +3194,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -3157,7 +3231,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3169,7 +3243,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3182,7 +3256,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -3223,7 +3297,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3235,7 +3309,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3248,7 +3322,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -3292,7 +3366,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3304,7 +3378,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3317,7 +3391,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -3362,7 +3436,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3374,7 +3448,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3387,7 +3461,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -3461,7 +3535,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3473,7 +3547,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3486,7 +3560,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -3581,7 +3655,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3593,7 +3667,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3606,7 +3680,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -3658,7 +3732,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3670,7 +3744,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3683,7 +3757,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -3729,7 +3803,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3741,7 +3815,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3754,7 +3828,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -3789,7 +3863,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3801,7 +3875,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3814,7 +3888,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -3848,7 +3922,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3860,7 +3934,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3873,7 +3947,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -3887,7 +3961,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc8\b\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe0\b\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -3921,7 +3995,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"max_tokens\x18\x17 \x01(\x05H\x05R\tmaxTokens\x88\x01\x01\x12#\n" +
 	"\rencoding_name\x18\x18 \x01(\tR\fencodingName\x12\x1f\n" +
-	"\bdistinct\x18\x19 \x01(\bH\x06R\bdistinct\x88\x01\x01B\b\n" +
+	"\bdistinct\x18\x19 \x01(\bH\x06R\bdistinct\x88\x01\x01\x12\x16\n" +
+	"\x06prefix\x18\x1a \x01(\bR\x06prefixB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -4084,7 +4159,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\tByteRange\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\x87\x03\n" +
+	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xbe\x03\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -4100,7 +4175,12 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\acontext\x18\t \x03(\v2\x15.ragd.v1.ContextValueR\acontext\x12 \n" +
 	"\vcalibration\x18\n" +
 	" \x01(\tR\vcalibration\x12%\n" +
-	"\x0erepeated_count\x18\v \x01(\x05R\rrepeatedCount\"\x80\x01\n" +
+	"\x0erepeated_count\x18\v \x01(\x05R\rrepeatedCount\x125\n" +
+	"\vcorrections\x18\f \x03(\v2\x13.ragd.v1.CorrectionR\vcorrections\"<\n" +
+	"\n" +
+	"Correction\x12\x12\n" +
+	"\x04word\x18\x01 \x01(\tR\x04word\x12\x1a\n" +
+	"\bsearched\x18\x02 \x03(\tR\bsearched\"\x80\x01\n" +
 	"\fContextValue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x05value\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12\x16\n" +
@@ -4301,7 +4381,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Hybrid)(nil),                // 1: ragd.v1.Hybrid
@@ -4321,109 +4401,111 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*Highlight)(nil),             // 15: ragd.v1.Highlight
 	(*ByteRange)(nil),             // 16: ragd.v1.ByteRange
 	(*Explain)(nil),               // 17: ragd.v1.Explain
-	(*ContextValue)(nil),          // 18: ragd.v1.ContextValue
-	(*GraphExplain)(nil),          // 19: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 20: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 21: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 22: ragd.v1.GraphEdge
-	(*ListEdgesRequest)(nil),      // 23: ragd.v1.ListEdgesRequest
-	(*ListEdgesResponse)(nil),     // 24: ragd.v1.ListEdgesResponse
-	(*ChunkEdge)(nil),             // 25: ragd.v1.ChunkEdge
-	(*Stage)(nil),                 // 26: ragd.v1.Stage
-	(*Reranker)(nil),              // 27: ragd.v1.Reranker
-	(*RerankerOptions)(nil),       // 28: ragd.v1.RerankerOptions
-	(*Reranking)(nil),             // 29: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 30: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 31: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 32: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 33: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 34: ragd.v1.RerankDetails
-	(*ListTopicsRequest)(nil),     // 35: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 36: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 37: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 38: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 39: ragd.v1.TopicDocument
-	(*EmbedRequest)(nil),          // 40: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 41: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 42: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 43: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 44: google.protobuf.Duration
-	(*structpb.Struct)(nil),       // 45: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 46: google.protobuf.Timestamp
+	(*Correction)(nil),            // 18: ragd.v1.Correction
+	(*ContextValue)(nil),          // 19: ragd.v1.ContextValue
+	(*GraphExplain)(nil),          // 20: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 21: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 22: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 23: ragd.v1.GraphEdge
+	(*ListEdgesRequest)(nil),      // 24: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),     // 25: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),             // 26: ragd.v1.ChunkEdge
+	(*Stage)(nil),                 // 27: ragd.v1.Stage
+	(*Reranker)(nil),              // 28: ragd.v1.Reranker
+	(*RerankerOptions)(nil),       // 29: ragd.v1.RerankerOptions
+	(*Reranking)(nil),             // 30: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 31: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 32: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 33: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 34: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 35: ragd.v1.RerankDetails
+	(*ListTopicsRequest)(nil),     // 36: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 37: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 38: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 39: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 40: ragd.v1.TopicDocument
+	(*EmbedRequest)(nil),          // 41: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 42: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 43: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 44: google.protobuf.Value
+	(*durationpb.Duration)(nil),   // 45: google.protobuf.Duration
+	(*structpb.Struct)(nil),       // 46: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 47: google.protobuf.Timestamp
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	43, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	44, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	27, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	44, // 4: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	28, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	45, // 4: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
 	3,  // 5: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	4,  // 6: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	6,  // 7: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	5,  // 8: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	43, // 9: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	43, // 10: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	44, // 9: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	44, // 10: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	11, // 11: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
 	17, // 12: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
 	13, // 13: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
-	43, // 14: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	44, // 14: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	9,  // 15: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	27, // 16: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	44, // 17: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	28, // 16: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	45, // 17: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
 	11, // 18: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	19, // 19: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	20, // 19: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
 	13, // 20: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	45, // 21: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	34, // 22: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	46, // 21: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	35, // 22: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
 	15, // 23: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
 	16, // 24: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
 	12, // 25: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
 	14, // 26: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
 	16, // 27: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
 	16, // 28: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	26, // 29: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	29, // 30: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	18, // 31: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	43, // 32: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	26, // 33: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	21, // 34: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	22, // 35: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	29, // 36: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	20, // 37: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	18, // 38: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	25, // 39: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	11, // 40: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	30, // 41: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	28, // 42: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	30, // 43: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 44: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	27, // 45: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	33, // 46: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	29, // 47: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 48: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	34, // 49: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	37, // 50: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	46, // 51: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	38, // 52: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	39, // 53: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	42, // 54: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 55: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	31, // 56: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 57: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	35, // 58: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	23, // 59: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	40, // 60: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 61: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	32, // 62: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 63: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	36, // 64: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	24, // 65: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	41, // 66: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	61, // [61:67] is the sub-list for method output_type
-	55, // [55:61] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	27, // 29: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	30, // 30: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	19, // 31: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	18, // 32: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
+	44, // 33: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	27, // 34: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	22, // 35: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	23, // 36: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	30, // 37: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	21, // 38: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	19, // 39: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	26, // 40: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	11, // 41: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	31, // 42: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	29, // 43: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	31, // 44: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 45: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	28, // 46: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	34, // 47: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	30, // 48: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 49: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	35, // 50: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	38, // 51: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	47, // 52: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	39, // 53: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	40, // 54: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	43, // 55: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 56: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	32, // 57: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 58: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	36, // 59: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	24, // 60: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	41, // 61: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 62: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	33, // 63: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 64: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	37, // 65: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	25, // 66: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	42, // 67: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	62, // [62:68] is the sub-list for method output_type
+	56, // [56:62] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -4437,17 +4519,17 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[27].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[22].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[28].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[30].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[29].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   43,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

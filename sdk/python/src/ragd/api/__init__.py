@@ -1450,6 +1450,9 @@ class VectorQueryRequest(TypedDict, total=False):
     # Whether near-identical passages are one source, the best of them, which names the others in alsoIn;
     # topK then counts distinct passages. See docs/explanation/retrieval.md. Default: true.
     distinct: bool
+    # Whether the last word of queryText may be the beginning of a word, as in a search while it is typed: keyword
+    # and hybrid search then also find the most common words that begin with it. Default: false.
+    prefix: bool
 
 
 class Hybrid(TypedDict, total=False):
@@ -1747,6 +1750,16 @@ class Explain(TypedDict, total=False):
     calibration: str
     # Passages that are not sources because they repeat one.
     repeatedCount: int
+    # Words of the question that no chunk has, for which similar words were searched.
+    corrections: list[Correction]
+
+
+class Correction(TypedDict, total=False):
+    """Correction is a word of a question that no chunk has."""
+    # As the question has it, in lower case.
+    word: str
+    # The words that were searched for in its place, likeliest first. They count less than words of the question.
+    searched: list[str]
 
 
 class ContextValue(TypedDict, total=False):
@@ -7316,6 +7329,7 @@ __all__ = [
     "ContextKey",
     "ContextService",
     "ContextValue",
+    "Correction",
     "CreateAgentRequest",
     "CreateApiKeyRequest",
     "CreateApiKeyResponse",
