@@ -29,6 +29,8 @@ type Explain struct {
 	// Calibration is the version of the statistics that the scores rest on; empty for scores that are
 	// similarities.
 	Calibration string
+	// Corrections are the words of the question that no chunk has, of which similar ones were searched for.
+	Corrections []Correction
 	// Complete reports whether there are topK sources, or all there are.
 	Complete bool
 	// Exact reports whether no better sources exist: nothing was approximated.

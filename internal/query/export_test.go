@@ -48,7 +48,7 @@ func (s *Service) Lists() int64 { return s.lists.made.Load() }
 func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, p prepared) (string, error) {
 	find := search{index: i, request: p, plan: exact}
 	if p.mode != Vector {
-		asked, err := lookUp(ctx, h, i, p.text, p.access)
+		asked, err := lookUp(ctx, h, i, p)
 		if err != nil {
 			return "", err
 		}

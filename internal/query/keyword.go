@@ -39,6 +39,8 @@ type queryTerms struct {
 	phrases   []phrase
 	anyPhrase bool // one of the phrases is enough
 	pairs     adjacency
+
+	corrections []Correction
 }
 
 // term is a term that chunks may have of a word of a question.
@@ -56,6 +58,9 @@ type term struct {
 	Whole    bool    `db:"-"` // several words written as one
 	Frequent int64   `db:"-"` // chunks that have some term of it; 0: Chunks
 	Further  bool    `db:"-"` // another term stands for the word in the ideal
+
+	Certainty float64 `db:"-"` // how likely the question means it, for a term of a similar word; 0: 1
+	Corrected bool    `db:"-"` // it stands for a word that no chunk has
 }
 
 // phrase is a sequence of adjacent terms.
@@ -76,9 +81,10 @@ func factorOf(asked analyzer.Asked) float64 {
 	return factor
 }
 
-// weight returns the inverse document frequency of the word as BM25 defines it, times its factor.
+// weight returns the inverse document frequency of the word as BM25 defines it, times its factor and how likely
+// the question means the term.
 func (t term) weight() float64 {
-	return cmp.Or(t.Factor, 1) * index.InverseFrequency(cmp.Or(t.Frequent, t.Chunks), t.Total)
+	return cmp.Or(t.Factor, 1) * cmp.Or(t.Certainty, 1) * index.InverseFrequency(cmp.Or(t.Frequent, t.Chunks), t.Total)
 }
 
 // idealWeight returns the weight of the term in the ideal that scores are compared with. A word
@@ -121,9 +127,9 @@ type keywords struct {
 // each, in one round trip. Common terms have been counted in the background; rare
 // ones, and all terms of an index that is small or has changed a lot, are counted
 // here.
-func lookUp(ctx context.Context, h *data.Handle, i index.Index, text string, access filter.Filter) (q queryTerms, err error) {
+func lookUp(ctx context.Context, h *data.Handle, i index.Index, p prepared) (q queryTerms, err error) {
 	for {
-		q, err = lookUpIn(ctx, h, i, text, access, i.Languages)
+		q, err = lookUpIn(ctx, h, i, p, i.Languages)
 		if err != nil || i.TextLanguage != analyzer.Auto || slices.Equal(q.calibration.Languages, i.Languages) {
 			return q, err
 		}
@@ -131,9 +137,33 @@ func lookUp(ctx context.Context, h *data.Handle, i index.Index, text string, acc
 	}
 }
 
-func lookUpIn(ctx context.Context, h *data.Handle, i index.Index, text string, access filter.Filter, languages []string) (q queryTerms, err error) {
+func lookUpIn(ctx context.Context, h *data.Handle, i index.Index, p prepared, languages []string) (q queryTerms, err error) {
 	languages = i.AskedLanguages(languages)
-	words := analyzer.Informative(analyzer.Question(text, languages))
+	words := askedOf(p, languages)
+	q, err = countWords(ctx, h, i, p, words, languages)
+	if err != nil {
+		return q, err
+	}
+	near, err := nearWords(ctx, h, q, p, words, languages)
+	if err != nil || len(near) == 0 {
+		return q, err
+	}
+	with := slices.Clone(words)
+	for _, n := range near {
+		with[n.word].Terms = append(slices.Clip(with[n.word].Terms), n.terms()...)
+	}
+	if q, err = countWords(ctx, h, i, p, with, languages); err != nil {
+		return q, err
+	}
+	q.choose(words, near)
+	err = q.spell(ctx, h, i, p, languages)
+	q.describe(words)
+	return q, err
+}
+
+// countWords finds the terms of words, and counts the chunks that have each.
+func countWords(ctx context.Context, h *data.Handle, i index.Index, p prepared, words []analyzer.Asked, languages []string) (q queryTerms, err error) {
+	text, access := p.text, p.access
 	var terms []string
 	var numbers []int
 	var dimensions []int64
@@ -196,16 +226,23 @@ func lookUpIn(ctx context.Context, h *data.Handle, i index.Index, text string, a
 // describe adds to the terms what is known of their words. Terms of PostgreSQL's parser are words of
 // their own, which count as wholes do where the analyzer has terms too.
 func (q *queryTerms) describe(words []analyzer.Asked) {
-	frequent, leading := map[int]int64{}, map[int]int{}
+	type key struct {
+		word      int
+		corrected bool
+	}
+	frequent, leading := map[key]int64{}, map[int]int{}
 	for n, t := range q.terms {
-		frequent[t.Word] += t.Chunks
+		frequent[key{t.Word, t.Corrected}] += t.Chunks
+		if t.Corrected { // the word that no chunk has stands in the ideal
+			continue
+		}
 		if best, ok := leading[t.Word]; !ok || t.Visible && t.Chunks > q.terms[best].Chunks || t.Visible && !q.terms[best].Visible {
 			leading[t.Word] = n
 		}
 	}
 	for n := range q.terms {
 		t := &q.terms[n]
-		t.Frequent, t.Further = min(frequent[t.Word], t.Total), leading[t.Word] != n
+		t.Frequent, t.Further = min(frequent[key{t.Word, t.Corrected}], t.Total), t.Corrected || leading[t.Word] != n
 		if t.Word < len(words) {
 			t.Factor, t.Whole = factorOf(words[t.Word]), words[t.Word].Whole
 		} else {
@@ -262,6 +299,9 @@ func (q queryTerms) rarity() float64 {
 			continue
 		}
 		weight := t.idealWeight()
+		if t.Corrected {
+			weight = t.weight()
+		}
 		sum, ideal = sum+weight*weight/cmp.Or(t.Factor, 1), ideal+weight
 	}
 	rarest := index.InverseFrequency(1, q.terms[0].Total)

@@ -27,6 +27,7 @@ type Request struct {
 	Neighbours     int     // chunks to add before and after each source
 	Diversity      float64 // 0: by score alone, to 1: as unlike each other as can be
 	MaxPerDocument int     // sources from one document; 0: any number
+	Prefix         bool    // the last word of QueryText may be the beginning of one
 }
 
 // Source is one retrieved chunk.
@@ -88,6 +89,7 @@ type prepared struct {
 	neighbours     int
 	diversity      float64
 	maxPerDocument int
+	prefix         bool
 	reranker       *Reranker     // nil: none
 	rerankFrom     int           // candidates of the reranker
 	access         filter.Filter // mandatory, part of scope.filter
@@ -129,7 +131,7 @@ func (r Request) prepare() (prepared, error) {
 		topK:           valueOr(r.TopK, DefaultTopK),
 		includeVectors: valueOr(r.IncludeVectors, false), distinct: valueOr(r.Distinct, true),
 		minScore: r.MinScore, minSimilarity: r.MinSimilarity, access: r.access, asked: r.asked, absent: r.absent, resolve: r.resolve,
-		neighbours: r.Neighbours, diversity: r.Diversity, maxPerDocument: r.MaxPerDocument,
+		neighbours: r.Neighbours, diversity: r.Diversity, maxPerDocument: r.MaxPerDocument, prefix: r.Prefix,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {
 		return p, fault.Field("searchMode", "unknown mode %q; known are vector, keyword and hybrid", p.mode)

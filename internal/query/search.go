@@ -94,7 +94,7 @@ func (s *Service) search(ctx context.Context, id tenant.ID, h *data.Handle, i in
 	}
 	var asked queryTerms
 	if p.mode != Vector {
-		if asked, err = lookUp(ctx, h, i, p.text, p.access); err != nil {
+		if asked, err = lookUp(ctx, h, i, p); err != nil {
 			return a, err
 		}
 		find.calibration = asked.calibration
@@ -115,7 +115,7 @@ func (s *Service) search(ctx context.Context, id tenant.ID, h *data.Handle, i in
 		a.explain = Explain{Mode: p.mode, Complete: true, Exact: true, Calibration: asked.calibration.Version}
 		return a, nil
 	}
-	var warnings []string
+	warnings := asked.correctionWarnings()
 	for {
 		if a, err = find.widening(ctx, h, asked, watch); err != nil {
 			return a, err
@@ -186,6 +186,7 @@ func (s search) widening(ctx context.Context, h *data.Handle, asked queryTerms, 
 		}
 	}
 	a.explain, a.scorer = s.explain(a.sources), Scorer{s}
+	a.explain.Corrections = asked.corrections
 	return a, nil
 }
 

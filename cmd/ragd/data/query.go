@@ -160,11 +160,12 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	explain := flags.Bool("explain", false, "print of what each score is made, how the answer was found and how long each stage took")
 	budget := budgetFlags(flags, "the text for a prompt")
 	distinct := distinctFlag(flags)
+	prefix := flags.Bool("prefix", false, "also find words that begin with the last word of the question")
 	return func(question string) *ragdv1.VectorQueryRequest {
 		req := &ragdv1.VectorQueryRequest{
 			QueryText: question, QueryVector: *vector, TopK: topK, SearchMode: *mode, Namespace: *namespace,
 			Neighbours: *neighbours, Diversity: *diversity, MaxPerDocument: *perDocument,
-			Reranker: reranker(), Explain: *explain, Highlight: question != "",
+			Reranker: reranker(), Explain: *explain, Highlight: question != "", Prefix: *prefix,
 		}
 		req.MaxTokens, req.EncodingName = budget()
 		req.Distinct = distinct()

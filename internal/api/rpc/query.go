@@ -29,7 +29,7 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct,
 		},
 		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
-		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()),
+		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Prefix: req.GetPrefix(),
 	})
 	if err != nil {
 		return nil, err
@@ -130,6 +130,9 @@ func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {
 		message.Stages = append(message.Stages, &ragdv1.Stage{
 			Name: stage.Name, DurationMs: milliseconds(stage.Duration), Candidates: int32(stage.Candidates),
 		})
+	}
+	for _, c := range e.Corrections {
+		message.Corrections = append(message.Corrections, &ragdv1.Correction{Word: c.Word, Searched: c.Searched})
 	}
 	return message
 }

@@ -56,6 +56,8 @@ export interface QueryOptions extends SearchOptions {
   diversity?: number;
   /** Most sources of one document. Default: no limit. */
   maxPerDocument?: number;
+  /** Whether the last word of the text may be the beginning of one, as in a search while it is typed. */
+  prefix?: boolean;
   /** How vector and keyword search are combined. */
   hybrid?: Fields<typeof HybridSchema>;
   /** Options as other vector stores name them. */
@@ -227,8 +229,8 @@ export class RagdIndex {
 
   /** query returns the chunks that match a question best. The question may be empty if a vector is given. */
   query(text: string, options: QueryOptions = {}): Promise<VectorQueryResponse> {
-    const { neighbours, diversity, maxPerDocument, hybrid, databaseConfig } = options;
-    const request = { ...this.#search(text, options), neighbours, diversity, maxPerDocument, hybrid, databaseConfig };
+    const { neighbours, diversity, maxPerDocument, prefix, hybrid, databaseConfig } = options;
+    const request = { ...this.#search(text, options), neighbours, diversity, maxPerDocument, prefix, hybrid, databaseConfig };
     return unary(this.options, options, (call) => this.#services.queries.vectorQuery(request, call));
   }
 
