@@ -43,7 +43,7 @@ const (
 // two edits away; and beginning with it.
 const (
 	oneEditCertainty   = 0.5
-	shortCertainty     = 0.3
+	shortCertainty     = 0.2
 	twoEditsCertainty  = 0.4
 	beginningCertainty = 0.7
 )
@@ -230,7 +230,7 @@ func corrections(ctx context.Context, h *data.Handle, words []analyzer.Asked, mi
 		for _, term := range all[n] {
 			to.words = append(to.words, nearWord{term: term, spelling: near[n][term], edits: 1})
 		}
-		if to.order(words[number]); len(to.words) > 0 {
+		if to.order(words[number], languages); len(to.words) > 0 {
 			found = append(found, to)
 		} else if analyzer.Edits(words[number].Word) > 1 {
 			further = append(further, number)
@@ -254,14 +254,14 @@ func twoEdits(ctx context.Context, h *data.Handle, words []analyzer.Asked, missi
 			last[n] = "%" + last[n]
 		}
 		// The inner limit lets PostgreSQL look each beginning up in the Postgres index, instead of comparing all words with all.
-		to, err := withTwoEdits(ctx, h, number, asked, `
+		to, err := withTwoEdits(ctx, h, number, asked, languages, `
 			SELECT DISTINCT w.word FROM unnest($1::text[]) AS b (beginning) CROSS JOIN LATERAL (
 				SELECT w.word FROM tenant.word AS w
 				WHERE w.word >= b.beginning COLLATE "C" AND w.word < (b.beginning || `+lastText+`) COLLATE "C"
 					AND length(w.word) BETWEEN $2 AND $3 LIMIT $4
 			) AS w LIMIT $4`, first, shortest-2, longest, nearRows)
 		if err == nil && len(to.words) == 0 {
-			to, err = withTwoEdits(ctx, h, number, asked, `
+			to, err = withTwoEdits(ctx, h, number, asked, languages, `
 				SELECT DISTINCT w.word FROM tenant.word AS w
 				WHERE length(w.word) BETWEEN $2 AND $3 AND w.word LIKE ANY ($1::text[]) LIMIT $4`, last, shortest-2, longest, nearRows)
 		}
@@ -276,7 +276,7 @@ func twoEdits(ctx context.Context, h *data.Handle, words []analyzer.Asked, missi
 }
 
 // withTwoEdits returns those of the words of a query that are two edits away from a word.
-func withTwoEdits(ctx context.Context, h *data.Handle, number int, asked analyzer.Asked, sql string, args ...any) (nearTo, error) {
+func withTwoEdits(ctx context.Context, h *data.Handle, number int, asked analyzer.Asked, languages []string, sql string, args ...any) (nearTo, error) {
 	to := nearTo{word: number}
 	var all []string
 	b := h.Batch()
@@ -291,22 +291,22 @@ func withTwoEdits(ctx context.Context, h *data.Handle, number int, asked analyze
 			to.words = append(to.words, nearWord{term: term, spelling: term, edits: 2})
 		}
 	}
-	to.order(asked)
+	to.order(asked, languages)
 	return to, nil
 }
 
 // order keeps the words that are likeliest meant: letters that have changed places or are doubled are slips of the hand, and
-// the first letter is rarely wrong.
-func (n *nearTo) order(asked analyzer.Asked) {
+// the first letter is rarely wrong. Words that say little are not meant.
+func (n *nearTo) order(asked analyzer.Asked, languages []string) {
 	word := asked.Word
-	begins := func(w nearWord) bool {
-		first, _ := utf8.DecodeRuneInString(word)
-		return strings.HasPrefix(w.spelling, string(first))
-	}
+	letters := []rune(analyzer.Fold(word))
+	begins := func(w nearWord) bool { return strings.HasPrefix(analyzer.Fold(w.spelling), string(letters[0])) }
+	second := func(w nearWord) bool { return strings.HasPrefix(analyzer.Fold(w.spelling), string(letters[1])) }
 	swapped := func(w nearWord) bool { return analyzer.SameLetters(w.spelling, word) }
 	short := utf8.RuneCountInString(word) < firstMayDiffer
 	n.words = slices.DeleteFunc(n.words, func(w nearWord) bool {
-		return strings.ContainsAny(w.term, "0123456789.") || slices.Contains(asked.Terms, w.term) || short && !begins(w) && !swapped(w)
+		return strings.ContainsAny(w.term, "0123456789.") || slices.Contains(asked.Terms, w.term) || short && !begins(w) && !swapped(w) ||
+			w.edits > 1 && !begins(w) && !second(w) || analyzer.StopWord(w.spelling, languages) || analyzer.StopWord(w.term, languages)
 	})
 	for i := range n.words {
 		w := &n.words[i]

@@ -126,6 +126,11 @@ func edited(word []rune) []string {
 	return out
 }
 
+// StopWord reports whether a word says little in one of the languages.
+func StopWord(word string, languages []string) bool {
+	return slices.ContainsFunc(languages, func(language string) bool { return New(language).stop(word) })
+}
+
 // SameLetters reports whether two words have the same letters, each as often, in any order.
 func SameLetters(x, y string) bool {
 	if len(x) != len(y) {
