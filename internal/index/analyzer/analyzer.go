@@ -7,7 +7,8 @@
 // are stemmed in the language of the document, and in that of their script. Writing systems without
 // spaces, and Hangul, have each character and each pair of characters as terms.
 //
-// Stored terms depend on these steps. A change that makes other terms of some text needs a new Version.
+// Stored terms depend on these steps. A change that makes other terms of some text, or weighs them otherwise (see
+// index.Text), needs a new Version.
 package analyzer
 
 import (
@@ -17,8 +18,8 @@ import (
 	"github.com/blevesearch/snowballstem"
 )
 
-// Version is the version of the steps.
-const Version = 1
+// Version is the version of the steps. 1 counted headings above a chunk as often as the title.
+const Version = 2
 
 // Analyzer makes terms of texts in one language. It is not safe for concurrent use.
 type Analyzer struct {
