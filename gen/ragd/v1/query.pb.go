@@ -94,9 +94,12 @@ type VectorQueryRequest struct {
 	// Whether near-identical passages are one source, the best of them, which names the others in alsoIn;
 	// topK then counts distinct passages. See docs/explanation/retrieval.md. Default: true.
 	Distinct *bool `protobuf:"varint,25,opt,name=distinct,proto3,oneof" json:"distinct,omitempty"`
-	// Whether the last word of queryText may be the beginning of a word, as in a search while it is typed: keyword
-	// and hybrid search then also find the most common words that begin with it. Default: false.
-	Prefix        bool `protobuf:"varint,26,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// How much of its document a source shows. section: its section, if that is short (4 KiB) or has several
+	// of the chunks that were found; neighbours: the chunks before and after it, one of each unless
+	// neighbours says more; document: the document. At most 16 KiB are shown, around the chunk, and with
+	// maxTokens at most about half of them. Chunks that are then one text are one source, which names them
+	// in hits, so there may be fewer than topK. Default: the chunk.
+	Expand        string `protobuf:"bytes,36,opt,name=expand,proto3" json:"expand,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -306,11 +309,11 @@ func (x *VectorQueryRequest) GetDistinct() bool {
 	return false
 }
 
-func (x *VectorQueryRequest) GetPrefix() bool {
+func (x *VectorQueryRequest) GetExpand() string {
 	if x != nil {
-		return x.Prefix
+		return x.Expand
 	}
-	return false
+	return ""
 }
 
 // Hybrid sets how the scores of vector and keyword search are combined.
@@ -799,7 +802,9 @@ type GraphRagRequest struct {
 	// As in VectorQuery.
 	EncodingName string `protobuf:"bytes,22,opt,name=encoding_name,json=encodingName,proto3" json:"encoding_name,omitempty"`
 	// As in VectorQuery.
-	Distinct      *bool `protobuf:"varint,23,opt,name=distinct,proto3,oneof" json:"distinct,omitempty"`
+	Distinct *bool `protobuf:"varint,23,opt,name=distinct,proto3,oneof" json:"distinct,omitempty"`
+	// As in VectorQuery; neighbours is one chunk before and one after.
+	Expand        string `protobuf:"bytes,34,opt,name=expand,proto3" json:"expand,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -993,6 +998,13 @@ func (x *GraphRagRequest) GetDistinct() bool {
 		return *x.Distinct
 	}
 	return false
+}
+
+func (x *GraphRagRequest) GetExpand() string {
+	if x != nil {
+		return x.Expand
+	}
+	return ""
 }
 
 // GraphOptions sets how the graph is walked.
@@ -1216,12 +1228,14 @@ type Source struct {
 	// reach, calibrated by the statistics of the index. Absent in vector mode, and if no term
 	// matches.
 	KeywordScore *float64 `protobuf:"fixed64,16,opt,name=keyword_score,json=keywordScore,proto3,oneof" json:"keyword_score,omitempty"`
-	// Set with neighbours: the part of document that is the chunk itself.
+	// Set with expand and neighbours: the part of document that is the chunk itself.
 	Chunk *ByteRange `protobuf:"bytes,17,opt,name=chunk,proto3" json:"chunk,omitempty"`
 	// Other places of the same passage, as far as the search found them: up to 20, best first.
 	AlsoIn []*Place `protobuf:"bytes,18,rep,name=also_in,json=alsoIn,proto3" json:"also_in,omitempty"`
 	// How many there are.
-	AlsoInCount   int32 `protobuf:"varint,19,opt,name=also_in_count,json=alsoInCount,proto3" json:"also_in_count,omitempty"`
+	AlsoInCount int32 `protobuf:"varint,19,opt,name=also_in_count,json=alsoInCount,proto3" json:"also_in_count,omitempty"`
+	// Set with expand and neighbours: the chunks of document that were found, best first, this one too.
+	Hits          []*Hit `protobuf:"bytes,31,rep,name=hits,proto3" json:"hits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1396,6 +1410,102 @@ func (x *Source) GetAlsoInCount() int32 {
 	return 0
 }
 
+func (x *Source) GetHits() []*Hit {
+	if x != nil {
+		return x.Hits
+	}
+	return nil
+}
+
+// Hit is a chunk that was found, as a part of a source.
+type Hit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the chunk.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Number of the chunk in its document, from 0.
+	Ordinal int32   `protobuf:"varint,2,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
+	Score   float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
+	// As in Source.
+	StartByte uint32 `protobuf:"varint,4,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	EndByte   uint32 `protobuf:"varint,5,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	// The part of document that is the chunk.
+	Range         *ByteRange `protobuf:"bytes,6,opt,name=range,proto3" json:"range,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hit) Reset() {
+	*x = Hit{}
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hit) ProtoMessage() {}
+
+func (x *Hit) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hit.ProtoReflect.Descriptor instead.
+func (*Hit) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Hit) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Hit) GetOrdinal() int32 {
+	if x != nil {
+		return x.Ordinal
+	}
+	return 0
+}
+
+func (x *Hit) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *Hit) GetStartByte() uint32 {
+	if x != nil {
+		return x.StartByte
+	}
+	return 0
+}
+
+func (x *Hit) GetEndByte() uint32 {
+	if x != nil {
+		return x.EndByte
+	}
+	return 0
+}
+
+func (x *Hit) GetRange() *ByteRange {
+	if x != nil {
+		return x.Range
+	}
+	return nil
+}
+
 // Place is where a passage stands that is near-identical with a source.
 type Place struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1415,7 +1525,7 @@ type Place struct {
 
 func (x *Place) Reset() {
 	*x = Place{}
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1427,7 +1537,7 @@ func (x *Place) String() string {
 func (*Place) ProtoMessage() {}
 
 func (x *Place) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1440,7 +1550,7 @@ func (x *Place) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Place.ProtoReflect.Descriptor instead.
 func (*Place) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Place) GetId() string {
@@ -1513,7 +1623,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1525,7 +1635,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1538,7 +1648,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Budget) GetMaxTokens() int32 {
@@ -1606,7 +1716,7 @@ type OmittedSource struct {
 
 func (x *OmittedSource) Reset() {
 	*x = OmittedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1618,7 +1728,7 @@ func (x *OmittedSource) String() string {
 func (*OmittedSource) ProtoMessage() {}
 
 func (x *OmittedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1631,7 +1741,7 @@ func (x *OmittedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OmittedSource.ProtoReflect.Descriptor instead.
 func (*OmittedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *OmittedSource) GetId() string {
@@ -1691,7 +1801,7 @@ type Highlight struct {
 
 func (x *Highlight) Reset() {
 	*x = Highlight{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1703,7 +1813,7 @@ func (x *Highlight) String() string {
 func (*Highlight) ProtoMessage() {}
 
 func (x *Highlight) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1716,7 +1826,7 @@ func (x *Highlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Highlight.ProtoReflect.Descriptor instead.
 func (*Highlight) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Highlight) GetPassage() *ByteRange {
@@ -1744,7 +1854,7 @@ type ByteRange struct {
 
 func (x *ByteRange) Reset() {
 	*x = ByteRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1756,7 +1866,7 @@ func (x *ByteRange) String() string {
 func (*ByteRange) ProtoMessage() {}
 
 func (x *ByteRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1769,7 +1879,7 @@ func (x *ByteRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ByteRange.ProtoReflect.Descriptor instead.
 func (*ByteRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ByteRange) GetStartByte() uint32 {
@@ -1816,15 +1926,13 @@ type Explain struct {
 	Calibration string `protobuf:"bytes,10,opt,name=calibration,proto3" json:"calibration,omitempty"`
 	// Passages that are not sources because they repeat one.
 	RepeatedCount int32 `protobuf:"varint,11,opt,name=repeated_count,json=repeatedCount,proto3" json:"repeated_count,omitempty"`
-	// Words of the question that no chunk has, for which similar words were searched.
-	Corrections   []*Correction `protobuf:"bytes,12,rep,name=corrections,proto3" json:"corrections,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1836,7 +1944,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1849,7 +1957,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -1927,68 +2035,6 @@ func (x *Explain) GetRepeatedCount() int32 {
 		return x.RepeatedCount
 	}
 	return 0
-}
-
-func (x *Explain) GetCorrections() []*Correction {
-	if x != nil {
-		return x.Corrections
-	}
-	return nil
-}
-
-// Correction is a word of a question that no chunk has.
-type Correction struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// As the question has it, in lower case.
-	Word string `protobuf:"bytes,1,opt,name=word,proto3" json:"word,omitempty"`
-	// The words that were searched for in its place, likeliest first. They count less than words of the question.
-	Searched      []string `protobuf:"bytes,2,rep,name=searched,proto3" json:"searched,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Correction) Reset() {
-	*x = Correction{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Correction) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Correction) ProtoMessage() {}
-
-func (x *Correction) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Correction.ProtoReflect.Descriptor instead.
-func (*Correction) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *Correction) GetWord() string {
-	if x != nil {
-		return x.Word
-	}
-	return ""
-}
-
-func (x *Correction) GetSearched() []string {
-	if x != nil {
-		return x.Searched
-	}
-	return nil
 }
 
 // ContextValue is an effective value of the request context.
@@ -2692,7 +2738,7 @@ func (x *ChunkEdge) GetChunk() *Source {
 type Stage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// embed, words (loads how common the question's terms are), plan, search, search all (a
-	// second search, because the first found too few), rerank, neighbours, highlight. Of a graph
+	// second search, because the first found too few), rerank, neighbours, expand, highlight. Of a graph
 	// query: seeds, load, walk, rerank, assemble.
 	Name       string  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	DurationMs float64 `protobuf:"fixed64,2,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
@@ -3996,7 +4042,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"max_tokens\x18\x17 \x01(\x05H\x05R\tmaxTokens\x88\x01\x01\x12#\n" +
 	"\rencoding_name\x18\x18 \x01(\tR\fencodingName\x12\x1f\n" +
 	"\bdistinct\x18\x19 \x01(\bH\x06R\bdistinct\x88\x01\x01\x12\x16\n" +
-	"\x06prefix\x18\x1a \x01(\bR\x06prefixB\b\n" +
+	"\x06expand\x18$ \x01(\tR\x06expandB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -4037,7 +4083,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
 	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\x12'\n" +
-	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\x80\b\n" +
+	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\x98\b\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -4067,7 +4113,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"max_tokens\x18\x15 \x01(\x05H\x06R\tmaxTokens\x88\x01\x01\x12#\n" +
 	"\rencoding_name\x18\x16 \x01(\tR\fencodingName\x12\x1f\n" +
-	"\bdistinct\x18\x17 \x01(\bH\aR\bdistinct\x88\x01\x01B\b\n" +
+	"\bdistinct\x18\x17 \x01(\bH\aR\bdistinct\x88\x01\x01\x12\x16\n" +
+	"\x06expand\x18\" \x01(\tR\x06expandB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -4096,7 +4143,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
 	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\x12'\n" +
-	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\xa9\x05\n" +
+	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\xcb\x05\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -4122,9 +4169,18 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\rkeyword_score\x18\x10 \x01(\x01H\x01R\fkeywordScore\x88\x01\x01\x12(\n" +
 	"\x05chunk\x18\x11 \x01(\v2\x12.ragd.v1.ByteRangeR\x05chunk\x12'\n" +
 	"\aalso_in\x18\x12 \x03(\v2\x0e.ragd.v1.PlaceR\x06alsoIn\x12\"\n" +
-	"\ralso_in_count\x18\x13 \x01(\x05R\valsoInCountB\r\n" +
+	"\ralso_in_count\x18\x13 \x01(\x05R\valsoInCount\x12 \n" +
+	"\x04hits\x18\x1f \x03(\v2\f.ragd.v1.HitR\x04hitsB\r\n" +
 	"\v_similarityB\x10\n" +
-	"\x0e_keyword_score\"\xb4\x01\n" +
+	"\x0e_keyword_score\"\xa9\x01\n" +
+	"\x03Hit\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
+	"\aordinal\x18\x02 \x01(\x05R\aordinal\x12\x14\n" +
+	"\x05score\x18\x03 \x01(\x01R\x05score\x12\x1d\n" +
+	"\n" +
+	"start_byte\x18\x04 \x01(\rR\tstartByte\x12\x19\n" +
+	"\bend_byte\x18\x05 \x01(\rR\aendByte\x12(\n" +
+	"\x05range\x18\x06 \x01(\v2\x12.ragd.v1.ByteRangeR\x05range\"\xb4\x01\n" +
 	"\x05Place\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vdocument_id\x18\x02 \x01(\tR\n" +
@@ -4159,7 +4215,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\tByteRange\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xbe\x03\n" +
+	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\x87\x03\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -4175,12 +4231,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\acontext\x18\t \x03(\v2\x15.ragd.v1.ContextValueR\acontext\x12 \n" +
 	"\vcalibration\x18\n" +
 	" \x01(\tR\vcalibration\x12%\n" +
-	"\x0erepeated_count\x18\v \x01(\x05R\rrepeatedCount\x125\n" +
-	"\vcorrections\x18\f \x03(\v2\x13.ragd.v1.CorrectionR\vcorrections\"<\n" +
-	"\n" +
-	"Correction\x12\x12\n" +
-	"\x04word\x18\x01 \x01(\tR\x04word\x12\x1a\n" +
-	"\bsearched\x18\x02 \x03(\tR\bsearched\"\x80\x01\n" +
+	"\x0erepeated_count\x18\v \x01(\x05R\rrepeatedCount\"\x80\x01\n" +
 	"\fContextValue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x05value\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12\x16\n" +
@@ -4395,13 +4446,13 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*GraphOptions)(nil),          // 9: ragd.v1.GraphOptions
 	(*GraphRagResponse)(nil),      // 10: ragd.v1.GraphRagResponse
 	(*Source)(nil),                // 11: ragd.v1.Source
-	(*Place)(nil),                 // 12: ragd.v1.Place
-	(*Budget)(nil),                // 13: ragd.v1.Budget
-	(*OmittedSource)(nil),         // 14: ragd.v1.OmittedSource
-	(*Highlight)(nil),             // 15: ragd.v1.Highlight
-	(*ByteRange)(nil),             // 16: ragd.v1.ByteRange
-	(*Explain)(nil),               // 17: ragd.v1.Explain
-	(*Correction)(nil),            // 18: ragd.v1.Correction
+	(*Hit)(nil),                   // 12: ragd.v1.Hit
+	(*Place)(nil),                 // 13: ragd.v1.Place
+	(*Budget)(nil),                // 14: ragd.v1.Budget
+	(*OmittedSource)(nil),         // 15: ragd.v1.OmittedSource
+	(*Highlight)(nil),             // 16: ragd.v1.Highlight
+	(*ByteRange)(nil),             // 17: ragd.v1.ByteRange
+	(*Explain)(nil),               // 18: ragd.v1.Explain
 	(*ContextValue)(nil),          // 19: ragd.v1.ContextValue
 	(*GraphExplain)(nil),          // 20: ragd.v1.GraphExplain
 	(*ChosenTopic)(nil),           // 21: ragd.v1.ChosenTopic
@@ -4445,67 +4496,68 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	44, // 9: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
 	44, // 10: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	11, // 11: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	17, // 12: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	13, // 13: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
+	18, // 12: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	14, // 13: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
 	44, // 14: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	9,  // 15: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
 	28, // 16: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
 	45, // 17: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
 	11, // 18: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
 	20, // 19: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	13, // 20: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
+	14, // 20: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
 	46, // 21: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
 	35, // 22: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	15, // 23: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	16, // 24: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
-	12, // 25: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
-	14, // 26: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
-	16, // 27: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	16, // 28: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	27, // 29: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	30, // 30: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	19, // 31: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	18, // 32: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
-	44, // 33: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	27, // 34: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	22, // 35: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	23, // 36: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	30, // 37: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	21, // 38: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	19, // 39: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	26, // 40: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	11, // 41: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	31, // 42: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	29, // 43: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	31, // 44: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 45: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	28, // 46: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	34, // 47: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	30, // 48: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 49: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	35, // 50: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	38, // 51: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	47, // 52: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	39, // 53: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	40, // 54: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	43, // 55: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 56: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	32, // 57: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 58: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	36, // 59: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	24, // 60: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	41, // 61: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 62: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	33, // 63: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 64: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	37, // 65: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	25, // 66: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	42, // 67: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	62, // [62:68] is the sub-list for method output_type
-	56, // [56:62] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	16, // 23: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	17, // 24: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
+	13, // 25: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
+	12, // 26: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
+	17, // 27: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
+	15, // 28: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
+	17, // 29: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	17, // 30: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	27, // 31: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	30, // 32: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	19, // 33: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	44, // 34: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	27, // 35: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	22, // 36: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	23, // 37: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	30, // 38: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	21, // 39: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	19, // 40: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	26, // 41: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	11, // 42: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	31, // 43: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	29, // 44: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	31, // 45: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 46: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	28, // 47: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	34, // 48: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	30, // 49: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 50: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	35, // 51: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	38, // 52: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	47, // 53: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	39, // 54: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	40, // 55: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	43, // 56: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 57: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	32, // 58: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 59: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	36, // 60: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	24, // 61: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	41, // 62: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 63: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	33, // 64: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 65: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	37, // 66: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	25, // 67: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	42, // 68: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	63, // [63:69] is the sub-list for method output_type
+	57, // [57:63] is the sub-list for method input_type
+	57, // [57:57] is the sub-list for extension type_name
+	57, // [57:57] is the sub-list for extension extendee
+	0,  // [0:57] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }

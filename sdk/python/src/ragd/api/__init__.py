@@ -1450,9 +1450,12 @@ class VectorQueryRequest(TypedDict, total=False):
     # Whether near-identical passages are one source, the best of them, which names the others in alsoIn;
     # topK then counts distinct passages. See docs/explanation/retrieval.md. Default: true.
     distinct: bool
-    # Whether the last word of queryText may be the beginning of a word, as in a search while it is typed: keyword
-    # and hybrid search then also find the most common words that begin with it. Default: false.
-    prefix: bool
+    # How much of its document a source shows. section: its section, if that is short (4 KiB) or has several
+    # of the chunks that were found; neighbours: the chunks before and after it, one of each unless
+    # neighbours says more; document: the document. At most 16 KiB are shown, around the chunk, and with
+    # maxTokens at most about half of them. Chunks that are then one text are one source, which names them
+    # in hits, so there may be fewer than topK. Default: the chunk.
+    expand: str
 
 
 class Hybrid(TypedDict, total=False):
@@ -1576,6 +1579,8 @@ class GraphRagRequest(TypedDict, total=False):
     encodingName: str
     # As in VectorQuery.
     distinct: bool
+    # As in VectorQuery; neighbours is one chunk before and one after.
+    expand: str
 
 
 class GraphOptions(TypedDict, total=False):
@@ -1656,12 +1661,28 @@ class Source(TypedDict, total=False):
     # reach, calibrated by the statistics of the index. Absent in vector mode, and if no term
     # matches.
     keywordScore: float
-    # Set with neighbours: the part of document that is the chunk itself.
+    # Set with expand and neighbours: the part of document that is the chunk itself.
     chunk: ByteRange
     # Other places of the same passage, as far as the search found them: up to 20, best first.
     alsoIn: list[Place]
     # How many there are.
     alsoInCount: int
+    # Set with expand and neighbours: the chunks of document that were found, best first, this one too.
+    hits: list[Hit]
+
+
+class Hit(TypedDict, total=False):
+    """Hit is a chunk that was found, as a part of a source."""
+    # Id of the chunk.
+    id: str
+    # Number of the chunk in its document, from 0.
+    ordinal: int
+    score: float
+    # As in Source.
+    startByte: int
+    endByte: int
+    # The part of document that is the chunk.
+    range: ByteRange
 
 
 class Place(TypedDict, total=False):
@@ -1750,16 +1771,6 @@ class Explain(TypedDict, total=False):
     calibration: str
     # Passages that are not sources because they repeat one.
     repeatedCount: int
-    # Words of the question that no chunk has, for which similar words were searched.
-    corrections: list[Correction]
-
-
-class Correction(TypedDict, total=False):
-    """Correction is a word of a question that no chunk has."""
-    # As the question has it, in lower case.
-    word: str
-    # The words that were searched for in its place, likeliest first. They count less than words of the question.
-    searched: list[str]
 
 
 class ContextValue(TypedDict, total=False):
@@ -1889,7 +1900,7 @@ class ChunkEdge(TypedDict, total=False):
 class Stage(TypedDict, total=False):
     """Stage is one step of a query, with its duration."""
     # embed, words (loads how common the question's terms are), plan, search, search all (a
-    # second search, because the first found too few), rerank, neighbours, highlight. Of a graph
+    # second search, because the first found too few), rerank, neighbours, expand, highlight. Of a graph
     # query: seeds, load, walk, rerank, assemble.
     name: str
     durationMs: float
@@ -7329,7 +7340,6 @@ __all__ = [
     "ContextKey",
     "ContextService",
     "ContextValue",
-    "Correction",
     "CreateAgentRequest",
     "CreateApiKeyRequest",
     "CreateApiKeyResponse",
@@ -7459,6 +7469,7 @@ __all__ = [
     "GraphRagResponse",
     "GraphSettings",
     "Highlight",
+    "Hit",
     "HnswConfig",
     "Hook",
     "HookFilter",
