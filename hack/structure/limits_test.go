@@ -348,6 +348,7 @@ var documentedLimits = []struct {
 	{"limits", "quoted phrases", "query.maxPhrases"},
 	{"limits", "terms of a question that are searched", "query.maxTerms"},
 	{"limits", "`neighbours`", "query.MaxNeighbours"},
+	{"limits", "text of a source with `expand`", "query.MaxExpandedBytes/bytes query.shortSection/bytes query.MaxExpanded query.maxOutline"},
 	{"limits", "`maxTokens` of a query", "query/budget.Min query/budget.Max query/budget.MaxNamed"},
 	{"limits", "texts of `Embed`", "query.MaxEmbedTexts query.maxEmbedTextBytes/bytes"},
 	{"limits", "terms of a question used by `lexical`", "rerank.maxTerms"},

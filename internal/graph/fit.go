@@ -33,6 +33,9 @@ func (r *run) explainSources() {
 	of := map[string]int{}
 	for _, source := range r.sources {
 		kept[chunkOf(source.Source)] = true
+		for _, hit := range source.Hits {
+			kept[ChunkRef{source.DocumentID, hit.Ordinal}] = true
+		}
 		of[source.Topic]++
 	}
 	for i := range r.explain.Nodes {

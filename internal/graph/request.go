@@ -139,6 +139,7 @@ type walkPlan struct {
 	types     []EdgeType
 	explained int // most nodes of an explanation
 	budget    *budget.Budget
+	expansion query.Expansion
 
 	withVectors, withSources bool // whether the answer has them
 }
@@ -170,6 +171,9 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 	}
 	var err error
 	if p.budget, err = budget.New(r.MaxTokens, r.EncodingName); err != nil {
+		return p, err
+	}
+	if p.expansion, err = r.Expansion(0); err != nil {
 		return p, err
 	}
 	if p.request.Namespace, err = index.Namespace(r.Namespace); err != nil {

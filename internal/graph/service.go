@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/ragdhq/ragd/internal/index"
@@ -128,6 +129,9 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, table
 	default:
 		err = run.stored(ctx)
 	}
+	if err == nil && p.expansion.Stage() != "" {
+		err = run.expand(ctx)
+	}
 	if err == nil && p.budget != nil {
 		err = run.fit(ctx)
 	}
@@ -175,6 +179,28 @@ func (r *run) rerank(ctx context.Context) error {
 	}
 	r.reranking, r.warnings = &report, append(r.warnings, report.Warnings...)
 	r.watch.Lap("rerank", len(r.sources))
+	return nil
+}
+
+// expand adds to the sources more of their documents.
+func (r *run) expand(ctx context.Context) error {
+	p := r.plan
+	expanded, err := p.expansion.Expand(ctx, p.tables, p.index, p.request.Namespace, p.request.Filter, foundOf(r.sources))
+	if err != nil {
+		return fmt.Errorf("expand the sources: %w", err)
+	}
+	all := make(map[string]Source, len(r.sources))
+	for _, source := range r.sources {
+		all[source.ID] = source
+	}
+	r.sources = r.sources[:0]
+	for _, found := range expanded {
+		source := all[found.ID]
+		source.Source = found
+		r.sources = append(r.sources, source)
+	}
+	r.explainSources()
+	r.watch.Lap(p.expansion.Stage(), len(r.sources))
 	return nil
 }
 

@@ -61,19 +61,23 @@ func TestWiden(t *testing.T) {
 	// The document "abcdefghij" in pieces of 4 that repeat 1, and a fourth that is
 	// not as in the document.
 	pieces := []piece{
-		{"x", 2, "ghij", 6, 10}, {"x", 0, "abcd", 0, 4}, {"x", 1, "defg", 3, 7}, {"x", 3, "(end)", 9, 10},
-		{"y", 4, "far", 40, 43}, {"y", 7, "away", 70, 74},
+		{1, "x2", "x", 2, "ghij", 6, 10}, {1, "x0", "x", 0, "abcd", 0, 4}, {1, "x1", "x", 1, "defg", 3, 7}, {1, "x3", "x", 3, "(end)", 9, 10},
+		{2, "y4", "y", 4, "far", 40, 43}, {2, "y7", "y", 7, "away", 70, 74}, {3, "y8", "y", 8, "next", 75, 79}, {3, "y9", "y", 9, "last", 81, 85},
 	}
 	sources := []Source{
 		{ID: "x1", DocumentID: "x", Ordinal: 1, Text: "defg", StartByte: 3, EndByte: 7},
 		{ID: "y7", DocumentID: "y", Ordinal: 7, Text: "away", StartByte: 70, EndByte: 74},
 		{ID: "x3", DocumentID: "x", Ordinal: 3, Text: "(end)"},
+		{ID: "y9", DocumentID: "y", Ordinal: 9, Text: "last", StartByte: 81, EndByte: 85},
+		{ID: "gone", DocumentID: "x", Ordinal: 0, Text: "of a version before"},
 		{ID: "v", Text: "a vector"},
 	}
 	got := widen(sources, pieces)
 	want := []Source{
-		{ID: "x1", DocumentID: "x", Ordinal: 1, Text: "abcdefghij\n(end)", StartByte: 0, EndByte: 10, Chunk: &Span{3, 7}},
-		{ID: "y7", DocumentID: "y", Ordinal: 7, Text: "away", StartByte: 70, EndByte: 74, Chunk: &Span{0, 4}},
+		{ID: "x1", DocumentID: "x", Ordinal: 1, Text: "abcdefghij\n(end)", StartByte: 0, EndByte: 10, Chunk: &Span{3, 7}, Hits: []Hit{{ID: "x1", Ordinal: 1, StartByte: 3, EndByte: 7, Span: Span{3, 7}}, {ID: "x3", Ordinal: 3, Span: Span{11, 16}}}},
+		{ID: "y7", DocumentID: "y", Ordinal: 7, Text: "away", StartByte: 70, EndByte: 74, Chunk: &Span{0, 4}, Hits: []Hit{{ID: "y7", Ordinal: 7, StartByte: 70, EndByte: 74, Span: Span{0, 4}}}},
+		{ID: "y9", DocumentID: "y", Ordinal: 9, Text: "next\n\nlast", StartByte: 75, EndByte: 85, Chunk: &Span{6, 10}, Hits: []Hit{{ID: "y9", Ordinal: 9, StartByte: 81, EndByte: 85, Span: Span{6, 10}}}},
+		{ID: "gone", DocumentID: "x", Ordinal: 0, Text: "of a version before"},
 		{ID: "v", Text: "a vector"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

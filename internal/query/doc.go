@@ -7,7 +7,7 @@
 //	Request.prepare      everything that can be validated without the index
 //	prepared.settle      the mode and the vector, by the index
 //	Service.search       lookUp of terms, choice of a plan, and the statement
-//	Service.retrieve     reranking, diversity and neighbours
+//	Service.retrieve     reranking, diversity and more of the documents around
 //
 // internal/graph enters at Service.Candidates, with an effective question.
 //

@@ -91,10 +91,22 @@ func (s Source) Part(start, end int) Source {
 	if s.Chunk != nil {
 		s.Chunk = &Span{max(s.Chunk.Start-start, 0), min(s.Chunk.End, end) - start}
 	}
+	s.Hits = hitsWithin(s.Hits, start, end)
 	if metadataText(s.Metadata) == whole {
 		s.Metadata = withText(s.Metadata, s.Text)
 	}
 	return s
+}
+
+// hitsWithin returns the hits that begin in text[start:end], in that part of the text.
+func hitsWithin(hits []Hit, start, end int) (within []Hit) {
+	for _, hit := range hits {
+		if hit.Span.Start >= start && hit.Span.Start < end {
+			hit.Span = Span{hit.Span.Start - start, min(hit.Span.End, end) - start}
+			within = append(within, hit)
+		}
+	}
+	return within
 }
 
 // withText returns the JSON of an object with another text.

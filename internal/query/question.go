@@ -45,6 +45,7 @@ type Question struct {
 	Highlight       bool // set the Highlight of the sources
 	// Distinct says that near-identical passages are one source, and topK counts those. Nil: true.
 	Distinct *bool
+	Expand   Expand // how much of its document a source shows; the chunk if empty
 	// MinScore and MinSimilarity exclude sources that do not score more in the search, or
 	// whose similarity is not greater. Nil: any.
 	MinScore, MinSimilarity *float64

@@ -24,7 +24,7 @@ type Request struct {
 	Fusion         Fusion
 	SparseVector   *index.Sparse // instead of QueryVector, or beside it
 	DatabaseConfig DatabaseConfig
-	Neighbours     int     // chunks to add before and after each source
+	Neighbours     int     // chunks to add before and after each source, see Question.Expand
 	Diversity      float64 // 0: by score alone, to 1: as unlike each other as can be
 	MaxPerDocument int     // sources from one document; 0: any number
 	Prefix         bool    // the last word of QueryText may be the beginning of one
@@ -48,7 +48,8 @@ type Source struct {
 	// AlsoIn are other places of the same passage, best first, at most MaxPlaces of AlsoInCount.
 	AlsoIn      []Place
 	AlsoInCount int
-	Chunk       *Span // the part of Text that is the chunk itself; nil without neighbours
+	Chunk       *Span // the part of Text that is the chunk itself; nil if it was not expanded
+	Hits        []Hit // the chunks that were found in Text, best first; nil if it was not expanded
 	// Similarity is the metric's score of the embedding, as index.Index.Score returns it; nil
 	// if the question has no embedding, or the distance is not defined.
 	Similarity *float64
@@ -86,7 +87,7 @@ type prepared struct {
 	includeVectors bool
 	distinct       bool
 	further        int // sources to fetch beyond those wanted, in place of passages that repeat others
-	neighbours     int
+	expansion      Expansion
 	diversity      float64
 	maxPerDocument int
 	prefix         bool
@@ -132,11 +133,16 @@ func (r Request) prepare() (prepared, error) {
 		includeVectors: valueOr(r.IncludeVectors, false), distinct: valueOr(r.Distinct, true),
 		minScore: r.MinScore, minSimilarity: r.MinSimilarity, access: r.access, asked: r.asked, absent: r.absent, resolve: r.resolve,
 		neighbours: r.Neighbours, diversity: r.Diversity, maxPerDocument: r.MaxPerDocument, prefix: r.Prefix,
+		diversity: r.Diversity, maxPerDocument: r.MaxPerDocument,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {
 		return p, fault.Field("searchMode", "unknown mode %q; known are vector, keyword and hybrid", p.mode)
 	}
 	if err := p.checkNumbers(); err != nil {
+		return p, err
+	}
+	var err error
+	if p.expansion, err = r.Expansion(r.Neighbours); err != nil {
 		return p, err
 	}
 	if err := p.fusion.check(); err != nil {
@@ -163,8 +169,6 @@ func (p prepared) checkNumbers() error {
 		return fault.Field("minScore", "must be a finite number")
 	case p.minSimilarity != nil && !finite(*p.minSimilarity):
 		return fault.Field("minSimilarity", "must be a finite number")
-	case p.neighbours < 0 || p.neighbours > MaxNeighbours:
-		return fault.Field("neighbours", "must be between 0 and %d, got %d", MaxNeighbours, p.neighbours)
 	case !(p.diversity >= 0 && p.diversity <= 1):
 		return fault.Field("diversity", "must be between 0 and 1, got %g", p.diversity)
 	case p.maxPerDocument < 0:

@@ -19,7 +19,7 @@ type Found struct {
 // Candidates searches one index for an effective question, without its reranker.
 // tables is the handle of the index's tables. Errors: as for Query.
 func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, tables *data.Handle, q Question) (Found, error) {
-	q.Reranker, q.Explain, q.Distinct = nil, false, new(false)
+	q.Reranker, q.Explain, q.Distinct, q.Expand = nil, false, new(false), ""
 	p, err := Request{Question: q}.prepare()
 	if err != nil {
 		return Found{}, err
@@ -76,9 +76,9 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 	if a.sources, err = s.arrange(ctx, id, p, a.sources); err != nil {
 		return a, err
 	}
-	if p.neighbours > 0 {
-		a.sources, err = withNeighbours(ctx, h, i, p, a.sources)
-		watch.Lap("neighbours", len(a.sources))
+	if stage := p.expansion.Stage(); stage != "" {
+		a.sources, err = p.expansion.expand(ctx, h, i, p.scope, a.sources)
+		watch.Lap(stage, len(a.sources))
 	}
 	return a, err
 }

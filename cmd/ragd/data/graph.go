@@ -51,6 +51,7 @@ with --dot - it is printed instead of the chunks.`,
 	explain := flags.Bool("explain", false, "print of what each score is made and how long each stage took")
 	budget := budgetFlags(flags, "the text for a prompt")
 	distinct := distinctFlag(flags)
+	expand := expandFlag(flags)
 	within := command.ContextFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *dot == "-" && p.Out.JSON {
@@ -66,7 +67,7 @@ with --dot - it is printed instead of the chunks.`,
 			GraphOptions: &ragdv1.GraphOptions{EdgeTypes: *types}, Scope: *scope,
 		}
 		req.MaxTokens, req.EncodingName = budget()
-		req.Distinct = distinct()
+		req.Distinct, req.Expand = distinct(), *expand
 		if flags.Changed("restart") {
 			req.GraphOptions.RestartProb = restart
 		}
@@ -103,7 +104,7 @@ with --dot - it is printed instead of the chunks.`,
 		if p.Out.JSON {
 			return p.Out.Message(answer)
 		}
-		list := sourceList{sources: answer.GetSources(), warnings: answer.GetWarnings(), full: *full}
+		list := sourceList{sources: answer.GetSources(), warnings: answer.GetWarnings(), full: *full, widened: *expand != ""}
 		if *explain {
 			list.explain = func(source *ragdv1.Source) string { return explainWalk(source, answer.GetExplain()) }
 		}

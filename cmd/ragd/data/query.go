@@ -67,7 +67,7 @@ question may be left out.`,
 			_, err := fmt.Fprintln(p.Out.Stdout, output.Printable(answer.GetRelevantContext()))
 			return err
 		}
-		list := sourceList{sources: answer.GetSources(), warnings: answer.GetWarnings(), full: *full, widened: req.GetNeighbours() > 0}
+		list := sourceList{sources: answer.GetSources(), warnings: answer.GetWarnings(), full: *full, widened: req.GetNeighbours() > 0 || req.GetExpand() != ""}
 		if answer.GetExplain() != nil {
 			list.explain = func(source *ragdv1.Source) string { return explainScore(source, answer.GetExplain().GetSearchMode()) }
 		}
@@ -161,6 +161,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	budget := budgetFlags(flags, "the text for a prompt")
 	distinct := distinctFlag(flags)
 	prefix := flags.Bool("prefix", false, "also find words that begin with the last word of the question")
+	expand := expandFlag(flags)
 	return func(question string) *ragdv1.VectorQueryRequest {
 		req := &ragdv1.VectorQueryRequest{
 			QueryText: question, QueryVector: *vector, TopK: topK, SearchMode: *mode, Namespace: *namespace,
@@ -168,7 +169,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 			Reranker: reranker(), Explain: *explain, Highlight: question != "", Prefix: *prefix,
 		}
 		req.MaxTokens, req.EncodingName = budget()
-		req.Distinct = distinct()
+		req.Distinct, req.Expand = distinct(), *expand
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)
 		}

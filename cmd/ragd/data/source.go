@@ -22,7 +22,7 @@ type sourceList struct {
 	sources  []*ragdv1.Source // best first
 	warnings []string
 	full     bool // print the texts as a whole
-	widened  bool // neighbours were added to the texts
+	widened  bool // the texts have more than the chunks that were found
 	// explain describes the score of a source. Nil: scores are not explained.
 	explain func(*ragdv1.Source) string
 }
@@ -94,6 +94,11 @@ func distinctFlag(flags *pflag.FlagSet) func() *bool {
 		}
 		return distinct
 	}
+}
+
+// expandFlag adds the flag of how much of its document a source shows.
+func expandFlag(flags *pflag.FlagSet) *string {
+	return flags.String("expand", "", "show more of a document: its section, if that is short or has several of the chunks, its neighbours or the document")
 }
 
 // previewBytes is the length of the shown text of a source without a passage.

@@ -23,7 +23,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 			Mode: query.Mode(req.GetSearchMode()), IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
 			Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
 			Highlight: req.GetHighlight(), MinScore: req.MinScore, MinSimilarity: req.MinSimilarity,
-			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct,
+			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct, Expand: query.Expand(req.GetExpand()),
 		},
 		Options: graphOptions(req.GetGraphOptions()),
 		Scope:   graph.Scope(req.GetScope()), ExplainNodes: intOf(req.ExplainNodes),

@@ -26,7 +26,7 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 			Mode: query.Mode(req.GetSearchMode()), IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
 			Reranker: rerankerOf(req.GetReranker()), Explain: req.GetExplain(),
 			Highlight: req.GetHighlight(), MinScore: req.MinScore, MinSimilarity: req.MinSimilarity,
-			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct,
+			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct, Expand: query.Expand(req.GetExpand()),
 		},
 		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Prefix: req.GetPrefix(),
@@ -87,7 +87,7 @@ func (r *objectReader) sourceMessage(s query.Source) (*ragdv1.Source, error) {
 		Id: s.ID, Metadata: metadata, Vector: s.Vector, Score: s.Score, Document: s.Text, DocumentId: s.DocumentID,
 		Uri: s.URI, Title: s.Title, Ordinal: int32(s.Ordinal), StartByte: uint32(s.StartByte), EndByte: uint32(s.EndByte),
 		Details: rerankDetails(s.Details), Highlight: highlightMessage(s.Highlight), Chunk: chunkMessage(s.Chunk), Similarity: s.Similarity, KeywordScore: s.KeywordScore,
-		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount),
+		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount), Hits: hitMessages(s.Hits),
 	}, nil
 }
 
@@ -97,6 +97,16 @@ func placeMessages(places []query.Place) []*ragdv1.Place {
 		messages[n] = &ragdv1.Place{
 			Id: p.ID, DocumentId: p.DocumentID, Uri: p.URI, Title: p.Title, Ordinal: int32(p.Ordinal),
 			StartByte: uint32(p.StartByte), EndByte: uint32(p.EndByte),
+		}
+	}
+	return messages
+}
+
+func hitMessages(hits []query.Hit) []*ragdv1.Hit {
+	messages := make([]*ragdv1.Hit, len(hits))
+	for n, hit := range hits {
+		messages[n] = &ragdv1.Hit{
+			Id: hit.ID, Ordinal: int32(hit.Ordinal), Score: hit.Score, StartByte: uint32(hit.StartByte), EndByte: uint32(hit.EndByte), Range: rangeMessage(hit.Span),
 		}
 	}
 	return messages

@@ -300,7 +300,7 @@ func partOf(source *ragdv1.Source, start, end int) *ragdv1.Source {
 	if start == 0 && end == len(text) {
 		return source
 	}
-	cut := shallowCopy(source, "document", "metadata", "chunk", "highlight").(*ragdv1.Source)
+	cut := shallowCopy(source, "document", "metadata", "chunk", "hits", "highlight").(*ragdv1.Source)
 	cut.Document = text[start:end]
 	cut.Metadata = replaceText(source, cut.Document)
 	if from := source.GetStartByte(); int(source.GetEndByte()-from) == len(text) { // a verbatim section
@@ -308,6 +308,13 @@ func partOf(source *ragdv1.Source, start, end int) *ragdv1.Source {
 	}
 	if source.Chunk != nil {
 		cut.Chunk = within(source.Chunk, start, end)
+	}
+	for _, hit := range source.GetHits() {
+		if from := int(hit.GetRange().GetStartByte()); from >= start && from < end {
+			part := shallowCopy(hit, "range").(*ragdv1.Hit)
+			part.Range = within(hit.GetRange(), start, end)
+			cut.Hits = append(cut.Hits, part)
+		}
 	}
 	if h := source.GetHighlight(); h != nil {
 		cut.Highlight = &ragdv1.Highlight{Passage: within(h.GetPassage(), start, end)}

@@ -20,15 +20,15 @@ import (
 func (s *Set) search() method {
 	return func(ctx context.Context, arguments accepted) (proto.Message, string, error) {
 		var given struct {
-			Query, Question, IndexName, EncodingName string
-			Filter                                   json.RawMessage
-			TopK                                     *int32
-			MaxTokens                                *float64
+			Query, Question, IndexName, EncodingName, Expand string
+			Filter                                           json.RawMessage
+			TopK                                             *int32
+			MaxTokens                                        *float64
 		}
 		if err := json.Unmarshal(arguments.json, &given); err != nil {
 			return nil, "", err
 		}
-		req := &ragdv1.VectorQueryRequest{QueryText: cmp.Or(given.Query, given.Question), IndexName: given.IndexName, TopK: given.TopK}
+		req := &ragdv1.VectorQueryRequest{QueryText: cmp.Or(given.Query, given.Question), IndexName: given.IndexName, TopK: given.TopK, Expand: given.Expand}
 		if req.QueryText == "" {
 			return nil, "", fault.Field("query", "is required")
 		}

@@ -35,6 +35,8 @@ export interface SearchOptions extends CallOptions {
   explain?: boolean;
   /** Whether near-identical passages are one source, which names the other places in alsoIn. Default: true. */
   distinct?: boolean;
+  /** Shows more of a document: its section, if that is short or has several of the chunks found, its neighbours, or the document. */
+  expand?: "section" | "neighbours" | "document";
   includeVectors?: boolean;
   /** Default: true. */
   includeSources?: boolean;
@@ -242,14 +244,14 @@ export class RagdIndex {
   }
 
   #search(text: string, options: SearchOptions) {
-    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, highlight, distinct, explain, includeVectors, includeSources, maxStalenessMs, writeToken, maxTokens, encodingName } = options;
+    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, highlight, distinct, expand, explain, includeVectors, includeSources, maxStalenessMs, writeToken, maxTokens, encodingName } = options;
     return {
       indexName: this.name,
       queryText: text,
       queryVector: vector,
       filter: options.filter && fromJson(ValueSchema, options.filter),
       searchMode: mode,
-      topK, namespace, reranker, minScore, minSimilarity, highlight, distinct, explain, includeVectors, includeSources, writeToken, maxTokens, encodingName,
+      topK, namespace, reranker, minScore, minSimilarity, highlight, distinct, expand, explain, includeVectors, includeSources, writeToken, maxTokens, encodingName,
       maxStaleness: maxStalenessMs === undefined ? undefined : durationFromMs(maxStalenessMs),
     };
   }

@@ -35,6 +35,7 @@ from ..api import (
 from .transport import AsyncTransport
 
 Mode = Literal["vector", "keyword", "hybrid"]
+Expand = Literal["section", "neighbours", "document"]
 
 #: How often the stream of a job is opened again when it breaks off.
 _WATCHES = 10
@@ -250,6 +251,7 @@ class AsyncRagdIndex:
         include_vectors: bool | None = None,
         include_sources: bool | None = None,
         distinct: bool | None = None,
+        expand: Expand | None = None,
         explain: bool | None = None,
         max_staleness: float | None = None,
         write_token: str | None = None,
@@ -280,6 +282,7 @@ class AsyncRagdIndex:
             includeVectors=include_vectors,
             includeSources=include_sources,
             distinct=distinct,
+            expand=expand,
             explain=explain,
             maxStaleness=seconds(max_staleness),
             writeToken=write_token,
@@ -306,6 +309,7 @@ class AsyncRagdIndex:
         include_vectors: bool | None = None,
         include_sources: bool | None = None,
         distinct: bool | None = None,
+        expand: Expand | None = None,
         explain: bool | None = None,
         explain_nodes: int | None = None,
         max_staleness: float | None = None,
@@ -333,6 +337,7 @@ class AsyncRagdIndex:
             includeVectors=include_vectors,
             includeSources=include_sources,
             distinct=distinct,
+            expand=expand,
             explain=explain,
             explainNodes=explain_nodes,
             maxStaleness=seconds(max_staleness),

@@ -37,6 +37,7 @@ from ..api import (
 from .transport import Transport
 
 Mode = Literal["vector", "keyword", "hybrid"]
+Expand = Literal["section", "neighbours", "document"]
 
 #: How often the stream of a job is opened again when it breaks off.
 _WATCHES = 10
@@ -252,6 +253,7 @@ class RagdIndex:
         include_vectors: bool | None = None,
         include_sources: bool | None = None,
         distinct: bool | None = None,
+        expand: Expand | None = None,
         explain: bool | None = None,
         max_staleness: float | None = None,
         write_token: str | None = None,
@@ -282,6 +284,7 @@ class RagdIndex:
             includeVectors=include_vectors,
             includeSources=include_sources,
             distinct=distinct,
+            expand=expand,
             explain=explain,
             maxStaleness=seconds(max_staleness),
             writeToken=write_token,
@@ -308,6 +311,7 @@ class RagdIndex:
         include_vectors: bool | None = None,
         include_sources: bool | None = None,
         distinct: bool | None = None,
+        expand: Expand | None = None,
         explain: bool | None = None,
         explain_nodes: int | None = None,
         max_staleness: float | None = None,
@@ -335,6 +339,7 @@ class RagdIndex:
             includeVectors=include_vectors,
             includeSources=include_sources,
             distinct=distinct,
+            expand=expand,
             explain=explain,
             explainNodes=explain_nodes,
             maxStaleness=seconds(max_staleness),
