@@ -905,6 +905,133 @@ func (x *DeleteQuestionsRequest) GetQuestionIds() []string {
 	return nil
 }
 
+type RecordFeedbackRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The queryId of an answer that the same caller got in the last 30 days.
+	QueryId string `protobuf:"bytes,1,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
+	// Required. Id of a source of the answer, or of one of its hits.
+	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	// Whether it helped to answer the question. Required unless withdraw is set. What the caller said of
+	// the source before is replaced.
+	Helpful *bool `protobuf:"varint,3,opt,name=helpful,proto3,oneof" json:"helpful,omitempty"`
+	// Deletes what the caller has said of the source.
+	Withdraw      bool `protobuf:"varint,4,opt,name=withdraw,proto3" json:"withdraw,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordFeedbackRequest) Reset() {
+	*x = RecordFeedbackRequest{}
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordFeedbackRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordFeedbackRequest) ProtoMessage() {}
+
+func (x *RecordFeedbackRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordFeedbackRequest.ProtoReflect.Descriptor instead.
+func (*RecordFeedbackRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RecordFeedbackRequest) GetQueryId() string {
+	if x != nil {
+		return x.QueryId
+	}
+	return ""
+}
+
+func (x *RecordFeedbackRequest) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *RecordFeedbackRequest) GetHelpful() bool {
+	if x != nil && x.Helpful != nil {
+		return *x.Helpful
+	}
+	return false
+}
+
+func (x *RecordFeedbackRequest) GetWithdraw() bool {
+	if x != nil {
+		return x.Withdraw
+	}
+	return false
+}
+
+type RecordFeedbackResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The set that has the question.
+	SetName string `protobuf:"bytes,1,opt,name=set_name,json=setName,proto3" json:"set_name,omitempty"`
+	// The id of the question in the set.
+	QuestionId    string `protobuf:"bytes,2,opt,name=question_id,json=questionId,proto3" json:"question_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordFeedbackResponse) Reset() {
+	*x = RecordFeedbackResponse{}
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordFeedbackResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordFeedbackResponse) ProtoMessage() {}
+
+func (x *RecordFeedbackResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordFeedbackResponse.ProtoReflect.Descriptor instead.
+func (*RecordFeedbackResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RecordFeedbackResponse) GetSetName() string {
+	if x != nil {
+		return x.SetName
+	}
+	return ""
+}
+
+func (x *RecordFeedbackResponse) GetQuestionId() string {
+	if x != nil {
+		return x.QuestionId
+	}
+	return ""
+}
+
 type DraftQuestionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -925,7 +1052,7 @@ type DraftQuestionsRequest struct {
 
 func (x *DraftQuestionsRequest) Reset() {
 	*x = DraftQuestionsRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[14]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1064,7 @@ func (x *DraftQuestionsRequest) String() string {
 func (*DraftQuestionsRequest) ProtoMessage() {}
 
 func (x *DraftQuestionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[14]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1077,7 @@ func (x *DraftQuestionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DraftQuestionsRequest.ProtoReflect.Descriptor instead.
 func (*DraftQuestionsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DraftQuestionsRequest) GetSetName() string {
@@ -998,7 +1125,7 @@ type DraftQuestionsResponse struct {
 
 func (x *DraftQuestionsResponse) Reset() {
 	*x = DraftQuestionsResponse{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[15]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1010,7 +1137,7 @@ func (x *DraftQuestionsResponse) String() string {
 func (*DraftQuestionsResponse) ProtoMessage() {}
 
 func (x *DraftQuestionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[15]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1023,7 +1150,7 @@ func (x *DraftQuestionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DraftQuestionsResponse.ProtoReflect.Descriptor instead.
 func (*DraftQuestionsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DraftQuestionsResponse) GetQuestionSet() *QuestionSet {
@@ -1068,7 +1195,7 @@ type StartEvaluationRequest struct {
 
 func (x *StartEvaluationRequest) Reset() {
 	*x = StartEvaluationRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[16]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1080,7 +1207,7 @@ func (x *StartEvaluationRequest) String() string {
 func (*StartEvaluationRequest) ProtoMessage() {}
 
 func (x *StartEvaluationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[16]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1093,7 +1220,7 @@ func (x *StartEvaluationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartEvaluationRequest.ProtoReflect.Descriptor instead.
 func (*StartEvaluationRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StartEvaluationRequest) GetSetName() string {
@@ -1197,7 +1324,7 @@ type AnswerSettings struct {
 
 func (x *AnswerSettings) Reset() {
 	*x = AnswerSettings{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[17]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1209,7 +1336,7 @@ func (x *AnswerSettings) String() string {
 func (*AnswerSettings) ProtoMessage() {}
 
 func (x *AnswerSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[17]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1222,7 +1349,7 @@ func (x *AnswerSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerSettings.ProtoReflect.Descriptor instead.
 func (*AnswerSettings) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AnswerSettings) GetAgentName() string {
@@ -1280,7 +1407,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[18]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1292,7 +1419,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[18]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1305,7 +1432,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Evaluation) GetEvaluationId() string {
@@ -1469,7 +1596,7 @@ type AnswerUsage struct {
 
 func (x *AnswerUsage) Reset() {
 	*x = AnswerUsage{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[19]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1481,7 +1608,7 @@ func (x *AnswerUsage) String() string {
 func (*AnswerUsage) ProtoMessage() {}
 
 func (x *AnswerUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[19]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1494,7 +1621,7 @@ func (x *AnswerUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerUsage.ProtoReflect.Descriptor instead.
 func (*AnswerUsage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AnswerUsage) GetSteps() int64 {
@@ -1578,7 +1705,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[20]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1590,7 +1717,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[20]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1603,7 +1730,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Measure) GetName() string {
@@ -1644,7 +1771,7 @@ type GetEvaluationRequest struct {
 
 func (x *GetEvaluationRequest) Reset() {
 	*x = GetEvaluationRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[21]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1656,7 +1783,7 @@ func (x *GetEvaluationRequest) String() string {
 func (*GetEvaluationRequest) ProtoMessage() {}
 
 func (x *GetEvaluationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[21]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1669,7 +1796,7 @@ func (x *GetEvaluationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEvaluationRequest.ProtoReflect.Descriptor instead.
 func (*GetEvaluationRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetEvaluationRequest) GetEvaluationId() string {
@@ -1693,7 +1820,7 @@ type ListEvaluationsRequest struct {
 
 func (x *ListEvaluationsRequest) Reset() {
 	*x = ListEvaluationsRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[22]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1705,7 +1832,7 @@ func (x *ListEvaluationsRequest) String() string {
 func (*ListEvaluationsRequest) ProtoMessage() {}
 
 func (x *ListEvaluationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[22]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1718,7 +1845,7 @@ func (x *ListEvaluationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationsRequest.ProtoReflect.Descriptor instead.
 func (*ListEvaluationsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListEvaluationsRequest) GetSetName() string {
@@ -1753,7 +1880,7 @@ type ListEvaluationsResponse struct {
 
 func (x *ListEvaluationsResponse) Reset() {
 	*x = ListEvaluationsResponse{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[23]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1765,7 +1892,7 @@ func (x *ListEvaluationsResponse) String() string {
 func (*ListEvaluationsResponse) ProtoMessage() {}
 
 func (x *ListEvaluationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[23]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1778,7 +1905,7 @@ func (x *ListEvaluationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationsResponse.ProtoReflect.Descriptor instead.
 func (*ListEvaluationsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListEvaluationsResponse) GetEvaluations() []*Evaluation {
@@ -1805,7 +1932,7 @@ type DeleteEvaluationRequest struct {
 
 func (x *DeleteEvaluationRequest) Reset() {
 	*x = DeleteEvaluationRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[24]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1817,7 +1944,7 @@ func (x *DeleteEvaluationRequest) String() string {
 func (*DeleteEvaluationRequest) ProtoMessage() {}
 
 func (x *DeleteEvaluationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[24]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1830,7 +1957,7 @@ func (x *DeleteEvaluationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEvaluationRequest.ProtoReflect.Descriptor instead.
 func (*DeleteEvaluationRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DeleteEvaluationRequest) GetEvaluationId() string {
@@ -1848,7 +1975,7 @@ type DeleteEvaluationResponse struct {
 
 func (x *DeleteEvaluationResponse) Reset() {
 	*x = DeleteEvaluationResponse{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[25]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1860,7 +1987,7 @@ func (x *DeleteEvaluationResponse) String() string {
 func (*DeleteEvaluationResponse) ProtoMessage() {}
 
 func (x *DeleteEvaluationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[25]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1873,7 +2000,7 @@ func (x *DeleteEvaluationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEvaluationResponse.ProtoReflect.Descriptor instead.
 func (*DeleteEvaluationResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{27}
 }
 
 type ListEvaluationResultsRequest struct {
@@ -1890,7 +2017,7 @@ type ListEvaluationResultsRequest struct {
 
 func (x *ListEvaluationResultsRequest) Reset() {
 	*x = ListEvaluationResultsRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[26]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1902,7 +2029,7 @@ func (x *ListEvaluationResultsRequest) String() string {
 func (*ListEvaluationResultsRequest) ProtoMessage() {}
 
 func (x *ListEvaluationResultsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[26]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1915,7 +2042,7 @@ func (x *ListEvaluationResultsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationResultsRequest.ProtoReflect.Descriptor instead.
 func (*ListEvaluationResultsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListEvaluationResultsRequest) GetEvaluationId() string {
@@ -1950,7 +2077,7 @@ type ListEvaluationResultsResponse struct {
 
 func (x *ListEvaluationResultsResponse) Reset() {
 	*x = ListEvaluationResultsResponse{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[27]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1962,7 +2089,7 @@ func (x *ListEvaluationResultsResponse) String() string {
 func (*ListEvaluationResultsResponse) ProtoMessage() {}
 
 func (x *ListEvaluationResultsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[27]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1975,7 +2102,7 @@ func (x *ListEvaluationResultsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationResultsResponse.ProtoReflect.Descriptor instead.
 func (*ListEvaluationResultsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListEvaluationResultsResponse) GetResults() []*QuestionResult {
@@ -2018,7 +2145,7 @@ type QuestionResult struct {
 
 func (x *QuestionResult) Reset() {
 	*x = QuestionResult{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[28]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2030,7 +2157,7 @@ func (x *QuestionResult) String() string {
 func (*QuestionResult) ProtoMessage() {}
 
 func (x *QuestionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[28]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2043,7 +2170,7 @@ func (x *QuestionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuestionResult.ProtoReflect.Descriptor instead.
 func (*QuestionResult) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *QuestionResult) GetQuestionId() string {
@@ -2134,7 +2261,7 @@ type QuestionAnswer struct {
 
 func (x *QuestionAnswer) Reset() {
 	*x = QuestionAnswer{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[29]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2146,7 +2273,7 @@ func (x *QuestionAnswer) String() string {
 func (*QuestionAnswer) ProtoMessage() {}
 
 func (x *QuestionAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[29]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2159,7 +2286,7 @@ func (x *QuestionAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuestionAnswer.ProtoReflect.Descriptor instead.
 func (*QuestionAnswer) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *QuestionAnswer) GetText() string {
@@ -2215,7 +2342,7 @@ type AnswerVerdict struct {
 
 func (x *AnswerVerdict) Reset() {
 	*x = AnswerVerdict{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[30]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2227,7 +2354,7 @@ func (x *AnswerVerdict) String() string {
 func (*AnswerVerdict) ProtoMessage() {}
 
 func (x *AnswerVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[30]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2240,7 +2367,7 @@ func (x *AnswerVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerVerdict.ProtoReflect.Descriptor instead.
 func (*AnswerVerdict) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AnswerVerdict) GetError() string {
@@ -2285,7 +2412,7 @@ type QuestionHit struct {
 
 func (x *QuestionHit) Reset() {
 	*x = QuestionHit{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[31]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2297,7 +2424,7 @@ func (x *QuestionHit) String() string {
 func (*QuestionHit) ProtoMessage() {}
 
 func (x *QuestionHit) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[31]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2310,7 +2437,7 @@ func (x *QuestionHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuestionHit.ProtoReflect.Descriptor instead.
 func (*QuestionHit) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *QuestionHit) GetUri() string {
@@ -2366,7 +2493,7 @@ type CompareEvaluationsRequest struct {
 
 func (x *CompareEvaluationsRequest) Reset() {
 	*x = CompareEvaluationsRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[32]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2378,7 +2505,7 @@ func (x *CompareEvaluationsRequest) String() string {
 func (*CompareEvaluationsRequest) ProtoMessage() {}
 
 func (x *CompareEvaluationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[32]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2391,7 +2518,7 @@ func (x *CompareEvaluationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompareEvaluationsRequest.ProtoReflect.Descriptor instead.
 func (*CompareEvaluationsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CompareEvaluationsRequest) GetBaselineId() string {
@@ -2442,7 +2569,7 @@ type EvaluationComparison struct {
 
 func (x *EvaluationComparison) Reset() {
 	*x = EvaluationComparison{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[33]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2581,7 @@ func (x *EvaluationComparison) String() string {
 func (*EvaluationComparison) ProtoMessage() {}
 
 func (x *EvaluationComparison) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[33]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2594,7 @@ func (x *EvaluationComparison) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluationComparison.ProtoReflect.Descriptor instead.
 func (*EvaluationComparison) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *EvaluationComparison) GetQuestionCount() int32 {
@@ -2529,7 +2656,7 @@ type MeasureDifference struct {
 
 func (x *MeasureDifference) Reset() {
 	*x = MeasureDifference{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[34]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2541,7 +2668,7 @@ func (x *MeasureDifference) String() string {
 func (*MeasureDifference) ProtoMessage() {}
 
 func (x *MeasureDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[34]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2554,7 +2681,7 @@ func (x *MeasureDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MeasureDifference.ProtoReflect.Descriptor instead.
 func (*MeasureDifference) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *MeasureDifference) GetName() string {
@@ -2625,7 +2752,7 @@ type SignTest struct {
 
 func (x *SignTest) Reset() {
 	*x = SignTest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[35]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2637,7 +2764,7 @@ func (x *SignTest) String() string {
 func (*SignTest) ProtoMessage() {}
 
 func (x *SignTest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[35]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2650,7 +2777,7 @@ func (x *SignTest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignTest.ProtoReflect.Descriptor instead.
 func (*SignTest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SignTest) GetWins() int32 {
@@ -2697,7 +2824,7 @@ type QuestionChange struct {
 
 func (x *QuestionChange) Reset() {
 	*x = QuestionChange{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[36]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2709,7 +2836,7 @@ func (x *QuestionChange) String() string {
 func (*QuestionChange) ProtoMessage() {}
 
 func (x *QuestionChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[36]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2722,7 +2849,7 @@ func (x *QuestionChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuestionChange.ProtoReflect.Descriptor instead.
 func (*QuestionChange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *QuestionChange) GetQuestionId() string {
@@ -2844,7 +2971,18 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"V\n" +
 	"\x16DeleteQuestionsRequest\x12\x19\n" +
 	"\bset_name\x18\x01 \x01(\tR\asetName\x12!\n" +
-	"\fquestion_ids\x18\x02 \x03(\tR\vquestionIds\"\x90\x01\n" +
+	"\fquestion_ids\x18\x02 \x03(\tR\vquestionIds\"\x91\x01\n" +
+	"\x15RecordFeedbackRequest\x12\x19\n" +
+	"\bquery_id\x18\x01 \x01(\tR\aqueryId\x12\x16\n" +
+	"\x06source\x18\x02 \x01(\tR\x06source\x12\x1d\n" +
+	"\ahelpful\x18\x03 \x01(\bH\x00R\ahelpful\x88\x01\x01\x12\x1a\n" +
+	"\bwithdraw\x18\x04 \x01(\bR\bwithdrawB\n" +
+	"\n" +
+	"\b_helpful\"T\n" +
+	"\x16RecordFeedbackResponse\x12\x19\n" +
+	"\bset_name\x18\x01 \x01(\tR\asetName\x12\x1f\n" +
+	"\vquestion_id\x18\x02 \x01(\tR\n" +
+	"questionId\"\x90\x01\n" +
 	"\x15DraftQuestionsRequest\x12\x19\n" +
 	"\bset_name\x18\x01 \x01(\tR\asetName\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x05R\x05count\x12\x14\n" +
@@ -3007,7 +3145,8 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\bbaseline\x18\x03 \x01(\x01R\bbaseline\x12\x1c\n" +
 	"\tcandidate\x18\x04 \x01(\x01R\tcandidate\x12.\n" +
 	"\x13baseline_first_rank\x18\x05 \x01(\x05R\x11baselineFirstRank\x120\n" +
-	"\x14candidate_first_rank\x18\x06 \x01(\x05R\x12candidateFirstRank2\xfc\t\n" +
+	"\x14candidate_first_rank\x18\x06 \x01(\x05R\x12candidateFirstRank2\xcf\n" +
+	"\n" +
 	"\x0fEvaluateService\x12L\n" +
 	"\x11CreateQuestionSet\x12!.ragd.v1.CreateQuestionSetRequest\x1a\x14.ragd.v1.QuestionSet\x12K\n" +
 	"\x0eGetQuestionSet\x12\x1e.ragd.v1.GetQuestionSetRequest\x1a\x14.ragd.v1.QuestionSet\"\x03\x90\x02\x01\x12\\\n" +
@@ -3017,7 +3156,8 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\fPutQuestions\x12\x1c.ragd.v1.PutQuestionsRequest\x1a\x14.ragd.v1.QuestionSet\x12S\n" +
 	"\rListQuestions\x12\x1d.ragd.v1.ListQuestionsRequest\x1a\x1e.ragd.v1.ListQuestionsResponse\"\x03\x90\x02\x01\x12H\n" +
 	"\x0fDeleteQuestions\x12\x1f.ragd.v1.DeleteQuestionsRequest\x1a\x14.ragd.v1.QuestionSet\x12Q\n" +
-	"\x0eDraftQuestions\x12\x1e.ragd.v1.DraftQuestionsRequest\x1a\x1f.ragd.v1.DraftQuestionsResponse\x12G\n" +
+	"\x0eDraftQuestions\x12\x1e.ragd.v1.DraftQuestionsRequest\x1a\x1f.ragd.v1.DraftQuestionsResponse\x12Q\n" +
+	"\x0eRecordFeedback\x12\x1e.ragd.v1.RecordFeedbackRequest\x1a\x1f.ragd.v1.RecordFeedbackResponse\x12G\n" +
 	"\x0fStartEvaluation\x12\x1f.ragd.v1.StartEvaluationRequest\x1a\x13.ragd.v1.Evaluation\x12H\n" +
 	"\rGetEvaluation\x12\x1d.ragd.v1.GetEvaluationRequest\x1a\x13.ragd.v1.Evaluation\"\x03\x90\x02\x01\x12Y\n" +
 	"\x0fListEvaluations\x12\x1f.ragd.v1.ListEvaluationsRequest\x1a .ragd.v1.ListEvaluationsResponse\"\x03\x90\x02\x01\x12W\n" +
@@ -3037,7 +3177,7 @@ func file_ragd_v1_evaluate_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_evaluate_proto_rawDescData
 }
 
-var file_ragd_v1_evaluate_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_ragd_v1_evaluate_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_ragd_v1_evaluate_proto_goTypes = []any{
 	(*QuestionSet)(nil),                   // 0: ragd.v1.QuestionSet
 	(*Question)(nil),                      // 1: ragd.v1.Question
@@ -3053,65 +3193,67 @@ var file_ragd_v1_evaluate_proto_goTypes = []any{
 	(*ListQuestionsRequest)(nil),          // 11: ragd.v1.ListQuestionsRequest
 	(*ListQuestionsResponse)(nil),         // 12: ragd.v1.ListQuestionsResponse
 	(*DeleteQuestionsRequest)(nil),        // 13: ragd.v1.DeleteQuestionsRequest
-	(*DraftQuestionsRequest)(nil),         // 14: ragd.v1.DraftQuestionsRequest
-	(*DraftQuestionsResponse)(nil),        // 15: ragd.v1.DraftQuestionsResponse
-	(*StartEvaluationRequest)(nil),        // 16: ragd.v1.StartEvaluationRequest
-	(*AnswerSettings)(nil),                // 17: ragd.v1.AnswerSettings
-	(*Evaluation)(nil),                    // 18: ragd.v1.Evaluation
-	(*AnswerUsage)(nil),                   // 19: ragd.v1.AnswerUsage
-	(*Measure)(nil),                       // 20: ragd.v1.Measure
-	(*GetEvaluationRequest)(nil),          // 21: ragd.v1.GetEvaluationRequest
-	(*ListEvaluationsRequest)(nil),        // 22: ragd.v1.ListEvaluationsRequest
-	(*ListEvaluationsResponse)(nil),       // 23: ragd.v1.ListEvaluationsResponse
-	(*DeleteEvaluationRequest)(nil),       // 24: ragd.v1.DeleteEvaluationRequest
-	(*DeleteEvaluationResponse)(nil),      // 25: ragd.v1.DeleteEvaluationResponse
-	(*ListEvaluationResultsRequest)(nil),  // 26: ragd.v1.ListEvaluationResultsRequest
-	(*ListEvaluationResultsResponse)(nil), // 27: ragd.v1.ListEvaluationResultsResponse
-	(*QuestionResult)(nil),                // 28: ragd.v1.QuestionResult
-	(*QuestionAnswer)(nil),                // 29: ragd.v1.QuestionAnswer
-	(*AnswerVerdict)(nil),                 // 30: ragd.v1.AnswerVerdict
-	(*QuestionHit)(nil),                   // 31: ragd.v1.QuestionHit
-	(*CompareEvaluationsRequest)(nil),     // 32: ragd.v1.CompareEvaluationsRequest
-	(*EvaluationComparison)(nil),          // 33: ragd.v1.EvaluationComparison
-	(*MeasureDifference)(nil),             // 34: ragd.v1.MeasureDifference
-	(*SignTest)(nil),                      // 35: ragd.v1.SignTest
-	(*QuestionChange)(nil),                // 36: ragd.v1.QuestionChange
-	(*timestamppb.Timestamp)(nil),         // 37: google.protobuf.Timestamp
-	(*Job)(nil),                           // 38: ragd.v1.Job
-	(*VectorQueryRequest)(nil),            // 39: ragd.v1.VectorQueryRequest
-	(*GraphRagRequest)(nil),               // 40: ragd.v1.GraphRagRequest
-	(*AgentUsage)(nil),                    // 41: ragd.v1.AgentUsage
+	(*RecordFeedbackRequest)(nil),         // 14: ragd.v1.RecordFeedbackRequest
+	(*RecordFeedbackResponse)(nil),        // 15: ragd.v1.RecordFeedbackResponse
+	(*DraftQuestionsRequest)(nil),         // 16: ragd.v1.DraftQuestionsRequest
+	(*DraftQuestionsResponse)(nil),        // 17: ragd.v1.DraftQuestionsResponse
+	(*StartEvaluationRequest)(nil),        // 18: ragd.v1.StartEvaluationRequest
+	(*AnswerSettings)(nil),                // 19: ragd.v1.AnswerSettings
+	(*Evaluation)(nil),                    // 20: ragd.v1.Evaluation
+	(*AnswerUsage)(nil),                   // 21: ragd.v1.AnswerUsage
+	(*Measure)(nil),                       // 22: ragd.v1.Measure
+	(*GetEvaluationRequest)(nil),          // 23: ragd.v1.GetEvaluationRequest
+	(*ListEvaluationsRequest)(nil),        // 24: ragd.v1.ListEvaluationsRequest
+	(*ListEvaluationsResponse)(nil),       // 25: ragd.v1.ListEvaluationsResponse
+	(*DeleteEvaluationRequest)(nil),       // 26: ragd.v1.DeleteEvaluationRequest
+	(*DeleteEvaluationResponse)(nil),      // 27: ragd.v1.DeleteEvaluationResponse
+	(*ListEvaluationResultsRequest)(nil),  // 28: ragd.v1.ListEvaluationResultsRequest
+	(*ListEvaluationResultsResponse)(nil), // 29: ragd.v1.ListEvaluationResultsResponse
+	(*QuestionResult)(nil),                // 30: ragd.v1.QuestionResult
+	(*QuestionAnswer)(nil),                // 31: ragd.v1.QuestionAnswer
+	(*AnswerVerdict)(nil),                 // 32: ragd.v1.AnswerVerdict
+	(*QuestionHit)(nil),                   // 33: ragd.v1.QuestionHit
+	(*CompareEvaluationsRequest)(nil),     // 34: ragd.v1.CompareEvaluationsRequest
+	(*EvaluationComparison)(nil),          // 35: ragd.v1.EvaluationComparison
+	(*MeasureDifference)(nil),             // 36: ragd.v1.MeasureDifference
+	(*SignTest)(nil),                      // 37: ragd.v1.SignTest
+	(*QuestionChange)(nil),                // 38: ragd.v1.QuestionChange
+	(*timestamppb.Timestamp)(nil),         // 39: google.protobuf.Timestamp
+	(*Job)(nil),                           // 40: ragd.v1.Job
+	(*VectorQueryRequest)(nil),            // 41: ragd.v1.VectorQueryRequest
+	(*GraphRagRequest)(nil),               // 42: ragd.v1.GraphRagRequest
+	(*AgentUsage)(nil),                    // 43: ragd.v1.AgentUsage
 }
 var file_ragd_v1_evaluate_proto_depIdxs = []int32{
-	37, // 0: ragd.v1.QuestionSet.create_time:type_name -> google.protobuf.Timestamp
-	37, // 1: ragd.v1.QuestionSet.update_time:type_name -> google.protobuf.Timestamp
+	39, // 0: ragd.v1.QuestionSet.create_time:type_name -> google.protobuf.Timestamp
+	39, // 1: ragd.v1.QuestionSet.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 2: ragd.v1.Question.relevant:type_name -> ragd.v1.Relevant
 	1,  // 3: ragd.v1.CreateQuestionSetRequest.questions:type_name -> ragd.v1.Question
 	0,  // 4: ragd.v1.ListQuestionSetsResponse.question_sets:type_name -> ragd.v1.QuestionSet
 	1,  // 5: ragd.v1.PutQuestionsRequest.questions:type_name -> ragd.v1.Question
 	1,  // 6: ragd.v1.ListQuestionsResponse.questions:type_name -> ragd.v1.Question
 	0,  // 7: ragd.v1.DraftQuestionsResponse.question_set:type_name -> ragd.v1.QuestionSet
-	38, // 8: ragd.v1.DraftQuestionsResponse.job:type_name -> ragd.v1.Job
-	39, // 9: ragd.v1.StartEvaluationRequest.query:type_name -> ragd.v1.VectorQueryRequest
-	40, // 10: ragd.v1.StartEvaluationRequest.graph:type_name -> ragd.v1.GraphRagRequest
-	17, // 11: ragd.v1.StartEvaluationRequest.agent:type_name -> ragd.v1.AnswerSettings
-	39, // 12: ragd.v1.Evaluation.query:type_name -> ragd.v1.VectorQueryRequest
-	40, // 13: ragd.v1.Evaluation.graph:type_name -> ragd.v1.GraphRagRequest
-	17, // 14: ragd.v1.Evaluation.agent:type_name -> ragd.v1.AnswerSettings
-	38, // 15: ragd.v1.Evaluation.job:type_name -> ragd.v1.Job
-	20, // 16: ragd.v1.Evaluation.measures:type_name -> ragd.v1.Measure
-	37, // 17: ragd.v1.Evaluation.create_time:type_name -> google.protobuf.Timestamp
-	19, // 18: ragd.v1.Evaluation.usage:type_name -> ragd.v1.AnswerUsage
-	18, // 19: ragd.v1.ListEvaluationsResponse.evaluations:type_name -> ragd.v1.Evaluation
-	28, // 20: ragd.v1.ListEvaluationResultsResponse.results:type_name -> ragd.v1.QuestionResult
-	20, // 21: ragd.v1.QuestionResult.measures:type_name -> ragd.v1.Measure
-	31, // 22: ragd.v1.QuestionResult.hits:type_name -> ragd.v1.QuestionHit
-	29, // 23: ragd.v1.QuestionResult.answer:type_name -> ragd.v1.QuestionAnswer
-	41, // 24: ragd.v1.QuestionAnswer.usage:type_name -> ragd.v1.AgentUsage
-	30, // 25: ragd.v1.QuestionAnswer.verdict:type_name -> ragd.v1.AnswerVerdict
-	34, // 26: ragd.v1.EvaluationComparison.differences:type_name -> ragd.v1.MeasureDifference
-	36, // 27: ragd.v1.EvaluationComparison.changes:type_name -> ragd.v1.QuestionChange
-	35, // 28: ragd.v1.MeasureDifference.sign_test:type_name -> ragd.v1.SignTest
+	40, // 8: ragd.v1.DraftQuestionsResponse.job:type_name -> ragd.v1.Job
+	41, // 9: ragd.v1.StartEvaluationRequest.query:type_name -> ragd.v1.VectorQueryRequest
+	42, // 10: ragd.v1.StartEvaluationRequest.graph:type_name -> ragd.v1.GraphRagRequest
+	19, // 11: ragd.v1.StartEvaluationRequest.agent:type_name -> ragd.v1.AnswerSettings
+	41, // 12: ragd.v1.Evaluation.query:type_name -> ragd.v1.VectorQueryRequest
+	42, // 13: ragd.v1.Evaluation.graph:type_name -> ragd.v1.GraphRagRequest
+	19, // 14: ragd.v1.Evaluation.agent:type_name -> ragd.v1.AnswerSettings
+	40, // 15: ragd.v1.Evaluation.job:type_name -> ragd.v1.Job
+	22, // 16: ragd.v1.Evaluation.measures:type_name -> ragd.v1.Measure
+	39, // 17: ragd.v1.Evaluation.create_time:type_name -> google.protobuf.Timestamp
+	21, // 18: ragd.v1.Evaluation.usage:type_name -> ragd.v1.AnswerUsage
+	20, // 19: ragd.v1.ListEvaluationsResponse.evaluations:type_name -> ragd.v1.Evaluation
+	30, // 20: ragd.v1.ListEvaluationResultsResponse.results:type_name -> ragd.v1.QuestionResult
+	22, // 21: ragd.v1.QuestionResult.measures:type_name -> ragd.v1.Measure
+	33, // 22: ragd.v1.QuestionResult.hits:type_name -> ragd.v1.QuestionHit
+	31, // 23: ragd.v1.QuestionResult.answer:type_name -> ragd.v1.QuestionAnswer
+	43, // 24: ragd.v1.QuestionAnswer.usage:type_name -> ragd.v1.AgentUsage
+	32, // 25: ragd.v1.QuestionAnswer.verdict:type_name -> ragd.v1.AnswerVerdict
+	36, // 26: ragd.v1.EvaluationComparison.differences:type_name -> ragd.v1.MeasureDifference
+	38, // 27: ragd.v1.EvaluationComparison.changes:type_name -> ragd.v1.QuestionChange
+	37, // 28: ragd.v1.MeasureDifference.sign_test:type_name -> ragd.v1.SignTest
 	3,  // 29: ragd.v1.EvaluateService.CreateQuestionSet:input_type -> ragd.v1.CreateQuestionSetRequest
 	4,  // 30: ragd.v1.EvaluateService.GetQuestionSet:input_type -> ragd.v1.GetQuestionSetRequest
 	5,  // 31: ragd.v1.EvaluateService.ListQuestionSets:input_type -> ragd.v1.ListQuestionSetsRequest
@@ -3120,30 +3262,32 @@ var file_ragd_v1_evaluate_proto_depIdxs = []int32{
 	10, // 34: ragd.v1.EvaluateService.PutQuestions:input_type -> ragd.v1.PutQuestionsRequest
 	11, // 35: ragd.v1.EvaluateService.ListQuestions:input_type -> ragd.v1.ListQuestionsRequest
 	13, // 36: ragd.v1.EvaluateService.DeleteQuestions:input_type -> ragd.v1.DeleteQuestionsRequest
-	14, // 37: ragd.v1.EvaluateService.DraftQuestions:input_type -> ragd.v1.DraftQuestionsRequest
-	16, // 38: ragd.v1.EvaluateService.StartEvaluation:input_type -> ragd.v1.StartEvaluationRequest
-	21, // 39: ragd.v1.EvaluateService.GetEvaluation:input_type -> ragd.v1.GetEvaluationRequest
-	22, // 40: ragd.v1.EvaluateService.ListEvaluations:input_type -> ragd.v1.ListEvaluationsRequest
-	24, // 41: ragd.v1.EvaluateService.DeleteEvaluation:input_type -> ragd.v1.DeleteEvaluationRequest
-	26, // 42: ragd.v1.EvaluateService.ListEvaluationResults:input_type -> ragd.v1.ListEvaluationResultsRequest
-	32, // 43: ragd.v1.EvaluateService.CompareEvaluations:input_type -> ragd.v1.CompareEvaluationsRequest
-	0,  // 44: ragd.v1.EvaluateService.CreateQuestionSet:output_type -> ragd.v1.QuestionSet
-	0,  // 45: ragd.v1.EvaluateService.GetQuestionSet:output_type -> ragd.v1.QuestionSet
-	6,  // 46: ragd.v1.EvaluateService.ListQuestionSets:output_type -> ragd.v1.ListQuestionSetsResponse
-	0,  // 47: ragd.v1.EvaluateService.UpdateQuestionSet:output_type -> ragd.v1.QuestionSet
-	9,  // 48: ragd.v1.EvaluateService.DeleteQuestionSet:output_type -> ragd.v1.DeleteQuestionSetResponse
-	0,  // 49: ragd.v1.EvaluateService.PutQuestions:output_type -> ragd.v1.QuestionSet
-	12, // 50: ragd.v1.EvaluateService.ListQuestions:output_type -> ragd.v1.ListQuestionsResponse
-	0,  // 51: ragd.v1.EvaluateService.DeleteQuestions:output_type -> ragd.v1.QuestionSet
-	15, // 52: ragd.v1.EvaluateService.DraftQuestions:output_type -> ragd.v1.DraftQuestionsResponse
-	18, // 53: ragd.v1.EvaluateService.StartEvaluation:output_type -> ragd.v1.Evaluation
-	18, // 54: ragd.v1.EvaluateService.GetEvaluation:output_type -> ragd.v1.Evaluation
-	23, // 55: ragd.v1.EvaluateService.ListEvaluations:output_type -> ragd.v1.ListEvaluationsResponse
-	25, // 56: ragd.v1.EvaluateService.DeleteEvaluation:output_type -> ragd.v1.DeleteEvaluationResponse
-	27, // 57: ragd.v1.EvaluateService.ListEvaluationResults:output_type -> ragd.v1.ListEvaluationResultsResponse
-	33, // 58: ragd.v1.EvaluateService.CompareEvaluations:output_type -> ragd.v1.EvaluationComparison
-	44, // [44:59] is the sub-list for method output_type
-	29, // [29:44] is the sub-list for method input_type
+	16, // 37: ragd.v1.EvaluateService.DraftQuestions:input_type -> ragd.v1.DraftQuestionsRequest
+	14, // 38: ragd.v1.EvaluateService.RecordFeedback:input_type -> ragd.v1.RecordFeedbackRequest
+	18, // 39: ragd.v1.EvaluateService.StartEvaluation:input_type -> ragd.v1.StartEvaluationRequest
+	23, // 40: ragd.v1.EvaluateService.GetEvaluation:input_type -> ragd.v1.GetEvaluationRequest
+	24, // 41: ragd.v1.EvaluateService.ListEvaluations:input_type -> ragd.v1.ListEvaluationsRequest
+	26, // 42: ragd.v1.EvaluateService.DeleteEvaluation:input_type -> ragd.v1.DeleteEvaluationRequest
+	28, // 43: ragd.v1.EvaluateService.ListEvaluationResults:input_type -> ragd.v1.ListEvaluationResultsRequest
+	34, // 44: ragd.v1.EvaluateService.CompareEvaluations:input_type -> ragd.v1.CompareEvaluationsRequest
+	0,  // 45: ragd.v1.EvaluateService.CreateQuestionSet:output_type -> ragd.v1.QuestionSet
+	0,  // 46: ragd.v1.EvaluateService.GetQuestionSet:output_type -> ragd.v1.QuestionSet
+	6,  // 47: ragd.v1.EvaluateService.ListQuestionSets:output_type -> ragd.v1.ListQuestionSetsResponse
+	0,  // 48: ragd.v1.EvaluateService.UpdateQuestionSet:output_type -> ragd.v1.QuestionSet
+	9,  // 49: ragd.v1.EvaluateService.DeleteQuestionSet:output_type -> ragd.v1.DeleteQuestionSetResponse
+	0,  // 50: ragd.v1.EvaluateService.PutQuestions:output_type -> ragd.v1.QuestionSet
+	12, // 51: ragd.v1.EvaluateService.ListQuestions:output_type -> ragd.v1.ListQuestionsResponse
+	0,  // 52: ragd.v1.EvaluateService.DeleteQuestions:output_type -> ragd.v1.QuestionSet
+	17, // 53: ragd.v1.EvaluateService.DraftQuestions:output_type -> ragd.v1.DraftQuestionsResponse
+	15, // 54: ragd.v1.EvaluateService.RecordFeedback:output_type -> ragd.v1.RecordFeedbackResponse
+	20, // 55: ragd.v1.EvaluateService.StartEvaluation:output_type -> ragd.v1.Evaluation
+	20, // 56: ragd.v1.EvaluateService.GetEvaluation:output_type -> ragd.v1.Evaluation
+	25, // 57: ragd.v1.EvaluateService.ListEvaluations:output_type -> ragd.v1.ListEvaluationsResponse
+	27, // 58: ragd.v1.EvaluateService.DeleteEvaluation:output_type -> ragd.v1.DeleteEvaluationResponse
+	29, // 59: ragd.v1.EvaluateService.ListEvaluationResults:output_type -> ragd.v1.ListEvaluationResultsResponse
+	35, // 60: ragd.v1.EvaluateService.CompareEvaluations:output_type -> ragd.v1.EvaluationComparison
+	45, // [45:61] is the sub-list for method output_type
+	29, // [29:45] is the sub-list for method input_type
 	29, // [29:29] is the sub-list for extension type_name
 	29, // [29:29] is the sub-list for extension extendee
 	0,  // [0:29] is the sub-list for field type_name
@@ -3160,26 +3304,27 @@ func file_ragd_v1_evaluate_proto_init() {
 	file_ragd_v1_evaluate_proto_msgTypes[2].OneofWrappers = []any{}
 	file_ragd_v1_evaluate_proto_msgTypes[7].OneofWrappers = []any{}
 	file_ragd_v1_evaluate_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ragd_v1_evaluate_proto_msgTypes[16].OneofWrappers = []any{
+	file_ragd_v1_evaluate_proto_msgTypes[14].OneofWrappers = []any{}
+	file_ragd_v1_evaluate_proto_msgTypes[18].OneofWrappers = []any{
 		(*StartEvaluationRequest_Query)(nil),
 		(*StartEvaluationRequest_Graph)(nil),
 		(*StartEvaluationRequest_Agent)(nil),
 	}
-	file_ragd_v1_evaluate_proto_msgTypes[18].OneofWrappers = []any{
+	file_ragd_v1_evaluate_proto_msgTypes[20].OneofWrappers = []any{
 		(*Evaluation_Query)(nil),
 		(*Evaluation_Graph)(nil),
 		(*Evaluation_Agent)(nil),
 	}
-	file_ragd_v1_evaluate_proto_msgTypes[28].OneofWrappers = []any{}
-	file_ragd_v1_evaluate_proto_msgTypes[29].OneofWrappers = []any{}
 	file_ragd_v1_evaluate_proto_msgTypes[30].OneofWrappers = []any{}
+	file_ragd_v1_evaluate_proto_msgTypes[31].OneofWrappers = []any{}
+	file_ragd_v1_evaluate_proto_msgTypes[32].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_evaluate_proto_rawDesc), len(file_ragd_v1_evaluate_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   37,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

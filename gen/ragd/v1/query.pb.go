@@ -679,7 +679,10 @@ type VectorQueryResponse struct {
 	Warnings []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	Explain  *Explain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Set with maxTokens.
-	Budget        *Budget `protobuf:"bytes,5,opt,name=budget,proto3" json:"budget,omitempty"`
+	Budget *Budget `protobuf:"bytes,5,opt,name=budget,proto3" json:"budget,omitempty"`
+	// Names this answer to RecordFeedback, for 30 days. Empty without queryText, without sources by
+	// includeSources, or if the question makes it longer than 8 KiB.
+	QueryId       string `protobuf:"bytes,16,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -747,6 +750,13 @@ func (x *VectorQueryResponse) GetBudget() *Budget {
 		return x.Budget
 	}
 	return nil
+}
+
+func (x *VectorQueryResponse) GetQueryId() string {
+	if x != nil {
+		return x.QueryId
+	}
+	return ""
 }
 
 type GraphRagRequest struct {
@@ -1116,7 +1126,9 @@ type GraphRagResponse struct {
 	Warnings []string      `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	Explain  *GraphExplain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Set with maxTokens.
-	Budget        *Budget `protobuf:"bytes,5,opt,name=budget,proto3" json:"budget,omitempty"`
+	Budget *Budget `protobuf:"bytes,5,opt,name=budget,proto3" json:"budget,omitempty"`
+	// As in VectorQuery.
+	QueryId       string `protobuf:"bytes,16,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1184,6 +1196,13 @@ func (x *GraphRagResponse) GetBudget() *Budget {
 		return x.Budget
 	}
 	return nil
+}
+
+func (x *GraphRagResponse) GetQueryId() string {
+	if x != nil {
+		return x.QueryId
+	}
+	return ""
 }
 
 // Source is one retrieved chunk.
@@ -4077,13 +4096,14 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x06values\x18\x02 \x03(\x02R\x06values\"{\n" +
 	"\fChromaConfig\x12,\n" +
 	"\x05where\x18\x01 \x01(\v2\x16.google.protobuf.ValueR\x05where\x12=\n" +
-	"\x0ewhere_document\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\rwhereDocument\"\xdc\x01\n" +
+	"\x0ewhere_document\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\rwhereDocument\"\xf7\x01\n" +
 	"\x13VectorQueryResponse\x12)\n" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
 	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\x12'\n" +
-	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\x98\b\n" +
+	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\x12\x19\n" +
+	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\x98\b\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -4137,13 +4157,14 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"_thresholdB\x14\n" +
 	"\x12_random_walk_stepsB\x0f\n" +
-	"\r_restart_prob\"\xde\x01\n" +
+	"\r_restart_prob\"\xf9\x01\n" +
 	"\x10GraphRagResponse\x12)\n" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
 	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\x12'\n" +
-	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\"\xcb\x05\n" +
+	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\x12\x19\n" +
+	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\xcb\x05\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +

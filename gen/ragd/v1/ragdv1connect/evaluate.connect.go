@@ -60,6 +60,9 @@ const (
 	// EvaluateServiceDraftQuestionsProcedure is the fully-qualified name of the EvaluateService's
 	// DraftQuestions RPC.
 	EvaluateServiceDraftQuestionsProcedure = "/ragd.v1.EvaluateService/DraftQuestions"
+	// EvaluateServiceRecordFeedbackProcedure is the fully-qualified name of the EvaluateService's
+	// RecordFeedback RPC.
+	EvaluateServiceRecordFeedbackProcedure = "/ragd.v1.EvaluateService/RecordFeedback"
 	// EvaluateServiceStartEvaluationProcedure is the fully-qualified name of the EvaluateService's
 	// StartEvaluation RPC.
 	EvaluateServiceStartEvaluationProcedure = "/ragd.v1.EvaluateService/StartEvaluation"
@@ -110,6 +113,15 @@ type EvaluateServiceClient interface {
 	// relevant span. Errors: NOT_FOUND; FAILED_PRECONDITION while another draft of the set is
 	// under way; INVALID_ARGUMENT for a model that cannot be used.
 	DraftQuestions(context.Context, *v1.DraftQuestionsRequest) (*v1.DraftQuestionsResponse, error)
+	// RecordFeedback stores whether a source of an answer helped, and needs the scope read: whoever got the
+	// answer may say so. It becomes a judgement in the question set feedback-INDEX, which is made with the
+	// first: the question of the answer, to which the chunks are relevant that helped more callers than they
+	// did not. For a credential with a mandatory filter, and for each other namespace than default, the name
+	// of the set goes on with a number of its own. Feedback is deleted with its question or its set, and by
+	// withdraw. Errors: INVALID_ARGUMENT for a query id that is not one of this caller's answers, or is too
+	// old, and for a source that the answer did not have; NOT_FOUND for an index or chunk that is gone;
+	// RESOURCE_EXHAUSTED beyond a limit.
+	RecordFeedback(context.Context, *v1.RecordFeedbackRequest) (*v1.RecordFeedbackResponse, error)
 	// StartEvaluation starts a job that asks every question of a set and measures what comes back.
 	// With the settings of a query it asks the first question at once, so that settings that cannot
 	// be used are rejected, and of the request context only the filter applies. An agent is asked
@@ -203,6 +215,12 @@ func NewEvaluateServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(evaluateServiceMethods.ByName("DraftQuestions")),
 			connect.WithClientOptions(opts...),
 		),
+		recordFeedback: connect.NewClient[v1.RecordFeedbackRequest, v1.RecordFeedbackResponse](
+			httpClient,
+			baseURL+EvaluateServiceRecordFeedbackProcedure,
+			connect.WithSchema(evaluateServiceMethods.ByName("RecordFeedback")),
+			connect.WithClientOptions(opts...),
+		),
 		startEvaluation: connect.NewClient[v1.StartEvaluationRequest, v1.Evaluation](
 			httpClient,
 			baseURL+EvaluateServiceStartEvaluationProcedure,
@@ -257,6 +275,7 @@ type evaluateServiceClient struct {
 	listQuestions         *connect.Client[v1.ListQuestionsRequest, v1.ListQuestionsResponse]
 	deleteQuestions       *connect.Client[v1.DeleteQuestionsRequest, v1.QuestionSet]
 	draftQuestions        *connect.Client[v1.DraftQuestionsRequest, v1.DraftQuestionsResponse]
+	recordFeedback        *connect.Client[v1.RecordFeedbackRequest, v1.RecordFeedbackResponse]
 	startEvaluation       *connect.Client[v1.StartEvaluationRequest, v1.Evaluation]
 	getEvaluation         *connect.Client[v1.GetEvaluationRequest, v1.Evaluation]
 	listEvaluations       *connect.Client[v1.ListEvaluationsRequest, v1.ListEvaluationsResponse]
@@ -340,6 +359,15 @@ func (c *evaluateServiceClient) DeleteQuestions(ctx context.Context, req *v1.Del
 // DraftQuestions calls ragd.v1.EvaluateService.DraftQuestions.
 func (c *evaluateServiceClient) DraftQuestions(ctx context.Context, req *v1.DraftQuestionsRequest) (*v1.DraftQuestionsResponse, error) {
 	response, err := c.draftQuestions.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RecordFeedback calls ragd.v1.EvaluateService.RecordFeedback.
+func (c *evaluateServiceClient) RecordFeedback(ctx context.Context, req *v1.RecordFeedbackRequest) (*v1.RecordFeedbackResponse, error) {
+	response, err := c.recordFeedback.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -430,6 +458,15 @@ type EvaluateServiceHandler interface {
 	// relevant span. Errors: NOT_FOUND; FAILED_PRECONDITION while another draft of the set is
 	// under way; INVALID_ARGUMENT for a model that cannot be used.
 	DraftQuestions(context.Context, *v1.DraftQuestionsRequest) (*v1.DraftQuestionsResponse, error)
+	// RecordFeedback stores whether a source of an answer helped, and needs the scope read: whoever got the
+	// answer may say so. It becomes a judgement in the question set feedback-INDEX, which is made with the
+	// first: the question of the answer, to which the chunks are relevant that helped more callers than they
+	// did not. For a credential with a mandatory filter, and for each other namespace than default, the name
+	// of the set goes on with a number of its own. Feedback is deleted with its question or its set, and by
+	// withdraw. Errors: INVALID_ARGUMENT for a query id that is not one of this caller's answers, or is too
+	// old, and for a source that the answer did not have; NOT_FOUND for an index or chunk that is gone;
+	// RESOURCE_EXHAUSTED beyond a limit.
+	RecordFeedback(context.Context, *v1.RecordFeedbackRequest) (*v1.RecordFeedbackResponse, error)
 	// StartEvaluation starts a job that asks every question of a set and measures what comes back.
 	// With the settings of a query it asks the first question at once, so that settings that cannot
 	// be used are rejected, and of the request context only the filter applies. An agent is asked
@@ -519,6 +556,12 @@ func NewEvaluateServiceHandler(svc EvaluateServiceHandler, opts ...connect.Handl
 		connect.WithSchema(evaluateServiceMethods.ByName("DraftQuestions")),
 		connect.WithHandlerOptions(opts...),
 	)
+	evaluateServiceRecordFeedbackHandler := connect.NewUnaryHandlerSimple(
+		EvaluateServiceRecordFeedbackProcedure,
+		svc.RecordFeedback,
+		connect.WithSchema(evaluateServiceMethods.ByName("RecordFeedback")),
+		connect.WithHandlerOptions(opts...),
+	)
 	evaluateServiceStartEvaluationHandler := connect.NewUnaryHandlerSimple(
 		EvaluateServiceStartEvaluationProcedure,
 		svc.StartEvaluation,
@@ -579,6 +622,8 @@ func NewEvaluateServiceHandler(svc EvaluateServiceHandler, opts ...connect.Handl
 			evaluateServiceDeleteQuestionsHandler.ServeHTTP(w, r)
 		case EvaluateServiceDraftQuestionsProcedure:
 			evaluateServiceDraftQuestionsHandler.ServeHTTP(w, r)
+		case EvaluateServiceRecordFeedbackProcedure:
+			evaluateServiceRecordFeedbackHandler.ServeHTTP(w, r)
 		case EvaluateServiceStartEvaluationProcedure:
 			evaluateServiceStartEvaluationHandler.ServeHTTP(w, r)
 		case EvaluateServiceGetEvaluationProcedure:
@@ -634,6 +679,10 @@ func (UnimplementedEvaluateServiceHandler) DeleteQuestions(context.Context, *v1.
 
 func (UnimplementedEvaluateServiceHandler) DraftQuestions(context.Context, *v1.DraftQuestionsRequest) (*v1.DraftQuestionsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.EvaluateService.DraftQuestions is not implemented"))
+}
+
+func (UnimplementedEvaluateServiceHandler) RecordFeedback(context.Context, *v1.RecordFeedbackRequest) (*v1.RecordFeedbackResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.EvaluateService.RecordFeedback is not implemented"))
 }
 
 func (UnimplementedEvaluateServiceHandler) StartEvaluation(context.Context, *v1.StartEvaluationRequest) (*v1.Evaluation, error) {

@@ -1523,6 +1523,9 @@ class VectorQueryResponse(TypedDict, total=False):
     explain: Explain
     # Set with maxTokens.
     budget: Budget
+    # Names this answer to RecordFeedback, for 30 days. Empty without queryText, without sources by
+    # includeSources, or if the question makes it longer than 8 KiB.
+    queryId: str
 
 
 class GraphRagRequest(TypedDict, total=False):
@@ -1618,6 +1621,8 @@ class GraphRagResponse(TypedDict, total=False):
     explain: GraphExplain
     # Set with maxTokens.
     budget: Budget
+    # As in VectorQuery.
+    queryId: str
 
 
 class Source(TypedDict, total=False):
@@ -2801,6 +2806,27 @@ class DeleteQuestionsRequest(TypedDict, total=False):
     setName: str
     # Required. At most 1000.
     questionIds: list[str]
+
+
+class RecordFeedbackRequest(TypedDict, total=False):
+    """The message RecordFeedbackRequest."""
+    # Required. The queryId of an answer that the same caller got in the last 30 days.
+    queryId: str
+    # Required. Id of a source of the answer, or of one of its hits.
+    source: str
+    # Whether it helped to answer the question. Required unless withdraw is set. What the caller said of
+    # the source before is replaced.
+    helpful: bool
+    # Deletes what the caller has said of the source.
+    withdraw: bool
+
+
+class RecordFeedbackResponse(TypedDict, total=False):
+    """The message RecordFeedbackResponse."""
+    # The set that has the question.
+    setName: str
+    # The id of the question in the set.
+    questionId: str
 
 
 class DraftQuestionsRequest(TypedDict, total=False):
@@ -5943,7 +5969,7 @@ class AsyncEndpointService:
 class EvaluateService:
     """EvaluateService measures how well an index or an agent answers questions whose answers are known.
     It stores sets of questions, runs a set with the settings of a query or by asking an agent as a
-    job, and compares two runs. Reading needs the scope read, everything else the scope write. A credential with
+    job, and compares two runs. Reading and feedback need the scope read, everything else the scope write. A credential with
     a mandatory filter sees only the sets and evaluations that were made with the same filter,
     and what it runs finds only what it may read; a credential without one sees all. A credential that
     is bound to indexes sees of the evaluations of agents those that were bound to the same or fewer.
@@ -6013,6 +6039,19 @@ class EvaluateService:
         answer = self._transport.unary("ragd.v1.EvaluateService/DraftQuestions", request or {}, timeout=timeout, context=context)
         return cast("DraftQuestionsResponse", answer)
 
+    def record_feedback(self, request: RecordFeedbackRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RecordFeedbackResponse:
+        """RecordFeedback stores whether a source of an answer helped, and needs the scope read: whoever got the
+        answer may say so. It becomes a judgement in the question set feedback-INDEX, which is made with the
+        first: the question of the answer, to which the chunks are relevant that helped more callers than they
+        did not. For a credential with a mandatory filter, and for each other namespace than default, the name
+        of the set goes on with a number of its own. Feedback is deleted with its question or its set, and by
+        withdraw. Errors: INVALID_ARGUMENT for a query id that is not one of this caller's answers, or is too
+        old, and for a source that the answer did not have; NOT_FOUND for an index or chunk that is gone;
+        RESOURCE_EXHAUSTED beyond a limit.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/RecordFeedback", request or {}, timeout=timeout, context=context)
+        return cast("RecordFeedbackResponse", answer)
+
     def start_evaluation(self, request: StartEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
         """StartEvaluation starts a job that asks every question of a set and measures what comes back.
         With the settings of a query it asks the first question at once, so that settings that cannot
@@ -6062,7 +6101,7 @@ class EvaluateService:
 class AsyncEvaluateService:
     """EvaluateService measures how well an index or an agent answers questions whose answers are known.
     It stores sets of questions, runs a set with the settings of a query or by asking an agent as a
-    job, and compares two runs. Reading needs the scope read, everything else the scope write. A credential with
+    job, and compares two runs. Reading and feedback need the scope read, everything else the scope write. A credential with
     a mandatory filter sees only the sets and evaluations that were made with the same filter,
     and what it runs finds only what it may read; a credential without one sees all. A credential that
     is bound to indexes sees of the evaluations of agents those that were bound to the same or fewer.
@@ -6131,6 +6170,19 @@ class AsyncEvaluateService:
         """
         answer = await self._transport.unary("ragd.v1.EvaluateService/DraftQuestions", request or {}, timeout=timeout, context=context)
         return cast("DraftQuestionsResponse", answer)
+
+    async def record_feedback(self, request: RecordFeedbackRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RecordFeedbackResponse:
+        """RecordFeedback stores whether a source of an answer helped, and needs the scope read: whoever got the
+        answer may say so. It becomes a judgement in the question set feedback-INDEX, which is made with the
+        first: the question of the answer, to which the chunks are relevant that helped more callers than they
+        did not. For a credential with a mandatory filter, and for each other namespace than default, the name
+        of the set goes on with a number of its own. Feedback is deleted with its question or its set, and by
+        withdraw. Errors: INVALID_ARGUMENT for a query id that is not one of this caller's answers, or is too
+        old, and for a source that the answer did not have; NOT_FOUND for an index or chunk that is gone;
+        RESOURCE_EXHAUSTED beyond a limit.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/RecordFeedback", request or {}, timeout=timeout, context=context)
+        return cast("RecordFeedbackResponse", answer)
 
     async def start_evaluation(self, request: StartEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
         """StartEvaluation starts a job that asks every question of a set and measures what comes back.
@@ -7588,6 +7640,8 @@ __all__ = [
     "ReadDocumentResponse",
     "RebuildGraphRequest",
     "RebuildGraphResponse",
+    "RecordFeedbackRequest",
+    "RecordFeedbackResponse",
     "ReencryptSecretsRequest",
     "ReencryptSecretsResponse",
     "RegisterDatabaseRequest",
