@@ -253,6 +253,8 @@ var documentedLimits = []struct {
 	{"limits", "sessions of a tenant with MCP servers", "tool/mcptool.maxTenantSessions tool/mcptool.idleTime"},
 	{"limits", "token about the caller", "secure/identity.TokenLife"},
 	{"limits", "`alternativeAnswers` of a question", "automation/evaluate.maxAnswers automation/evaluate.maxAnswerBytes/bytes"},
+	{"limits", "judgements of sources by callers", "automation/evaluate.maxFeedback"},
+	{"limits", "`queryId` of an answer", "query.AnswerDays query.maxNamedSources query.maxAnswerID/bytes"},
 	{"limits", "kept results of questions of a tenant, of all", "automation/evaluate.maxResults automation/evaluate.answerWeight"},
 	{"limits", "evaluations of agents of a tenant", "automation/evaluate.maxAgentRuns automation/evaluate.answersAtOnce"},
 	{"limits", "questions to an agent whose model", "automation/evaluate.answerAttempts automation/evaluate.minAnswerWait automation/evaluate.maxAnswerWait"},

@@ -78,6 +78,7 @@ type Response struct {
 	Explain         *Explain       // nil unless asked for
 	Reranking       *rerank.Report // nil without a second scoring
 	Budget          *budget.Report // nil without MaxTokens
+	ID              string         // names the answer, see query.AnswerID; may be empty
 }
 
 // Explain describes how an answer was found.

@@ -135,7 +135,11 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, table
 	if err == nil && p.budget != nil {
 		err = run.fit(ctx)
 	}
-	return run.response(), err
+	response := run.response()
+	if p.withSources {
+		response.ID = query.AnswerID(ctx, i, p.request.Namespace, req.QueryText, foundOf(run.sources))
+	}
+	return response, err
 }
 
 // run is the state of one query.

@@ -67,6 +67,7 @@ type Response struct {
 	Explain         *Explain       // nil unless asked for
 	Reranking       *rerank.Report // nil without a second scoring
 	Budget          *budget.Report // nil without MaxTokens
+	ID              string         // names the answer, see AnswerID; may be empty
 }
 
 // prepared is a validated request with its defaults filled in. Until settle, its

@@ -54,7 +54,7 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 		response.RelevantContext = RelevantContext(response.Sources)
 	}
 	if !valueOr(req.IncludeSources, true) {
-		response.Sources = nil
+		response.Sources, response.ID = nil, "" // what is not shown cannot be judged
 	}
 	return response, err
 }
@@ -99,6 +99,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	watch := StartStopwatch(ctx, "query")
 	var found answer
 	var fitted Fitted
+	var named string
 	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *data.Handle) error {
 		ctx := usage.InIndex(ctx, i.Name)
 		s.meter.Add(ctx, string(id), usage.Query, usage.Counts{Calls: 1})
@@ -114,6 +115,9 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 			found.sources = fitted.Sources
 			watch.Lap("budget", len(found.sources))
 		}
+		if !plain {
+			named = AnswerID(ctx, i, p.scope.namespace, p.text, found.sources)
+		}
 		if !req.Highlight {
 			return nil
 		}
@@ -124,7 +128,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	if err != nil {
 		return Response{}, err
 	}
-	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...), Reranking: found.reranking, RelevantContext: fitted.Context, Budget: fitted.Report}
+	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...), Reranking: found.reranking, RelevantContext: fitted.Context, Budget: fitted.Report, ID: named}
 	if req.Explain {
 		found.explain.Stages, found.explain.Context = watch.Stages, req.context
 		response.Explain = &found.explain

@@ -132,7 +132,7 @@ func (r Retry) pause(attempt int, err error) (time.Duration, bool) {
 // finds the work done.
 var repeatable = []string{
 	"/ragd.v1.DocumentService/DeleteDocuments", "/ragd.v1.DocumentService/SyncSource", "/ragd.v1.DocumentService/CancelJob",
-	"/ragd.v1.IndexService/CreateIndex", "/ragd.v1.QueryService/ListTopics", "/ragd.v1.VectorService/Update", "/ragd.v1.VectorService/Delete",
+	"/ragd.v1.EvaluateService/RecordFeedback", "/ragd.v1.IndexService/CreateIndex", "/ragd.v1.QueryService/ListTopics", "/ragd.v1.VectorService/Update", "/ragd.v1.VectorService/Delete",
 }
 
 // mayRepeat reports whether a second call with the same request does no harm.

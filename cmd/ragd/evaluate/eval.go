@@ -150,7 +150,7 @@ The agent has the rights of your key to read.`,
 		}
 		return measureModes(cmd.Context(), p, c, e)
 	}
-	cmd.AddCommand(evalSetCommands(p), evalRun(p), evalRuns(p), evalShow(p), evalDelete(p), evalCompare(p))
+	cmd.AddCommand(evalSetCommands(p), evalRun(p), evalRuns(p), evalShow(p), evalDelete(p), evalCompare(p), evalFeedback(p))
 	return cmd
 }
 

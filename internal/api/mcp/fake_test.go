@@ -38,6 +38,7 @@ type fakeAPI struct {
 	syncSource      func(context.Context, *ragdv1.SyncSourceRequest) (*ragdv1.SyncSourceResponse, error)
 	cancelJob       func(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
 	chunkText       func(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
+	recordFeedback  func(context.Context, *ragdv1.RecordFeedbackRequest) (*ragdv1.RecordFeedbackResponse, error)
 	tools           []*ragdv1.Tool // of every tenant
 }
 
@@ -123,6 +124,10 @@ func (f *fakeAPI) SyncSource(ctx context.Context, req *ragdv1.SyncSourceRequest)
 
 func (f *fakeAPI) CancelJob(ctx context.Context, req *ragdv1.CancelJobRequest) (*ragdv1.Job, error) {
 	return f.cancelJob(ctx, req)
+}
+
+func (f *fakeAPI) RecordFeedback(ctx context.Context, req *ragdv1.RecordFeedbackRequest) (*ragdv1.RecordFeedbackResponse, error) {
+	return f.recordFeedback(ctx, req)
 }
 
 func (f *fakeAPI) ChunkText(ctx context.Context, req *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error) {

@@ -185,6 +185,12 @@ func TestToolsOverHTTP(t *testing.T) {
 			message[ragdv1.ChunkTextResponse](t, `{"chunks": [{"text": "Run make.", "endByte": 9}, {"ordinal": 1, "text": "Or not.", "startByte": 10, "endByte": 17,
 			"metadata": {"a": 1}, "tokenCount": 2}]}`), message[ragdv1.ChunkTextRequest](t, `{"text": "Run make. Or not.", "contentType": "text/plain",
 			"metadata": {"a": 1}, "chunking": {"strategy": "sentence", "maxSize": 10, "keepSeparator": true}}`), "document_chunker.txt"},
+		{"record_feedback", map[string]any{"queryId": "q1", "source": "d1:3", "helpful": false},
+			message[ragdv1.RecordFeedbackResponse](t, `{"setName": "feedback-docs", "questionId": "asked-1"}`),
+			message[ragdv1.RecordFeedbackRequest](t, `{"queryId": "q1", "source": "d1:3", "helpful": false}`), "record_feedback.txt"},
+		{"record_feedback", map[string]any{"queryId": "q1", "source": "d1:3", "withdraw": true},
+			message[ragdv1.RecordFeedbackResponse](t, `{"setName": "feedback-docs", "questionId": "asked-1"}`),
+			message[ragdv1.RecordFeedbackRequest](t, `{"queryId": "q1", "source": "d1:3", "withdraw": true}`), "record_feedback_withdraw.txt"},
 	}
 	for era, options := range mcptest.Eras {
 		t.Run(era, func(t *testing.T) {
@@ -271,6 +277,7 @@ func recordingAPI(asked, answer *proto.Message) *fakeAPI {
 		getJob:          record[ragdv1.GetJobRequest, *ragdv1.Job](asked, answer),
 		syncSource:      record[ragdv1.SyncSourceRequest, *ragdv1.SyncSourceResponse](asked, answer),
 		cancelJob:       record[ragdv1.CancelJobRequest, *ragdv1.Job](asked, answer),
+		recordFeedback:  record[ragdv1.RecordFeedbackRequest, *ragdv1.RecordFeedbackResponse](asked, answer),
 		chunkText:       record[ragdv1.ChunkTextRequest, *ragdv1.ChunkTextResponse](asked, answer),
 	}
 }

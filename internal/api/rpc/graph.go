@@ -35,7 +35,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 	sources, err := convertLarge(ctx, h.Processor, found.Sources, new(objectReader).graphSourceMessage)
 	return &ragdv1.GraphRagResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: graphExplainMessage(found.Explain, found.Reranking),
-		Budget: budgetMessage(found.Budget),
+		Budget: budgetMessage(found.Budget), QueryId: found.ID,
 	}, err
 }
 

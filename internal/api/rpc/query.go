@@ -39,7 +39,7 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 	sources, err := convertLarge(ctx, h.Processor, found.Sources, new(objectReader).sourceMessage)
 	return &ragdv1.VectorQueryResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: explainMessage(found.Explain, found.Reranking),
-		Budget: budgetMessage(found.Budget),
+		Budget: budgetMessage(found.Budget), QueryId: found.ID,
 	}, err
 }
 

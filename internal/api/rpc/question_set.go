@@ -69,6 +69,12 @@ func (h *Handlers) DeleteQuestions(ctx context.Context, req *ragdv1.DeleteQuesti
 	return setMessage(h.Evaluations.DeleteQuestions(ctx, req.GetSetName(), req.GetQuestionIds()))
 }
 
+// RecordFeedback implements EvaluateService.
+func (h *Handlers) RecordFeedback(ctx context.Context, req *ragdv1.RecordFeedbackRequest) (*ragdv1.RecordFeedbackResponse, error) {
+	set, question, err := h.Evaluations.RecordFeedback(ctx, evaluate.Feedback{QueryID: req.GetQueryId(), Source: req.GetSource(), Helpful: req.Helpful, Withdraw: req.GetWithdraw()})
+	return &ragdv1.RecordFeedbackResponse{SetName: set, QuestionId: question}, err
+}
+
 // DraftQuestions implements EvaluateService.
 func (h *Handlers) DraftQuestions(ctx context.Context, req *ragdv1.DraftQuestionsRequest) (*ragdv1.DraftQuestionsResponse, error) {
 	set, started, err := h.Evaluations.DraftQuestions(ctx, req.GetSetName(), evaluate.Draft{

@@ -192,8 +192,10 @@ func deleteQuestions(ctx context.Context, tx *data.Tx, name string, ids []string
 	if err := sets.Lock(ctx, tx); err != nil {
 		return Set{}, err
 	}
-	if _, err := tx.Exec(ctx, `DELETE FROM ragd_shared.questions WHERE set_name = $1 AND question_id = ANY($2)`, name, ids); err != nil {
-		return Set{}, err
+	for _, table := range []string{"questions", "feedback"} {
+		if _, err := tx.Exec(ctx, `DELETE FROM ragd_shared.`+table+` WHERE set_name = $1 AND question_id = ANY($2)`, name, ids); err != nil {
+			return Set{}, err
+		}
 	}
 	return recount(ctx, tx, name)
 }

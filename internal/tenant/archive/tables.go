@@ -52,6 +52,7 @@ var tables = slices.Concat(
 		{place: shared, name: "endpoints", order: "endpoint_name"},
 		{place: shared, name: "question_sets", order: "set_name"},
 		{place: shared, name: "questions", order: "set_name, question_id"},
+		{place: shared, name: "feedback", order: "set_name, question_id, uri, start_byte, end_byte, caller_hash"},
 		{place: shared, name: "evaluations", order: "evaluation_id"},
 		{place: shared, name: "evaluation_results", order: "evaluation_id, batch"},
 		{place: shared, name: "asked_questions", order: "index_id, slot"},

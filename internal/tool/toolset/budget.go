@@ -91,9 +91,9 @@ func (s *Set) vectorQuery() method {
 			return res, answerText(req, res), nil
 		}
 		return fitted(ctx, b, sourcesOf(res), func(p parts) (proto.Message, string, error) {
-			answer := &ragdv1.VectorQueryResponse{Sources: p.sources, Warnings: p.warnings, Budget: p.budget}
+			answer := &ragdv1.VectorQueryResponse{Sources: p.sources, Warnings: p.warnings, Budget: p.budget, QueryId: named(b, res.GetQueryId())}
 			if bare || len(res.GetSources()) == 0 {
-				answer.Sources, answer.RelevantContext = nil, contextOf(p.sources)
+				answer.Sources, answer.RelevantContext, answer.QueryId = nil, contextOf(p.sources), ""
 			}
 			if p.explained {
 				answer.Explain = res.GetExplain()
@@ -126,9 +126,9 @@ func (s *Set) graphRag() method {
 			return res, walkText(req, res), nil
 		}
 		return fitted(ctx, b, sourcesOf(res), func(p parts) (proto.Message, string, error) {
-			answer := &ragdv1.GraphRagResponse{Sources: p.sources, Warnings: p.warnings, Budget: p.budget}
+			answer := &ragdv1.GraphRagResponse{Sources: p.sources, Warnings: p.warnings, Budget: p.budget, QueryId: named(b, res.GetQueryId())}
 			if bare || len(res.GetSources()) == 0 {
-				answer.Sources, answer.RelevantContext = nil, contextOf(p.sources)
+				answer.Sources, answer.RelevantContext, answer.QueryId = nil, contextOf(p.sources), ""
 			}
 			if p.explained {
 				answer.Explain = res.GetExplain()
@@ -144,6 +144,14 @@ func newBudget[N int32 | float64](most *N, encoding string) (*budget.Budget, err
 		return budget.New(nil, encoding)
 	}
 	return budget.New(new(int(min(max(*most, -1), budget.Max+1))), encoding)
+}
+
+// named returns the name of an answer; empty if it takes more than an eighth of the budget.
+func named(b *budget.Budget, queryID string) string {
+	if b.Count(queryID) > b.Max/namedShare {
+		return ""
+	}
+	return queryID
 }
 
 // sourcesOf returns the sources of an answer. If the request context has left them out, the only one is

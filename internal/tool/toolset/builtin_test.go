@@ -42,6 +42,7 @@ func TestSchemasFollowTheMessages(t *testing.T) {
 		"delete_documents": {&ragdv1.DeleteDocumentsRequest{}, &ragdv1.DeleteDocumentsResponse{}},
 		"get_job":          {&ragdv1.GetJobRequest{}, &ragdv1.Job{}},
 		"sync_source":      {&ragdv1.SyncSourceRequest{}, &ragdv1.SyncSourceResponse{}},
+		"record_feedback":  {&ragdv1.RecordFeedbackRequest{}, &ragdv1.RecordFeedbackResponse{}},
 		"cancel_job":       {&ragdv1.CancelJobRequest{}, &ragdv1.Job{}},
 		"document_chunker": {&ragdv1.ChunkTextRequest{}, &ragdv1.ChunkTextResponse{}},
 	} {

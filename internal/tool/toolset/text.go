@@ -431,6 +431,14 @@ func writeURIs(b *strings.Builder, uris []string, total int, are string) {
 	}
 }
 
+func recordedText(req *ragdv1.RecordFeedbackRequest, res *ragdv1.RecordFeedbackResponse) string {
+	did := "Recorded"
+	if req.GetWithdraw() {
+		did = "Withdrawn"
+	}
+	return fmt.Sprintf("%s: question %s of the set %s.", did, res.GetQuestionId(), oneLine(res.GetSetName()))
+}
+
 func cancelledText(_ *ragdv1.CancelJobRequest, job *ragdv1.Job) string { return jobText(nil, job) }
 
 func jobText(_ *ragdv1.GetJobRequest, job *ragdv1.Job) string {

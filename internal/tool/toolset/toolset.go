@@ -53,6 +53,7 @@ type API interface {
 	CancelJob(context.Context, *ragdv1.CancelJobRequest) (*ragdv1.Job, error)
 
 	ChunkText(context.Context, *ragdv1.ChunkTextRequest) (*ragdv1.ChunkTextResponse, error)
+	RecordFeedback(context.Context, *ragdv1.RecordFeedbackRequest) (*ragdv1.RecordFeedbackResponse, error)
 
 	ListTools(context.Context, *ragdv1.ListToolsRequest) (*ragdv1.ListToolsResponse, error)
 }

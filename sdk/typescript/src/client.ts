@@ -3,6 +3,7 @@ import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { Answer, type AskOptions } from "./answer.js";
 import { AgentService } from "./gen/ragd/v1/agent_pb.js";
 import { DocumentService } from "./gen/ragd/v1/document_pb.js";
+import { EvaluateService } from "./gen/ragd/v1/evaluate_pb.js";
 import { type Index, IndexService } from "./gen/ragd/v1/index_pb.js";
 import { QueryService } from "./gen/ragd/v1/query_pb.js";
 import { type CallToolResponse, type Tool, ToolService } from "./gen/ragd/v1/tool_pb.js";
@@ -29,7 +30,7 @@ export class Ragd {
   constructor(options: RagdOptions) {
     this.options = { ...options, url: baseUrl(options?.url) };
     this.transport = newTransport(this.options);
-    this.#services = { documents: this.rpc(DocumentService), indexes: this.rpc(IndexService), queries: this.rpc(QueryService) };
+    this.#services = { documents: this.rpc(DocumentService), indexes: this.rpc(IndexService), queries: this.rpc(QueryService), evaluate: this.rpc(EvaluateService) };
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Client } from "@connectrpc/connect";
 import { invalid, JobError, RagdError, thrown } from "./errors.js";
 import type { Chunk } from "./gen/ragd/v1/chunk_pb.js";
 import type { DeleteDocumentsResponse, Document, DocumentService, Job, ReadDocumentResponse } from "./gen/ragd/v1/document_pb.js";
+import type { EvaluateService, RecordFeedbackResponse } from "./gen/ragd/v1/evaluate_pb.js";
 import type { CreateIndexRequestSchema, Index, IndexService, UpdateIndexRequestSchema } from "./gen/ragd/v1/index_pb.js";
 import type { DatabaseConfigSchema, GraphOptionsSchema, GraphRagResponse, HybridSchema, QueryService, RerankerSchema, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
 import { pauseBefore, repeat, sleep } from "./retry.js";
@@ -111,6 +112,7 @@ export interface Services {
   documents: Client<typeof DocumentService>;
   indexes: Client<typeof IndexService>;
   queries: Client<typeof QueryService>;
+  evaluate: Client<typeof EvaluateService>;
 }
 
 /** RagdIndex is an index of the tenant. It need not exist before it is created. */
@@ -241,6 +243,11 @@ export class RagdIndex {
     const { walk, scope, explainNodes } = options;
     const request = { ...this.#search(text, options), graphOptions: walk, scope, explainNodes };
     return unary(this.options, options, (call) => this.#services.queries.graphRag(request, call));
+  }
+
+  /** feedback says whether a source of an answer helped, by the queryId of the answer; undefined takes back what was said. */
+  feedback(queryId: string, source: string, helpful: boolean | undefined, call: CallOptions = {}): Promise<RecordFeedbackResponse> {
+    return unary(this.options, call, (options) => this.#services.evaluate.recordFeedback({ queryId, source, helpful, withdraw: helpful === undefined }, options));
   }
 
   #search(text: string, options: SearchOptions) {

@@ -24,6 +24,7 @@ const repeatable: Record<string, (message: object) => boolean> = {
   "ragd.v1.DocumentService.DeleteDocuments": () => true,
   "ragd.v1.DocumentService.SyncSource": () => true,
   "ragd.v1.DocumentService.CancelJob": () => true,
+  "ragd.v1.EvaluateService.RecordFeedback": () => true,
   "ragd.v1.IndexService.CreateIndex": () => true,
   "ragd.v1.QueryService.ListTopics": () => true,
   "ragd.v1.VectorService.Upsert": (message) =>

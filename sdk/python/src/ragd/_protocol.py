@@ -47,6 +47,7 @@ _repeatable = {
     "ragd.v1.DocumentService/DeleteDocuments",
     "ragd.v1.DocumentService/SyncSource",
     "ragd.v1.DocumentService/CancelJob",
+    "ragd.v1.EvaluateService/RecordFeedback",
     "ragd.v1.IndexService/CreateIndex",
     "ragd.v1.QueryService/ListTopics",
     "ragd.v1.VectorService/Update",

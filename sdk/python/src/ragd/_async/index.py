@@ -12,6 +12,7 @@ from .._errors import JobError, RagdError
 from .._upload import Content, Source, UploadProgress, UploadResult, continued, files_below, given, refused, seconds
 from ..api import (
     AsyncDocumentService,
+    AsyncEvaluateService,
     AsyncIndexService,
     AsyncQueryService,
     Chunk,
@@ -26,6 +27,7 @@ from ..api import (
     Index,
     Job,
     ReadDocumentResponse,
+    RecordFeedbackResponse,
     Reranker,
     Topic,
     UploadDocumentRequest,
@@ -50,6 +52,7 @@ class AsyncRagdIndex:
         self._documents = AsyncDocumentService(transport)
         self._indexes = AsyncIndexService(transport)
         self._queries = AsyncQueryService(transport)
+        self._evaluate = AsyncEvaluateService(transport)
 
     async def create(self, **settings: Any) -> Index:
         """Creates the index; nothing happens if it exists with the same settings.
@@ -290,6 +293,11 @@ class AsyncRagdIndex:
             encodingName=encoding_name,
         )
         return await self._queries.vector_query(request, timeout=timeout, context=context)  # type: ignore[arg-type]
+
+    async def feedback(self, query_id: str, source: str, helpful: bool | None, *, timeout: float | None = None) -> RecordFeedbackResponse:
+        """Says whether a source of an answer helped; None takes back what was said. See RecordFeedbackRequest of ragd.api."""
+        request = given(queryId=query_id, source=source, helpful=helpful, withdraw=True if helpful is None else None)
+        return await self._evaluate.record_feedback(request, timeout=timeout)  # type: ignore[arg-type]
 
     async def graph(
         self,

@@ -14,6 +14,7 @@ from .._errors import JobError, RagdError
 from .._upload import Content, Source, UploadProgress, UploadResult, continued, files_below, given, refused, seconds
 from ..api import (
     DocumentService,
+    EvaluateService,
     IndexService,
     QueryService,
     Chunk,
@@ -28,6 +29,7 @@ from ..api import (
     Index,
     Job,
     ReadDocumentResponse,
+    RecordFeedbackResponse,
     Reranker,
     Topic,
     UploadDocumentRequest,
@@ -52,6 +54,7 @@ class RagdIndex:
         self._documents = DocumentService(transport)
         self._indexes = IndexService(transport)
         self._queries = QueryService(transport)
+        self._evaluate = EvaluateService(transport)
 
     def create(self, **settings: Any) -> Index:
         """Creates the index; nothing happens if it exists with the same settings.
@@ -292,6 +295,11 @@ class RagdIndex:
             encodingName=encoding_name,
         )
         return self._queries.vector_query(request, timeout=timeout, context=context)  # type: ignore[arg-type]
+
+    def feedback(self, query_id: str, source: str, helpful: bool | None, *, timeout: float | None = None) -> RecordFeedbackResponse:
+        """Says whether a source of an answer helped; None takes back what was said. See RecordFeedbackRequest of ragd.api."""
+        request = given(queryId=query_id, source=source, helpful=helpful, withdraw=True if helpful is None else None)
+        return self._evaluate.record_feedback(request, timeout=timeout)  # type: ignore[arg-type]
 
     def graph(
         self,

@@ -642,6 +642,18 @@ ALTER TABLE ragd_shared.events ALTER COLUMN number ADD GENERATED ALWAYS AS IDENT
     CACHE 1
 );
 
+CREATE TABLE ragd_shared.feedback (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    set_name text NOT NULL COLLATE pg_catalog."C",
+    question_id text NOT NULL COLLATE pg_catalog."C",
+    uri text NOT NULL COLLATE pg_catalog."C",
+    start_byte bigint NOT NULL,
+    end_byte bigint NOT NULL,
+    caller_hash bytea NOT NULL,
+    helpful boolean NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd_shared.file_batches (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     batch_id text NOT NULL COLLATE pg_catalog."C",
@@ -915,6 +927,9 @@ ALTER TABLE ONLY ragd_shared.event_watchers
 ALTER TABLE ONLY ragd_shared.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (tenant_id, xid, number);
 
+ALTER TABLE ONLY ragd_shared.feedback
+    ADD CONSTRAINT feedback_pkey PRIMARY KEY (tenant_id, set_name, question_id, uri, start_byte, end_byte, caller_hash);
+
 ALTER TABLE ONLY ragd_shared.file_batches
     ADD CONSTRAINT file_batches_pkey PRIMARY KEY (tenant_id, batch_id);
 
@@ -1040,6 +1055,8 @@ CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.e
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.events FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.feedback FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.file_batches FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.file_contents FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
@@ -1128,6 +1145,12 @@ ALTER TABLE ONLY ragd_shared.event_watchers
 
 ALTER TABLE ONLY ragd_shared.events
     ADD CONSTRAINT events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.feedback
+    ADD CONSTRAINT feedback_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.feedback
+    ADD CONSTRAINT feedback_tenant_id_set_name_fkey FOREIGN KEY (tenant_id, set_name) REFERENCES ragd_shared.question_sets(tenant_id, set_name) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.file_batches
     ADD CONSTRAINT file_batches_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -1228,6 +1251,8 @@ ALTER TABLE ragd_shared.event_watchers ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.events ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE ragd_shared.feedback ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE ragd_shared.file_batches ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.file_contents ENABLE ROW LEVEL SECURITY;
@@ -1265,6 +1290,8 @@ CREATE POLICY own_rows ON ragd_shared.evaluations USING ((tenant_id = ragd_share
 CREATE POLICY own_rows ON ragd_shared.event_watchers USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.events USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.feedback USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.file_batches USING ((tenant_id = ragd_shared.current_tenant()));
 
