@@ -50,6 +50,19 @@ def test_answers_and_texts_keep_to_a_budget(index: ragd.RagdIndex) -> None:
     assert index.read(uri="long.md", start_byte=part["endByte"], max_tokens=600)["text"].startswith(" On day")
 
 
+def test_sources_show_their_section_and_are_judged(index: ragd.RagdIndex) -> None:
+    index.upload(GATE, uri="gate.md")
+    found = index.query("who is the keeper?", expand="section")
+    source = found["sources"][0]
+    assert source["hits"][0]["id"] == source["id"] and "high water" in source["document"]
+    recorded = index.feedback(found["queryId"], source["id"], True)
+    assert recorded["setName"] == f"feedback-{index.name}" and recorded["questionId"]
+    index.feedback(found["queryId"], source["id"], None)
+    with pytest.raises(ragd.RagdError) as error:
+        index.feedback("nothing", source["id"], False)
+    assert error.value.field_violations[0].field == "queryId"
+
+
 def test_a_folder_is_uploaded_under_its_paths(index: ragd.RagdIndex, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / ".git").mkdir()

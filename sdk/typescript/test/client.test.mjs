@@ -28,6 +28,19 @@ test("errors carry code, fields, request id and the cause", async (t) => {
   await assert.rejects(connect().ask("nobody", "who?").final(), { code: "not_found" });
 });
 
+test("sources show their section, and are judged", async (t) => {
+  const index = await newIndex(t);
+  await index.upload("# Gate\n\nThe gate opens two hours before high water. The keeper is Mara Holt.\n", { uri: "gate.md" });
+  const found = await index.query("who is the keeper?", { expand: "section" });
+  const [source] = found.sources;
+  assert.equal(source.hits[0].id, source.id);
+  assert.match(source.document, /high water/);
+  const recorded = await index.feedback(found.queryId, source.id, true);
+  assert.equal(recorded.setName, `feedback-${index.name}`);
+  await index.feedback(found.queryId, source.id, undefined);
+  await assert.rejects(index.feedback("nothing", source.id, false), (error) => error.fieldViolations[0].field === "queryId");
+});
+
 test("answers and texts keep to a budget", async (t) => {
   const index = await newIndex(t);
   await index.upload(Array.from({ length: 500 }, (_, day) => `On day ${day} the gate opens at dawn. `).join(""), { uri: "long.md" });
