@@ -133,8 +133,7 @@ func (r Request) prepare() (prepared, error) {
 		topK:           valueOr(r.TopK, DefaultTopK),
 		includeVectors: valueOr(r.IncludeVectors, false), distinct: valueOr(r.Distinct, true),
 		minScore: r.MinScore, minSimilarity: r.MinSimilarity, access: r.access, asked: r.asked, absent: r.absent, resolve: r.resolve,
-		neighbours: r.Neighbours, diversity: r.Diversity, maxPerDocument: r.MaxPerDocument, prefix: r.Prefix,
-		diversity: r.Diversity, maxPerDocument: r.MaxPerDocument,
+		diversity: r.Diversity, maxPerDocument: r.MaxPerDocument, prefix: r.Prefix,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {
 		return p, fault.Field("searchMode", "unknown mode %q; known are vector, keyword and hybrid", p.mode)

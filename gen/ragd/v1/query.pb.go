@@ -94,6 +94,9 @@ type VectorQueryRequest struct {
 	// Whether near-identical passages are one source, the best of them, which names the others in alsoIn;
 	// topK then counts distinct passages. See docs/explanation/retrieval.md. Default: true.
 	Distinct *bool `protobuf:"varint,25,opt,name=distinct,proto3,oneof" json:"distinct,omitempty"`
+	// Whether the last word of queryText may be the beginning of a word, as in a search while it is typed: keyword
+	// and hybrid search then also find the most common words that begin with it. Default: false.
+	Prefix bool `protobuf:"varint,26,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// How much of its document a source shows. section: its section, if that is short (4 KiB) or has several
 	// of the chunks that were found; neighbours: the chunks before and after it, one of each unless
 	// neighbours says more; document: the document. At most 16 KiB are shown, around the chunk, and with
@@ -305,6 +308,13 @@ func (x *VectorQueryRequest) GetEncodingName() string {
 func (x *VectorQueryRequest) GetDistinct() bool {
 	if x != nil && x.Distinct != nil {
 		return *x.Distinct
+	}
+	return false
+}
+
+func (x *VectorQueryRequest) GetPrefix() bool {
+	if x != nil {
+		return x.Prefix
 	}
 	return false
 }
@@ -1945,6 +1955,8 @@ type Explain struct {
 	Calibration string `protobuf:"bytes,10,opt,name=calibration,proto3" json:"calibration,omitempty"`
 	// Passages that are not sources because they repeat one.
 	RepeatedCount int32 `protobuf:"varint,11,opt,name=repeated_count,json=repeatedCount,proto3" json:"repeated_count,omitempty"`
+	// Words of the question that no chunk has, for which similar words were searched.
+	Corrections   []*Correction `protobuf:"bytes,12,rep,name=corrections,proto3" json:"corrections,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2056,6 +2068,68 @@ func (x *Explain) GetRepeatedCount() int32 {
 	return 0
 }
 
+func (x *Explain) GetCorrections() []*Correction {
+	if x != nil {
+		return x.Corrections
+	}
+	return nil
+}
+
+// Correction is a word of a question that no chunk has.
+type Correction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As the question has it, in lower case.
+	Word string `protobuf:"bytes,1,opt,name=word,proto3" json:"word,omitempty"`
+	// The words that were searched for in its place, likeliest first. They count less than words of the question.
+	Searched      []string `protobuf:"bytes,2,rep,name=searched,proto3" json:"searched,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Correction) Reset() {
+	*x = Correction{}
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Correction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Correction) ProtoMessage() {}
+
+func (x *Correction) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Correction.ProtoReflect.Descriptor instead.
+func (*Correction) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Correction) GetWord() string {
+	if x != nil {
+		return x.Word
+	}
+	return ""
+}
+
+func (x *Correction) GetSearched() []string {
+	if x != nil {
+		return x.Searched
+	}
+	return nil
+}
+
 // ContextValue is an effective value of the request context.
 type ContextValue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2075,7 +2149,7 @@ type ContextValue struct {
 
 func (x *ContextValue) Reset() {
 	*x = ContextValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2087,7 +2161,7 @@ func (x *ContextValue) String() string {
 func (*ContextValue) ProtoMessage() {}
 
 func (x *ContextValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2100,7 +2174,7 @@ func (x *ContextValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextValue.ProtoReflect.Descriptor instead.
 func (*ContextValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ContextValue) GetName() string {
@@ -2157,7 +2231,7 @@ type GraphExplain struct {
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2169,7 +2243,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2182,7 +2256,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -2256,7 +2330,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2268,7 +2342,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2281,7 +2355,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -2342,7 +2416,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2428,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2441,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -2473,7 +2547,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2485,7 +2559,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2498,7 +2572,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -2554,7 +2628,7 @@ type ListEdgesRequest struct {
 
 func (x *ListEdgesRequest) Reset() {
 	*x = ListEdgesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2566,7 +2640,7 @@ func (x *ListEdgesRequest) String() string {
 func (*ListEdgesRequest) ProtoMessage() {}
 
 func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2579,7 +2653,7 @@ func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesRequest.ProtoReflect.Descriptor instead.
 func (*ListEdgesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListEdgesRequest) GetIndexName() string {
@@ -2629,7 +2703,7 @@ type ListEdgesResponse struct {
 
 func (x *ListEdgesResponse) Reset() {
 	*x = ListEdgesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2641,7 +2715,7 @@ func (x *ListEdgesResponse) String() string {
 func (*ListEdgesResponse) ProtoMessage() {}
 
 func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2654,7 +2728,7 @@ func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesResponse.ProtoReflect.Descriptor instead.
 func (*ListEdgesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListEdgesResponse) GetEdges() []*ChunkEdge {
@@ -2690,7 +2764,7 @@ type ChunkEdge struct {
 
 func (x *ChunkEdge) Reset() {
 	*x = ChunkEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2702,7 +2776,7 @@ func (x *ChunkEdge) String() string {
 func (*ChunkEdge) ProtoMessage() {}
 
 func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2715,7 +2789,7 @@ func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkEdge.ProtoReflect.Descriptor instead.
 func (*ChunkEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ChunkEdge) GetType() string {
@@ -2769,7 +2843,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2781,7 +2855,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2794,7 +2868,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Stage) GetName() string {
@@ -2845,7 +2919,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2857,7 +2931,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2870,7 +2944,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Reranker) GetModel() string {
@@ -2940,7 +3014,7 @@ type RerankerOptions struct {
 
 func (x *RerankerOptions) Reset() {
 	*x = RerankerOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2952,7 +3026,7 @@ func (x *RerankerOptions) String() string {
 func (*RerankerOptions) ProtoMessage() {}
 
 func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2965,7 +3039,7 @@ func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
 func (*RerankerOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RerankerOptions) GetWeights() *RerankerWeights {
@@ -3003,7 +3077,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3015,7 +3089,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3028,7 +3102,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Reranking) GetKind() string {
@@ -3109,7 +3183,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3121,7 +3195,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3134,7 +3208,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -3172,7 +3246,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3184,7 +3258,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3197,7 +3271,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -3234,7 +3308,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3246,7 +3320,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3259,7 +3333,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -3296,7 +3370,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3308,7 +3382,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3321,7 +3395,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -3362,7 +3436,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3374,7 +3448,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3387,7 +3461,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -3431,7 +3505,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3443,7 +3517,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3456,7 +3530,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -3501,7 +3575,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3513,7 +3587,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3526,7 +3600,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -3600,7 +3674,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3612,7 +3686,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3625,7 +3699,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -3720,7 +3794,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3732,7 +3806,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3745,7 +3819,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -3797,7 +3871,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3809,7 +3883,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3822,7 +3896,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -3868,7 +3942,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3880,7 +3954,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3893,7 +3967,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -3928,7 +4002,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3940,7 +4014,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3953,7 +4027,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -3987,7 +4061,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3999,7 +4073,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4012,7 +4086,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -4026,7 +4100,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe0\b\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf8\b\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -4061,6 +4135,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"max_tokens\x18\x17 \x01(\x05H\x05R\tmaxTokens\x88\x01\x01\x12#\n" +
 	"\rencoding_name\x18\x18 \x01(\tR\fencodingName\x12\x1f\n" +
 	"\bdistinct\x18\x19 \x01(\bH\x06R\bdistinct\x88\x01\x01\x12\x16\n" +
+	"\x06prefix\x18\x1a \x01(\bR\x06prefix\x12\x16\n" +
 	"\x06expand\x18$ \x01(\tR\x06expandB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
@@ -4236,7 +4311,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\tByteRange\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\x87\x03\n" +
+	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xbe\x03\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -4252,7 +4327,12 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\acontext\x18\t \x03(\v2\x15.ragd.v1.ContextValueR\acontext\x12 \n" +
 	"\vcalibration\x18\n" +
 	" \x01(\tR\vcalibration\x12%\n" +
-	"\x0erepeated_count\x18\v \x01(\x05R\rrepeatedCount\"\x80\x01\n" +
+	"\x0erepeated_count\x18\v \x01(\x05R\rrepeatedCount\x125\n" +
+	"\vcorrections\x18\f \x03(\v2\x13.ragd.v1.CorrectionR\vcorrections\"<\n" +
+	"\n" +
+	"Correction\x12\x12\n" +
+	"\x04word\x18\x01 \x01(\tR\x04word\x12\x1a\n" +
+	"\bsearched\x18\x02 \x03(\tR\bsearched\"\x80\x01\n" +
 	"\fContextValue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x05value\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12\x16\n" +
@@ -4453,7 +4533,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Hybrid)(nil),                // 1: ragd.v1.Hybrid
@@ -4474,60 +4554,61 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*Highlight)(nil),             // 16: ragd.v1.Highlight
 	(*ByteRange)(nil),             // 17: ragd.v1.ByteRange
 	(*Explain)(nil),               // 18: ragd.v1.Explain
-	(*ContextValue)(nil),          // 19: ragd.v1.ContextValue
-	(*GraphExplain)(nil),          // 20: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 21: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 22: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 23: ragd.v1.GraphEdge
-	(*ListEdgesRequest)(nil),      // 24: ragd.v1.ListEdgesRequest
-	(*ListEdgesResponse)(nil),     // 25: ragd.v1.ListEdgesResponse
-	(*ChunkEdge)(nil),             // 26: ragd.v1.ChunkEdge
-	(*Stage)(nil),                 // 27: ragd.v1.Stage
-	(*Reranker)(nil),              // 28: ragd.v1.Reranker
-	(*RerankerOptions)(nil),       // 29: ragd.v1.RerankerOptions
-	(*Reranking)(nil),             // 30: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 31: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 32: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 33: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 34: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 35: ragd.v1.RerankDetails
-	(*ListTopicsRequest)(nil),     // 36: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 37: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 38: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 39: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 40: ragd.v1.TopicDocument
-	(*EmbedRequest)(nil),          // 41: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 42: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 43: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 44: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 45: google.protobuf.Duration
-	(*structpb.Struct)(nil),       // 46: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 47: google.protobuf.Timestamp
+	(*Correction)(nil),            // 19: ragd.v1.Correction
+	(*ContextValue)(nil),          // 20: ragd.v1.ContextValue
+	(*GraphExplain)(nil),          // 21: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 22: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 23: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 24: ragd.v1.GraphEdge
+	(*ListEdgesRequest)(nil),      // 25: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),     // 26: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),             // 27: ragd.v1.ChunkEdge
+	(*Stage)(nil),                 // 28: ragd.v1.Stage
+	(*Reranker)(nil),              // 29: ragd.v1.Reranker
+	(*RerankerOptions)(nil),       // 30: ragd.v1.RerankerOptions
+	(*Reranking)(nil),             // 31: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 32: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 33: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 34: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 35: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 36: ragd.v1.RerankDetails
+	(*ListTopicsRequest)(nil),     // 37: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 38: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 39: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 40: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 41: ragd.v1.TopicDocument
+	(*EmbedRequest)(nil),          // 42: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 43: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 44: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 45: google.protobuf.Value
+	(*durationpb.Duration)(nil),   // 46: google.protobuf.Duration
+	(*structpb.Struct)(nil),       // 47: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 48: google.protobuf.Timestamp
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	44, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	45, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	28, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	45, // 4: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	29, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	46, // 4: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
 	3,  // 5: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	4,  // 6: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	6,  // 7: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	5,  // 8: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	44, // 9: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	44, // 10: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	45, // 9: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	45, // 10: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	11, // 11: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
 	18, // 12: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
 	14, // 13: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
-	44, // 14: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	45, // 14: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	9,  // 15: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	28, // 16: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	45, // 17: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	29, // 16: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	46, // 17: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
 	11, // 18: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	20, // 19: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	21, // 19: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
 	14, // 20: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	46, // 21: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	35, // 22: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	47, // 21: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	36, // 22: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
 	16, // 23: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
 	17, // 24: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
 	13, // 25: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
@@ -4536,49 +4617,50 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	15, // 28: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
 	17, // 29: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
 	17, // 30: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	27, // 31: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	30, // 32: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	19, // 33: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	44, // 34: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	27, // 35: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	22, // 36: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	23, // 37: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	30, // 38: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	21, // 39: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	19, // 40: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	26, // 41: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	11, // 42: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	31, // 43: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	29, // 44: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	31, // 45: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 46: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	28, // 47: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	34, // 48: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	30, // 49: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 50: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	35, // 51: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	38, // 52: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	47, // 53: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	39, // 54: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	40, // 55: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	43, // 56: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 57: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	32, // 58: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 59: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	36, // 60: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	24, // 61: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	41, // 62: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 63: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	33, // 64: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 65: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	37, // 66: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	25, // 67: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	42, // 68: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	63, // [63:69] is the sub-list for method output_type
-	57, // [57:63] is the sub-list for method input_type
-	57, // [57:57] is the sub-list for extension type_name
-	57, // [57:57] is the sub-list for extension extendee
-	0,  // [0:57] is the sub-list for field type_name
+	28, // 31: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	31, // 32: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	20, // 33: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	19, // 34: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
+	45, // 35: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	28, // 36: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	23, // 37: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	24, // 38: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	31, // 39: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	22, // 40: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	20, // 41: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	27, // 42: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	11, // 43: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	32, // 44: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	30, // 45: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	32, // 46: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	11, // 47: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	29, // 48: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	35, // 49: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	31, // 50: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	11, // 51: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	36, // 52: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	39, // 53: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	48, // 54: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	40, // 55: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	41, // 56: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	44, // 57: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 58: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	33, // 59: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	8,  // 60: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	37, // 61: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	25, // 62: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	42, // 63: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	7,  // 64: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	34, // 65: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	10, // 66: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	38, // 67: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	26, // 68: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	43, // 69: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	64, // [64:70] is the sub-list for method output_type
+	58, // [58:64] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -4592,17 +4674,17 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[22].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[28].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[23].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[29].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[31].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[30].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[32].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   44,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

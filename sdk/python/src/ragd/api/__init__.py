@@ -1450,6 +1450,9 @@ class VectorQueryRequest(TypedDict, total=False):
     # Whether near-identical passages are one source, the best of them, which names the others in alsoIn;
     # topK then counts distinct passages. See docs/explanation/retrieval.md. Default: true.
     distinct: bool
+    # Whether the last word of queryText may be the beginning of a word, as in a search while it is typed: keyword
+    # and hybrid search then also find the most common words that begin with it. Default: false.
+    prefix: bool
     # How much of its document a source shows. section: its section, if that is short (4 KiB) or has several
     # of the chunks that were found; neighbours: the chunks before and after it, one of each unless
     # neighbours says more; document: the document. At most 16 KiB are shown, around the chunk, and with
@@ -1776,6 +1779,16 @@ class Explain(TypedDict, total=False):
     calibration: str
     # Passages that are not sources because they repeat one.
     repeatedCount: int
+    # Words of the question that no chunk has, for which similar words were searched.
+    corrections: list[Correction]
+
+
+class Correction(TypedDict, total=False):
+    """Correction is a word of a question that no chunk has."""
+    # As the question has it, in lower case.
+    word: str
+    # The words that were searched for in its place, likeliest first. They count less than words of the question.
+    searched: list[str]
 
 
 class ContextValue(TypedDict, total=False):
@@ -7392,6 +7405,7 @@ __all__ = [
     "ContextKey",
     "ContextService",
     "ContextValue",
+    "Correction",
     "CreateAgentRequest",
     "CreateApiKeyRequest",
     "CreateApiKeyResponse",
