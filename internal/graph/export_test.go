@@ -24,3 +24,18 @@ func (s *Service) Forge(id tenant.ID, index, version int64, from, to ChunkRef) {
 func (s *Service) Limit(nodes, edges int, bytes int64, time time.Duration) {
 	s.bounds = bounds{nodes, edges, bytes, time}
 }
+
+// Statements that load edges without a filter.
+var (
+	AdjacentSQL = adjacentSQL(visibility{"true", true})
+	FollowedSQL = followedSQL(visibility{"true", true})
+)
+
+// Lookups returns the names and values of their settings.
+func Lookups() map[string]string {
+	out := map[string]string{}
+	for _, s := range lookups {
+		out[s.name] = s.value
+	}
+	return out
+}
