@@ -52,6 +52,10 @@ type neighborhood struct {
 	edges     []chunkEdge
 	adjacency *walk.Adjacency // nil until buildAdjacency
 	warning   string          // why it is incomplete; else empty
+
+	arriving map[ChunkRef]float64 // probability that a walk arrives at a chunk, by the edges loaded so far
+	followed map[ChunkRef]bool    // chunks whose edges were loaded
+	towards  map[string]float64   // factors of edges to documents, by id
 }
 
 // chunkEdge is a loaded edge.
@@ -67,27 +71,19 @@ func compareChunks(a, b ChunkRef) int {
 	return cmp.Or(cmp.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Ordinal, b.Ordinal))
 }
 
-// load loads the neighborhood of the seeds, one statement for each hop. It only
+// load loads the neighborhood of the seeds, a few statements for each hop. It only
 // follows edges to chunks that the request's filter admits, so nothing is reached
-// through a hidden chunk.
-func (s *Service) load(ctx context.Context, p walkPlan, version int64, seeds []seed) (*neighborhood, error) {
+// through a hidden chunk. The edges of a chunk are not followed where fewer than leastArriving
+// walkers arrive. found are the results of the search.
+func (s *Service) load(ctx context.Context, p walkPlan, version int64, seeds []seed, found []query.Source) (*neighborhood, error) {
 	loader := s.loader(p, version)
-	around := &neighborhood{node: map[ChunkRef]int32{}}
-	var frontier []ChunkRef
-	reach := func(chunk ChunkRef) {
-		if _, seen := around.node[chunk]; !seen {
-			around.node[chunk] = 0
-			around.chunks = append(around.chunks, chunk)
-			frontier = append(frontier, chunk)
-		}
-	}
-	for _, seed := range seeds {
-		reach(seed.ChunkRef)
-	}
+	around := newNeighborhood(seeds, found)
 	bytes := int64(0)
 	for range maxHops {
-		from := frontier
-		frontier = nil
+		from := around.due()
+		if len(from) == 0 {
+			break
+		}
 		edges, all, err := loader.edgesFrom(ctx, from)
 		if ctx.Err() == nil && fault.KindOf(err) == fault.Deadline {
 			around.warning = s.bounds.tooSlow()
@@ -99,6 +95,7 @@ func (s *Service) load(ctx context.Context, p walkPlan, version int64, seeds []s
 		if !all {
 			around.warning = s.bounds.tooLarge()
 		}
+		first := len(around.edges)
 		for _, edge := range edges {
 			if !slices.Contains(p.types, edge.kind) || edge.kind == Similar && edge.cosine < p.threshold {
 				continue
@@ -107,29 +104,81 @@ func (s *Service) load(ctx context.Context, p walkPlan, version int64, seeds []s
 				around.warning = s.bounds.tooLarge()
 				break
 			}
-			around.edges = append(around.edges, edge)
-			reach(edge.to)
+			around.add(edge)
 		}
 		if around.warning != "" {
 			break
 		}
+		around.spread(around.edges[first:], 1-p.walk.Restart)
 	}
 	return around, nil
 }
 
-// favour gives more weight to edges that lead from one document to another which the
-// search found too: of all that a text mentions, the question asks for that.
-func (n *neighborhood) favour(found []query.Source) {
+// newNeighborhood returns the neighborhood of seeds, without edges yet.
+func newNeighborhood(seeds []seed, found []query.Source) *neighborhood {
+	n := &neighborhood{node: map[ChunkRef]int32{}, arriving: map[ChunkRef]float64{}, followed: map[ChunkRef]bool{}, towards: towards(found)}
+	total := 0.0
+	for _, seed := range seeds {
+		total += seed.weight
+	}
+	for _, seed := range seeds {
+		n.reach(seed.ChunkRef)
+		n.arriving[seed.ChunkRef] += seed.weight / total
+	}
+	return n
+}
+
+func (n *neighborhood) reach(chunk ChunkRef) {
+	if _, seen := n.node[chunk]; !seen {
+		n.node[chunk] = 0
+		n.chunks = append(n.chunks, chunk)
+	}
+}
+
+// add adds an edge. An edge from one document to another which the search found too weighs
+// more: of all that a text mentions, the question asks for that.
+func (n *neighborhood) add(edge chunkEdge) {
+	if factor := n.towards[edge.to.DocumentID]; factor > 0 && edge.to.DocumentID != edge.from.DocumentID {
+		edge.weight *= factor
+	}
+	n.edges = append(n.edges, edge)
+	n.reach(edge.to)
+}
+
+// towards returns the factors of edges to the documents that a search found.
+func towards(found []query.Source) map[string]float64 {
 	factors := map[string]float64{}
 	for rank, source := range found[:min(towardsCount, len(found))] {
 		if factors[source.DocumentID] == 0 {
 			factors[source.DocumentID] = towardsFactor(rank)
 		}
 	}
-	for i, edge := range n.edges {
-		if factor := factors[edge.to.DocumentID]; factor > 0 && edge.to.DocumentID != edge.from.DocumentID {
-			n.edges[i].weight *= factor
+	return factors
+}
+
+// due returns the chunks whose edges are to be followed next.
+func (n *neighborhood) due() (chunks []ChunkRef) {
+	for _, chunk := range n.chunks {
+		if !n.followed[chunk] && n.arriving[chunk] >= leastArriving {
+			n.followed[chunk] = true
+			chunks = append(chunks, chunk)
 		}
+	}
+	return chunks
+}
+
+// spread adds to the probabilities of arriving those over edges, which are grouped by the chunk that
+// they leave. goOn is the probability that a walker goes on.
+func (n *neighborhood) spread(edges []chunkEdge, goOn float64) {
+	for first := 0; first < len(edges); {
+		from, last, sum := edges[first].from, first, 0.0
+		for ; last < len(edges) && edges[last].from == from; last++ {
+			sum += edges[last].weight
+		}
+		for _, edge := range edges[first:last] {
+			n.arriving[edge.to] += n.arriving[from] * goOn * edge.weight / max(sum, leastWeight)
+		}
+		first = last
 	}
 }
 

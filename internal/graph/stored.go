@@ -40,14 +40,13 @@ func (r *run) stored(ctx context.Context) error {
 	seeds := append(named, foundSeeds(r.found.Sources, named)...)
 	r.watch.Lap("seeds", len(seeds))
 	p.tables = counts.reader(h)
-	around, err := r.service.load(ctx, p, counts.Version, seeds)
+	around, err := r.service.load(ctx, p, counts.Version, seeds, r.found.Sources)
 	if err != nil {
 		return err
 	}
 	if around.warning != "" {
 		r.warnings = append(r.warnings, around.warning)
 	}
-	around.favour(r.found.Sources)
 	r.watch.Lap("load", len(around.chunks))
 	var scores []float64
 	err = r.compute(ctx, len(around.edges) > fewEdges, func(ctx context.Context) error {

@@ -41,6 +41,9 @@ const (
 	towardsCount  = 20
 	towardsWeight = 1
 	towardsHalf   = 10
+	// leastArriving is the probability of arriving at a chunk from which its edges are followed.
+	// What is left out by that is far below the scores of sources.
+	leastArriving = 1e-4
 	// leastWeight is the sum of outgoing weights that uses all steps from a chunk.
 	leastWeight = 1
 	// nextWeight and similarWeight are low because these edges say less than a
