@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -10,34 +11,94 @@ import (
 )
 
 const (
-	// wantedRecall is the fraction of the nearest chunks that an index scan must find,
-	// on average over recorded questions, or over questions made from the index's own vectors.
-	//
-	// It is above 95 %, which is meant, because the smallest width that passes does so
-	// partly by luck: most questions find all of their neighbours or none, so the measured
-	// recall varies much.
-	wantedRecall = 0.96
-	// widthSamples is the number of questions made from chunks, and widthNeighbours the
-	// number of neighbours of each question.
-	widthSamples    = 128
+	// wantedRecall is the fraction of the nearest chunks that index scans find, with confidence,
+	// over recorded questions or over questions made from the index's own vectors.
+	wantedRecall = 0.95
+	// confidence is the quantile of the normal distribution for one-sided confidence of 95 %.
+	confidence = 1.645
+	// widthNeighbours is the number of neighbours of each question.
 	widthNeighbours = 10
+	// Bounds of the number of questions that are made from chunks, and about how many distances from them
+	// an exact search computes. The more questions, the less the width exceeds the least that suffices.
+	minWidthSamples = 128
+	maxWidthSamples = 500
+	widthDistances  = 10_000_000
+	// widthStep is the fraction of a width below which no narrower one is looked for.
+	widthStep = 20
 )
 
-// MinSearchWidth is the smallest width that is measured for an HNSW index, which is
-// pgvector's default.
+// MinSearchWidth is the least search width of an HNSW index, which is pgvector's default. A narrower
+// scan saves little time, and finds too few where chunks were deleted.
 const MinSearchWidth = 40
 
-// widths returns the search widths to measure, from fast to thorough.
-func (i Index) widths(rows int64) []int {
+// maxMeasuredEf is the largest hnsw.ef_search there is.
+const maxMeasuredEf = 1000
+
+// widthRange returns the least and the largest search width.
+func (i Index) widthRange(rows int64) (least, most int) {
 	if i.Config.Type == HNSW {
-		return []int{MinSearchWidth, 80, 120, 200, 300, 450, 700, 1000}
+		return MinSearchWidth, maxMeasuredEf
 	}
-	var out []int
-	lists := int(i.Config.lists(rows))
-	for _, percent := range []int{5, 10, 20, 35, 60, 100} {
-		out = append(out, max(lists*percent/100, 1))
+	return 1, int(i.Config.lists(rows))
+}
+
+// samplingWidth returns the search width with which questions are made.
+func (i Index) samplingWidth(rows int64) int {
+	if i.Config.Type == HNSW {
+		return sampleRanks
 	}
-	return out
+	return max(int(i.Config.lists(rows))/10, 1)
+}
+
+// widthSamples returns the number of questions to make from chunks.
+func widthSamples(rows int64) int64 {
+	return min(max(widthDistances/max(rows, 1), minWidthSamples), maxWidthSamples)
+}
+
+// sampleRecall is the recall of scans over a sample of questions.
+type sampleRecall struct {
+	Mean      float64 // of the recall of a question
+	Variance  float64 // of it between the questions
+	Questions int
+}
+
+// holds reports whether the recall of all questions is at least wantedRecall, with confidence: by
+// the lower bound of Wilson's interval for a binomial proportion (1927).
+//
+// The neighbours of a question are found or missed together, so they count for fewer independent ones: for
+// as many as would have the variance of the mean. With no variance only questions count.
+func (r sampleRecall) holds() bool {
+	p, n, z := r.Mean, float64(r.Questions), confidence
+	if n == 0 {
+		return true
+	}
+	if r.Variance > 0 {
+		n = min(max(n, n*p*(1-p)/r.Variance), n*widthNeighbours)
+	}
+	return (p+z*z/(2*n)-z*math.Sqrt((p*(1-p)+z*z/(4*n))/n))/(1+z*z/n) >= wantedRecall
+}
+
+// leastWidth returns the least width from least to most at which recall holds, and the recall there,
+// else most. It assumes that wider scans find more, doubles the width until it suffices and halves the interval
+// below it until that is a small fraction of the width.
+func leastWidth(least, most int, recall func(width int) (sampleRecall, error)) (width int, found sampleRecall, err error) {
+	below := least - 1 // does not suffice
+	for width = least; ; width = min(2*width, most) {
+		if found, err = recall(width); err != nil || found.holds() || width == most {
+			break
+		}
+		below = width
+	}
+	for err == nil && found.holds() && (width-below)*widthStep > width && width-below > 1 {
+		middle := (below + width) / 2
+		var r sampleRecall
+		if r, err = recall(middle); r.holds() {
+			width, found = middle, r
+		} else {
+			below = middle
+		}
+	}
+	return width, found, err
 }
 
 // unmeasuredEf and unmeasuredProbes are the widths until one has been measured.
@@ -48,7 +109,7 @@ const (
 
 // Measurement is a measurement of the search width.
 type Measurement struct {
-	Width     int       // the smallest that found wantedRecall, else the largest; 0: not measured
+	Width     int       // the least at which wantedRecall holds, else the largest; 0: not measured
 	Recall    float64   // the fraction of the nearest chunks that scans found
 	Questions int       // with which it was measured
 	Own       bool      // they were recorded; otherwise made from chunks
@@ -59,7 +120,7 @@ type Measurement struct {
 func (i Index) Measured() Measurement { return i.measured }
 
 // SearchWidth returns the search width of an index scan, hnsw.ef_search or
-// ivfflat.probes: the smallest with which measured scans found wantedRecall.
+// ivfflat.probes: the least with which measured scans found wantedRecall with confidence.
 func (i Index) SearchWidth() int {
 	switch {
 	case i.measured.Width > 0:
@@ -94,8 +155,8 @@ func measure(ctx context.Context, h *data.Handle, s *data.Session, indexID int64
 	return err
 }
 
-// measureWidth returns the smallest search width with which index scans find
-// wantedRecall of what exact scans find. It depends on the data: some dozens for
+// measureWidth returns the least search width with which index scans find
+// wantedRecall of what exact scans find, with confidence. It depends on the data: some dozens for
 // embeddings of texts, hundreds for vectors without structure. And it depends on the
 // questions: where enough were recorded, they are used.
 func measureWidth(ctx context.Context, s *data.Session, i Index, rows int64) (m Measurement, err error) {
@@ -103,7 +164,7 @@ func measureWidth(ctx context.Context, s *data.Session, i Index, rows int64) (m 
 	if err != nil {
 		return m, err
 	}
-	questions := i.sampledQuestions()
+	questions := i.sampledQuestions(widthSamples(rows))
 	if m.Own = recorded >= ownQuestions; m.Own {
 		questions = i.recordedQuestions()
 	}
@@ -112,6 +173,9 @@ func measureWidth(ctx context.Context, s *data.Session, i Index, rows int64) (m 
 		if err := i.executeAll(ctx, s, []string{`DROP TABLE IF EXISTS ` + sample}); err != nil {
 			return m, err
 		}
+	}
+	if err := s.Set(ctx, i.WidthSetting(), strconv.Itoa(i.samplingWidth(rows))); err != nil {
+		return m, err
 	}
 	if err := i.executeAll(ctx, s, []string{i.sampleSQL(sample, questions)}); err != nil {
 		return m, err
@@ -122,21 +186,19 @@ func measureWidth(ctx context.Context, s *data.Session, i Index, rows int64) (m 
 			err = dropped
 		}
 	}()
-	if m.Questions, err = data.Value[int](ctx, s, `SELECT count(*) FROM `+sample); err != nil {
-		return m, err
-	}
-	for _, m.Width = range i.widths(rows) {
-		if err := s.Set(ctx, i.WidthSetting(), strconv.Itoa(m.Width)); err != nil {
-			return m, err
+	least, most := i.widthRange(rows)
+	var found sampleRecall
+	m.Width, found, err = leastWidth(least, most, func(width int) (r sampleRecall, err error) {
+		if err := s.Set(ctx, i.WidthSetting(), strconv.Itoa(width)); err != nil {
+			return r, err
 		}
-		if m.Recall, err = data.Value[float64](ctx, s, i.recallSQL(sample)); err != nil {
-			return m, fmt.Errorf("measure the recall of index %d: %w", i.ID, err)
+		if r, err = data.Get[sampleRecall](ctx, s, i.recallSQL(sample)); err != nil {
+			err = fmt.Errorf("measure the recall of index %d: %w", i.ID, err)
 		}
-		if m.Recall >= wantedRecall {
-			break
-		}
-	}
-	return m, nil
+		return r, err
+	})
+	m.Recall, m.Questions = found.Mean, found.Questions
+	return m, err
 }
 
 // recordedQuestions returns a query of the recorded questions.
@@ -145,20 +207,41 @@ func (i Index) recordedQuestions() string {
 		i.columnType(), i.ID, i.Generation)
 }
 
-// sampledQuestions returns a query of questions made from chunks. A stored vector would be
-// too easy a question, in the middle of its neighbours. A real question shares much with the
-// texts that answer it and differs from them: here, a third of it is another vector.
-func (i Index) sampledQuestions() string {
-	question := "a.embedding"
-	if i.VectorType == Vector || i.VectorType == HalfVec {
-		question = fmt.Sprintf("a.embedding * %[1]s + b.embedding * %[2]s", i.constant(0.67), i.constant(0.33))
+// A made question is a combination of sampleAnchors vectors among the sampleRanks nearest of a chunk, of which
+// sampleAdded have the factor 1/5 and the others -1/5.
+const (
+	sampleRanks   = 100
+	sampleAnchors = 25
+	sampleAdded   = 15
+)
+
+// sampledQuestions returns a query of n questions made from chunks. A stored vector would be too easy a
+// question, in the middle of its neighbours, and one between two vectors drawn at random too hard: where vectors
+// cluster it is far from all of them, where no question is. As the factors add up to 1, and so do their
+// squares, a made question has the mean and the variance of the vectors in its region, and none of them is
+// much nearer to it than others.
+func (i Index) sampledQuestions(n int64) string {
+	drawn := fmt.Sprintf(`SELECT c.chunk_id, c.embedding FROM tenant.chunk AS c ORDER BY hashtextextended(c.chunk_id, 0) LIMIT %d`, n)
+	if i.VectorType != Vector && i.VectorType != HalfVec {
+		return `SELECT drawn.embedding FROM (` + drawn + `) AS drawn`
 	}
 	return fmt.Sprintf(`
-			WITH drawn AS (
-				SELECT embedding, row_number() OVER (ORDER BY hashtextextended(chunk_id, 0)) AS n
-				FROM tenant.chunk ORDER BY n LIMIT %[1]d * 2
-			)
-			SELECT %[2]s AS embedding FROM drawn AS a JOIN drawn AS b ON b.n = a.n + %[1]d`, widthSamples, question)
+			WITH drawn AS MATERIALIZED (%[1]s)
+			SELECT CASE WHEN made.anchors = %[2]d THEN made.embedding::%[3]s ELSE drawn.embedding END AS embedding
+			FROM drawn CROSS JOIN LATERAL (
+				SELECT count(*) AS anchors,
+					(sum(n.embedding::vector) FILTER (WHERE n.place <= %[4]d) - sum(n.embedding::vector) FILTER (WHERE n.place > %[4]d)) * %[5]s AS embedding
+				FROM (
+					SELECT n.embedding, row_number() OVER (ORDER BY hashtextextended(n.chunk_id, 1)) AS place
+					FROM (
+						SELECT n.chunk_id, n.embedding, row_number() OVER (ORDER BY n.distance, n.chunk_id) AS rank
+						FROM (
+							SELECT c.chunk_id, c.embedding, c.embedding %[6]s drawn.embedding AS distance
+							FROM tenant.chunk AS c ORDER BY distance LIMIT %[7]d
+						) AS n
+					) AS n WHERE n.rank %% %[8]d = 0
+				) AS n
+			) AS made`, drawn, sampleAnchors, i.columnType(), sampleAdded, constant(Vector, 0.2, i.Dimension), i.Metric.Operator(), sampleRanks, sampleRanks/sampleAnchors)
 }
 
 // sampleTable returns the name of the table of questions: a temporary one, unless the chunks are on
@@ -184,19 +267,22 @@ func (i Index) sampleSQL(table, questions string) string {
 
 // constant returns a vector with the same value in all dimensions as SQL, to multiply
 // others with.
-func (i Index) constant(value float64) string {
-	return fmt.Sprintf("array_fill(%g::real, ARRAY[%d])::%s", value, i.Dimension, i.VectorType)
+func constant(of VectorType, value float64, dimension int) string {
+	return fmt.Sprintf("array_fill(%g::real, ARRAY[%d])::%s", value, dimension, of)
 }
 
 // recallSQL returns a query of the fraction of the questions' neighbours that index
-// scans find. A result counts as a neighbour if it is no further than the furthest
+// scans find, as a sampleRecall. A result counts as a neighbour if it is no further than the furthest
 // neighbour, so that equal vectors count for each other.
 func (i Index) recallSQL(table string) string {
 	return fmt.Sprintf(`
-		SELECT coalesce(avg(least(1, (
-			SELECT count(*) FROM (
-				SELECT c.embedding %[1]s q.embedding AS d FROM tenant.chunk AS c ORDER BY d LIMIT %[2]d
-			) AS found WHERE d <= q.furthest
-		)::float8 / %[2]d)), 1)::float8
-		FROM %[3]s AS q`, i.Metric.Operator(), widthNeighbours, table)
+		SELECT coalesce(avg(r.recall), 1)::float8 AS mean, coalesce(var_samp(r.recall), 0)::float8 AS variance, count(*)::int AS questions
+		FROM (
+			SELECT least(1, (
+				SELECT count(*) FROM (
+					SELECT c.embedding %[1]s q.embedding AS d FROM tenant.chunk AS c ORDER BY d LIMIT %[2]d
+				) AS found WHERE d <= q.furthest
+			)::float8 / %[2]d) AS recall
+			FROM %[3]s AS q
+		) AS r`, i.Metric.Operator(), widthNeighbours, table)
 }
