@@ -423,12 +423,12 @@ func (x *Index) GetExtract() *structpb.Struct {
 }
 
 // SearchWidth is the measured width of searches in the Postgres index over the embeddings:
-// the smallest with which they find 96 % of the 10 nearest chunks.
+// the least with which they find 95 % of the 10 nearest chunks, with 95 % confidence.
 type SearchWidth struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// hnsw.ef_search or ivfflat.probes.
 	Width int32 `protobuf:"varint,1,opt,name=width,proto3" json:"width,omitempty"`
-	// Fraction of the 10 nearest chunks that searches found with this width. Less than 0.96
+	// Fraction of the 10 nearest chunks that searches found with this width. Less than 0.95
 	// if no width found as many.
 	Recall float64 `protobuf:"fixed64,2,opt,name=recall,proto3" json:"recall,omitempty"`
 	// Number of questions with which it was measured.

@@ -458,7 +458,7 @@ type PgVectorConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As minScore of the request.
 	MinScore *float64 `protobuf:"fixed64,1,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
-	// Search width of an HNSW index, 1 to 1000. Default: the width that finds 96 % of the
+	// Search width of an HNSW index, 1 to 1000. Default: the width that finds 95 % of the
 	// nearest vectors, measured when the index was built.
 	Ef *int32 `protobuf:"varint,2,opt,name=ef,proto3,oneof" json:"ef,omitempty"`
 	// Number of lists that an IVFFlat search reads. Default: as for ef.

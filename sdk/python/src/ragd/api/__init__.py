@@ -1486,7 +1486,7 @@ class PgVectorConfig(TypedDict, total=False):
     """The message PgVectorConfig."""
     # As minScore of the request.
     minScore: float
-    # Search width of an HNSW index, 1 to 1000. Default: the width that finds 96 % of the
+    # Search width of an HNSW index, 1 to 1000. Default: the width that finds 95 % of the
     # nearest vectors, measured when the index was built.
     ef: int
     # Number of lists that an IVFFlat search reads. Default: as for ef.
@@ -3444,11 +3444,11 @@ class Index(TypedDict, total=False):
 
 class SearchWidth(TypedDict, total=False):
     """SearchWidth is the measured width of searches in the Postgres index over the embeddings:
-    the smallest with which they find 96 % of the 10 nearest chunks.
+    the least with which they find 95 % of the 10 nearest chunks, with 95 % confidence.
     """
     # hnsw.ef_search or ivfflat.probes.
     width: int
-    # Fraction of the 10 nearest chunks that searches found with this width. Less than 0.96
+    # Fraction of the 10 nearest chunks that searches found with this width. Less than 0.95
     # if no width found as many.
     recall: float
     # Number of questions with which it was measured.
