@@ -83,3 +83,15 @@ func (s search) adjacent(q *statement) string {
 		"FROM (SELECT c.terms || ''::tsvector AS terms OFFSET 0) AS t, unnest((SELECT " + phrases + "::text[]::tsquery[]), " + weights + "::float8[]) AS p (phrase, weight)\n\t\t" +
 		"WHERE t.terms @@ p.phrase)"
 }
+
+// most returns what a chunk scores for pairs at most.
+func (a adjacency) most() float64 {
+	sum := 0.0
+	for _, weight := range a.weights {
+		sum += weight
+	}
+	if sum == 0 {
+		return 0
+	}
+	return adjacentFactor * sum * sum / a.total
+}

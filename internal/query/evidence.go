@@ -89,10 +89,16 @@ func (s search) fused(q *statement) string {
 		}
 		return value
 	}
-	value := fmt.Sprintf("CASE WHEN distance <> 'NaN' THEN %s * (%s - %s) ELSE 0 END",
-		number(e.vector*e.perSimilarity), s.index.StretchedSQL("distance"), number(e.far))
+	value := s.vectorEvidence()
 	if s.keywords != nil {
 		value += "\n\t\t+ " + q.args.Add(e.keyword*e.perKeyword) + "::float8 * (keyword + adjacent)"
 	}
 	return value
+}
+
+// vectorEvidence returns what the vector leg adds to the value of a row with a distance, as SQL.
+func (s search) vectorEvidence() string {
+	e := s.evidence()
+	return fmt.Sprintf("CASE WHEN distance <> 'NaN' THEN %s * (%s - %s) ELSE 0 END",
+		number(e.vector*e.perSimilarity), s.index.StretchedSQL("distance"), number(e.far))
 }

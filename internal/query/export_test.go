@@ -76,5 +76,36 @@ func (s *Service) explainPlan(ctx context.Context, id tenant.ID, i index.Index, 
 	return strings.Join(lines, "\n"), err
 }
 
+// BothWays answers a hybrid question by scoring few chunks by keywords and by scoring the whole number. It
+// returns how many chunks each scored, and whether the few are known to suffice.
+func (s *Service) BothWays(ctx context.Context, id tenant.ID, r Request) (few, whole []Source, scored, of int64, suffices bool, err error) {
+	p, err := r.prepare()
+	if err != nil {
+		return nil, nil, 0, 0, false, err
+	}
+	err = s.indexes.Use(ctx, id, r.IndexName, func(i index.Index, h *data.Handle) error {
+		if err := p.settle(i); err != nil {
+			return err
+		}
+		asked, err := lookUp(ctx, h, i, p)
+		if err != nil {
+			return err
+		}
+		all := search{index: i, request: p, plan: exact, calibration: asked.calibration, keywords: asked.pruned(0, p.keywordCandidates())}
+		if whole, err = all.run(ctx, h); err != nil || all.keywords == nil {
+			return err
+		}
+		first := all.few(asked)
+		if first == nil {
+			few, scored, of = whole, all.keywords.matching, all.keywords.matching
+			return nil
+		}
+		few, err = first.run(ctx, h)
+		scored, of, suffices = first.keywords.matching, all.keywords.matching, first.beatsRest(few)
+		return err
+	})
+	return few, whole, scored, of, suffices, err
+}
+
 // Update is the flag -update, for the tests outside the package.
 var Update = update

@@ -72,6 +72,8 @@ type search struct {
 	list        *list     // of the scope, nil for none; the plan is exact then
 	dropList    func()    // of an outdated list
 	spread      bool      // return at most the request's maxPerDocument of a document
+	rest        *rest     // to be found beside the sources; nil: not wanted
+	complete    bool      // no chunk that was left out can be among the sources
 }
 
 // answer is what a search found and how.
@@ -159,7 +161,15 @@ func (s search) widening(ctx context.Context, h *data.Handle, asked queryTerms, 
 		return err
 	}
 	s.keywords = asked.pruned(0, s.request.keywordCandidates())
-	if err := run("search"); err != nil {
+	stage := "search"
+	if few := s.few(asked); few != nil {
+		if err := few.first(ctx, h, &a, watch); err != nil || few.complete {
+			a.explain.Corrections = asked.corrections
+			return a, err
+		}
+		stage = "search more"
+	}
+	if err := run(stage); err != nil {
 		return a, err
 	}
 	if s.scansWider(len(a.sources)) {
@@ -221,7 +231,7 @@ func (s search) cutOff() bool {
 
 // sure reports whether the search compares all chunks of the scope that can score.
 func (s search) sure() bool {
-	return s.plan == exact && (s.keywords == nil || s.keywords.leftOut == 0)
+	return s.plan == exact && (s.keywords == nil || s.keywords.leftOut == 0 || s.complete)
 }
 
 // explain describes how the sources were found.
@@ -392,6 +402,9 @@ func (s search) read(rows pgx.Rows) ([]Source, error) {
 	}
 	if s.scores() {
 		into = append(into, &raw.Keyword, &raw.Adjacent, &raw.Distance)
+	}
+	if s.rest != nil {
+		into = append(into, &s.rest.Evidence, &s.rest.Keyword)
 	}
 	sources := make([]Source, 0, s.request.fetch())
 	_, err := pgx.ForEachRow(rows, append(into, &r.RankValue), func() error {

@@ -55,6 +55,10 @@ func (s search) sql(args *filter.Args) string {
 	if s.scores() {
 		columns += ", found.keyword, found.adjacent, found.distance"
 	}
+	if s.rest != nil {
+		columns += ", rest.evidence, rest.keyword"
+		chunks += "\n\tCROSS JOIN rest"
+	}
 	return q.sql(columns+", rank_value", chunks, "ORDER BY rank_value "+order+", c.chunk_id")
 }
 
@@ -89,6 +93,9 @@ func (s search) find(q *statement) {
 		distance, weight := s.distance(q), s.weight(q)
 		s.nearest(q, "near", distance, where, s.request.candidates())
 		s.heaviest(q, "heavy", weight, where+s.near(q, distance))
+		if s.rest != nil {
+			s.bound(q)
+		}
 		q.define("candidate", "SELECT tid FROM near UNION SELECT tid FROM heavy")
 		s.score(q, distance, s.keywordScore(weight))
 		s.best(q, s.fused(q))
@@ -168,12 +175,25 @@ func (s search) heaviest(q *statement, name, weight, where string) {
 		s.spreadOut(q, name, weight, where, s.request.candidates())
 		return
 	}
+	columns := "SELECT c.ctid AS tid"
+	if s.rest != nil {
+		columns += ", " + weight + " AS rank_value"
+	}
 	q.define(name,
-		"SELECT c.ctid AS tid",
+		columns,
 		"FROM tenant.chunk AS c",
 		"WHERE "+where,
 		"ORDER BY "+weight+", c.chunk_id",
 		limitTo(s.request.candidates()))
+}
+
+// bound defines rest: what the embedding adds at most to the value of a chunk that is not near, and the
+// BM25 score at most of a chunk that matches and is not heavy, 0 if there is none. An embedding of length 0 adds nothing.
+func (s search) bound(q *statement) {
+	q.define("rest",
+		"SELECT greatest("+s.vectorEvidence()+", 0) AS evidence,",
+		"	(SELECT CASE WHEN count(*) = "+strconv.Itoa(s.request.candidates())+" THEN coalesce(-max(rank_value), 0) ELSE 0 END FROM heavy) AS keyword",
+		"FROM (SELECT max(rank_value) AS distance FROM near) AS n")
 }
 
 // spreadOut defines the chunks with the least value, at most maxPerDocument of each

@@ -70,6 +70,7 @@ func TestStatements(t *testing.T) {
 		{name: "hybrid_index_scan", request: hybrid, terms: terms, edit: func(s *search) { s.plan, s.estimate = indexScan, many }},
 		{name: "hybrid_index_scan_filter", request: hybrid, filter: two, terms: terms, edit: func(s *search) { s.plan, s.estimate = indexScan, many }},
 		{name: "hybrid_index_scan_rrf", request: hybrid, terms: terms, edit: func(s *search) { s.plan, s.estimate, s.request.fusion.Method = indexScan, many, RRF }},
+		{name: "hybrid_few", request: hybrid, terms: terms, edit: func(s *search) { s.plan, s.estimate, s.rest = indexScan, many, &rest{} }},
 		{name: "hybrid_min_similarity", request: hybrid, terms: terms, edit: func(s *search) { s.plan, s.estimate, s.request.minSimilarity = indexScan, many, new(0.4) }},
 		{name: "keyword_min_similarity", request: keyword, terms: terms, edit: func(s *search) { s.request.minSimilarity = new(0.4) }},
 		{name: "hybrid_without_terms", request: hybrid, edit: func(s *search) { s.plan, s.estimate = indexScan, many }},

@@ -1,0 +1,48 @@
+BEGIN;
+SET LOCAL role = 'tenant_acme';
+SET LOCAL statement_timeout = '20s';
+SET LOCAL plan_cache_mode = 'force_custom_plan';
+SET LOCAL enable_seqscan = 'off';
+SET LOCAL enable_sort = 'off';
+SET LOCAL hnsw.ef_search = '200';
+SET LOCAL hnsw.iterative_scan = 'off';
+
+WITH near AS (
+	SELECT c.ctid AS tid, c.embedding <=> $2 AS rank_value
+	FROM "tenant_acme".chunk_7_1 AS c
+	WHERE c.namespace = $1
+	ORDER BY c.embedding <=> $2
+	LIMIT 50
+), heavy AS (
+	SELECT c.ctid AS tid, c.term_weights <#> $3 AS rank_value
+	FROM "tenant_acme".chunk_7_1 AS c
+	WHERE c.terms @@ $4::text::tsquery AND c.namespace = $1
+	ORDER BY c.term_weights <#> $3, c.chunk_id
+	LIMIT 50
+), rest AS (
+	SELECT greatest(CASE WHEN distance <> 'NaN' THEN 3.352276454217572::float8 * (atanh(least(greatest(1 - distance, -0.999), 0.999)) - 0.05::float8) ELSE 0 END, 0) AS evidence,
+		(SELECT CASE WHEN count(*) = 50 THEN coalesce(-max(rank_value), 0) ELSE 0 END FROM heavy) AS keyword
+	FROM (SELECT max(rank_value) AS distance FROM near) AS n
+), candidate AS (
+	SELECT tid FROM near UNION SELECT tid FROM heavy
+), scored AS (
+	SELECT candidate.tid, c.chunk_id, c.document_id, c.embedding <=> $2 AS distance,
+		coalesce(-(c.term_weights <#> $3), 0) AS keyword,
+		0::float8 AS adjacent
+	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
+), found AS (
+	SELECT tid, keyword, adjacent, distance,
+		CASE WHEN distance <> 'NaN' THEN 3.352276454217572::float8 * (atanh(least(greatest(1 - distance, -0.999), 0.999)) - 0.05::float8) ELSE 0 END
+		+ $5::float8 * (keyword + adjacent) AS rank_value
+	FROM scored
+	ORDER BY rank_value DESC, chunk_id
+	LIMIT 10
+)
+SELECT c.chunk_id, c.text, c.metadata, c.document_id::text, d.uri, c.title, c.ordinal, c.start_byte, c.end_byte, found.keyword, found.adjacent, found.distance, rest.evidence, rest.keyword, rank_value
+FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
+	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
+	CROSS JOIN rest
+ORDER BY rank_value DESC, c.chunk_id
+
+\bind 'default' '[1,0,0.5]' '{5:4.016848,11:7.1184964}/1000000000' '\'walk\' | \'graph\'' '0.5120932358071887' \g
+COMMIT;
