@@ -160,13 +160,13 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	explain := flags.Bool("explain", false, "print of what each score is made, how the answer was found and how long each stage took")
 	budget := budgetFlags(flags, "the text for a prompt")
 	distinct := distinctFlag(flags)
-	prefix := flags.Bool("prefix", false, "also find words that begin with the last word of the question")
+	begun := flags.Bool("last-word-prefix", false, "also find words that begin with the last word of the question")
 	expand := expandFlag(flags)
 	return func(question string) *ragdv1.VectorQueryRequest {
 		req := &ragdv1.VectorQueryRequest{
 			QueryText: question, QueryVector: *vector, TopK: topK, SearchMode: *mode, Namespace: *namespace,
 			Neighbours: *neighbours, Diversity: *diversity, MaxPerDocument: *perDocument,
-			Reranker: reranker(), Explain: *explain, Highlight: question != "", Prefix: *prefix,
+			Reranker: reranker(), Explain: *explain, Highlight: question != "", Prefix: *begun,
 		}
 		req.MaxTokens, req.EncodingName = budget()
 		req.Distinct, req.Expand = distinct(), *expand
