@@ -82,7 +82,7 @@ func cosine(a, b []float64) float64 {
 
 func TestResultsAreRerankedByALocalCrossEncoder(t *testing.T) {
 	t.Parallel()
-	s := servicetest.New(t, service.Config{NoWorkers: true, ModelsDir: localModels})
+	s := servicetest.New(t, service.Config{NoWorkers: true, ModelsDir: localModels, LocalModelPrecision: localmodel.Float32})
 	acme := s.Tenant(t, "acme")
 	want := readExpected(t, "cross-xlm-roberta")
 	var texts []string
