@@ -225,7 +225,7 @@ test("a key that is bound to tools or servers sees these, and is told why it see
   for (const [bounds, name] of [[{ tools: { names: ["find_rule"] } }, "find_rule"], [{ servers: { names: ["handbook"] } }, "look"]]) {
     const page = await openPage(t, { key: await tenant.key({ scopes: ["read"], ...bounds }), path: "/" });
     await page.getByRole("heading", { name: "Your key is for tools alone" }).waitFor();
-    assert.deepEqual(await page.getByRole("navigation", { name: "Main" }).getByRole("link").allTextContents(), [" Tools and servers", "Licences"]);
+    assert.deepEqual(await page.getByRole("navigation", { name: "Main" }).getByRole("link").allTextContents(), [" Tools and servers", "API", "Licences"]);
     await accessible(page);
     await page.getByRole("link", { name: "Show the tools" }).click();
     await page.getByRole("link", { name }).click();
