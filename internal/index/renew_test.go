@@ -3,12 +3,14 @@ package index_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/index/analyzer"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
 	"github.com/ragdhq/ragd/internal/service/testing/wait"
@@ -68,7 +70,7 @@ func TestTermsOfAnOldIndexAreRenewed(t *testing.T) {
 	must(t, err)
 	must(t, lock.Rollback(t.Context()))
 	renewed := func() bool {
-		return texts(t, s, `SELECT text_analysis::text FROM tenant_acme.indexes`)[0] == "1" && len(names(t, s, "acme", "^renewal_1$")) == 0
+		return texts(t, s, `SELECT text_analysis::text FROM tenant_acme.indexes`)[0] == strconv.Itoa(analyzer.Version) && len(names(t, s, "acme", "^renewal_1$")) == 0
 	}
 	wait.For(t, "the end of the renewal", renewed)
 	before := texts(t, s, fmt.Sprintf(terms, fresh.DocumentId))
