@@ -135,7 +135,7 @@ func (q queryTerms) missing(words []analyzer.Asked) (missing []int) {
 		there[t.Word] = there[t.Word] || t.Visible && t.Chunks > 0
 	}
 	for n, w := range words {
-		if !there[n] && !w.Whole && analyzer.Edits(w.Word) > 0 && !(w.Part && ofNumber(w.Word, words)) {
+		if !there[n] && !w.Whole && analyzer.Edits(w.Word) > 0 && (!w.Part || !ofNumber(w.Word, words)) {
 			missing = append(missing, n)
 		}
 	}
