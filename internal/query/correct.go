@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index/analyzer"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
+	"github.com/ragdhq/ragd/internal/query/lexical"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
@@ -135,11 +136,19 @@ func (q queryTerms) missing(words []analyzer.Asked) (missing []int) {
 		there[t.Word] = there[t.Word] || t.Visible && t.Chunks > 0
 	}
 	for n, w := range words {
-		if !there[n] && !w.Whole && analyzer.Edits(w.Word) > 0 && (!w.Part || !ofNumber(w.Word, words)) {
+		if !there[n] && !w.Whole && analyzer.Edits(w.Word) > 0 && !common(w.Word) && (!w.Part || !ofNumber(w.Word, words)) {
 			missing = append(missing, n)
 		}
 	}
 	return missing
+}
+
+// common reports whether a word is one of the most common English words, which nobody means another one by.
+func common(word string) bool {
+	for token := range lexical.Tokens(word) {
+		return token.Rank() != lexical.Content
+	}
+	return false
 }
 
 // ofNumber reports whether a word is part of an identifier with digits.

@@ -8,7 +8,7 @@ import (
 
 // The lengths of words, in letters, that are corrected by one edit, and from which on by two.
 const (
-	oneEdit   = 4
+	oneEdit   = 5
 	twoEdits  = 8
 	mostEdits = 32
 )

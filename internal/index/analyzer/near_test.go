@@ -10,7 +10,7 @@ import (
 func TestEditsByLength(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]int{
-		"": 0, "cat": 0, "cats": 1, "harbour": 1, "retrieval": 2, "übersicht": 2, "пас": 0, "паспорт": 1, "библиотека": 2, "שלום": 1,
+		"": 0, "cat": 0, "cats": 0, "harbour": 1, "retrieval": 2, "übersicht": 2, "пас": 0, "паспорт": 1, "библиотека": 2, "שלום": 0,
 		"x200": 0, "2024": 0, "cve2024.1234": 0, "護照": 0, "여권": 0, "หนังสือ": 0, "паcпорт": 0 /* a Latin c */, strings.Repeat("a", 33): 0,
 	} {
 		if got := Edits(word); got != want {
