@@ -43,7 +43,7 @@ func (v visibility) countable() string {
 // beginning with the chunks that a filter admits.
 func chunkAt(table string) string {
 	return `CROSS JOIN LATERAL (
-			SELECT c.document_id, c.metadata, c.content_keys FROM tenant.chunk AS c
+			SELECT c.document_id, c.namespace, c.metadata, c.content_keys FROM tenant.chunk AS c
 			WHERE c.document_id = ` + table + `.document_id AND c.ordinal = ` + table + `.ordinal OFFSET 0
 		) AS c`
 }
