@@ -143,7 +143,7 @@ test("a thumb down alone is kept", async (t) => {
   const page = await openPage(t, { key: tenant.secret, path });
   const down = page.getByRole("article", { name: "Result 1" }).getByRole("button", { name: "It does not answer the question" });
   await down.click();
-  await page.getByText("Noted in this browser").waitFor();
+  await page.getByText("Noted in this browser: the").waitFor();
   await page.reload();
   await page.getByRole("article", { name: "Result 1" }).getByRole("button", { name: "It does not answer the question", pressed: true }).waitFor();
   await page.getByRole("button", { name: "Your access" }).click();
