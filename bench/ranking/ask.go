@@ -66,7 +66,7 @@ func (a *arena) awaitReady(ctx context.Context, name string) error {
 }
 
 // chunks returns the chunks of an index, with the ids and titles of their documents.
-func (a *arena) chunks(ctx context.Context, s labelled, name string) (chunks []dataset.Document, err error) {
+func (a *arena) chunks(ctx context.Context, name string) (chunks []dataset.Document, err error) {
 	documents := &ragdv1.ListDocumentsRequest{IndexName: name, PageSize: 1000}
 	for {
 		page, err := a.documents.ListDocuments(ctx, documents)

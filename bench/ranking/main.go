@@ -150,7 +150,7 @@ func (a *arena) measureSet(ctx context.Context, s labelled, foreign []dataset.Qu
 		}
 		fmt.Fprintf(os.Stderr, "%s, %s: %d documents, %d questions, %d foreign ones; loaded in %.0f s\n", s.name, model, len(s.Documents), len(s.Questions), len(foreign), time.Since(started).Seconds())
 		if i == 0 {
-			chunks, err := a.chunks(ctx, s, name)
+			chunks, err := a.chunks(ctx, name)
 			if err != nil {
 				return err
 			}
