@@ -32,6 +32,7 @@ var notSealed = []string{
 	"ragd.secrets.value",           // keys of the instances, which no tenant gave
 	"ragd.signing_keys.public_key", // published
 	"ragd_shared.connector_tokens.state_hash",
+	"ragd_shared.feedback.caller_hash",
 	"ragd_shared.file_contents.content",
 	"ragd_shared.mcp_messages.body", // of a client to its call, for some minutes
 	"ragd_shared.mcp_messages.session_hash",

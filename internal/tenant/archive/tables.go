@@ -89,6 +89,7 @@ func tablesOfIndexes() (all []table) {
 // LeftOut are the tables with rows of tenants that are not archived, with the reason.
 var LeftOut = map[string]string{
 	"tenant/schema_migrations": "an imported tenant has the newest version of the schema",
+	"index/renewal":            "terms that are being made anew are made from the start after an import",
 	"index/reembed":            "a change of the embedding model that has not ended does not go on after an import",
 	"control/audit_log":        "the log is about what was done in this service, and stays in it",
 	"control/backlog":          "it is made again from the documents that wait",

@@ -110,9 +110,17 @@ func sizeOf(m protoreflect.MessageDescriptor) int64 {
 	if err != nil { // no generated type, which happens only in tests
 		return 64
 	}
-	const class = 16 // sizes are rounded to those of the allocator
-	size := int64(reflect.TypeOf(made.Zero().Interface()).Elem().Size())
-	return (size + class - 1) / class * class
+	return allocated(int64(reflect.TypeOf(made.Zero().Interface()).Elem().Size()))
+}
+
+// allocated returns what the allocator takes for so many bytes: its sizes are 16 bytes apart up to 256, and
+// further apart from there on.
+func allocated(size int64) int64 {
+	apart := int64(16)
+	for from := int64(256); size > from && apart < 128; from += 256 {
+		apart *= 2
+	}
+	return (size + apart - 1) / apart * apart
 }
 
 // fieldBytes returns what one value of a field takes outside its message's struct, besides
