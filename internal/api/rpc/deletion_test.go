@@ -140,8 +140,11 @@ func TestADeletedTenantIsGoneFromTheWholeDatabase(t *testing.T) {
 		SELECT tenant_id, 'backlog', to_jsonb(word) FROM (VALUES ($1, $2), ('bolt', 'kumquat')) AS v (tenant_id, word)`, name, word); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Client(secret).VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "where is " + word}); err != nil {
-		t.Fatal(err)
+	for key, word := range map[string]string{secret: word, other: "kumquat"} {
+		res, err := s.Client(key).VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "where is " + word})
+		noError(t, err)
+		_, err = s.Client(key).RecordFeedback(t.Context(), &ragdv1.RecordFeedbackRequest{QueryId: res.QueryId, Source: res.Sources[0].Id, Helpful: new(true)})
+		noError(t, err)
 	}
 	for table, n := range tenantTables(t, s, name) {
 		if n == 0 && !slices.Contains(emptyTables, table) {
@@ -164,7 +167,7 @@ func TestADeletedTenantIsGoneFromTheWholeDatabase(t *testing.T) {
 	for _, r := range done.Deleted {
 		deleted[r.Kind] = r.Count
 	}
-	for kind, want := range map[string]float64{"indexes": 2, "documents": 3, "chunks": 3, "api keys": 2, "agents": 1, "workflows": 1, "secrets": 1, "files": 1, "question sets": 1} {
+	for kind, want := range map[string]float64{"indexes": 2, "documents": 3, "chunks": 3, "api keys": 2, "agents": 1, "workflows": 1, "secrets": 1, "files": 1, "question sets": 2} {
 		if deleted[kind] != want {
 			t.Errorf("%g %s were deleted, want %g", deleted[kind], kind, want)
 		}
