@@ -84,10 +84,7 @@ func (e Expansion) expand(ctx context.Context, h *data.Handle, i index.Index, se
 	if err != nil || len(windows) == 0 {
 		return sources, err
 	}
-	documents, from, to := make([]string, len(windows)), make([]int32, len(windows)), make([]int32, len(windows))
-	for n, w := range windows {
-		documents[n], from[n], to[n] = w.document, int32(w.low), int32(w.high)
-	}
+	documents, from, to := windowColumns(windows)
 	args := filter.NewArgs(documents, from, to)
 	pieces, err := data.Select[piece](ctx, h, `
 		SELECT w.number::int AS window, c.chunk_id, c.document_id::text, c.ordinal, c.text, c.start_byte, c.end_byte
@@ -116,10 +113,7 @@ func (e Expansion) windows(ctx context.Context, h *data.Handle, i index.Index, s
 		return nil, nil
 	}
 	outlined := around(hits, maxOutline)
-	documents, from, to := make([]string, len(outlined)), make([]int32, len(outlined)), make([]int32, len(outlined))
-	for n, w := range outlined {
-		documents[n], from[n], to[n] = w.document, int32(w.low), int32(w.high)
-	}
+	documents, from, to := windowColumns(outlined)
 	section := "''"
 	if e.kind == ExpandSection {
 		section = "coalesce(c.metadata->'headings', c.metadata->'position'->'section', '[]')::text"

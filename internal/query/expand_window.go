@@ -18,6 +18,14 @@ type window struct {
 	low, high int
 }
 
+// windowColumns returns windows as the columns of a table: documents, and the first and last ordinals.
+func windowColumns(windows []window) (documents []string, from, to []int32) {
+	for _, w := range windows {
+		documents, from, to = append(documents, w.document), append(from, int32(w.low)), append(to, int32(w.high))
+	}
+	return documents, from, to
+}
+
 // around returns the windows of n chunks before and after each of the hits. Those that overlap or touch are
 // one.
 func around(hits []chunkAt, n int) []window {
