@@ -15,7 +15,8 @@ import (
 
 // The terms of an index are renewed when it was made with an earlier version of the analyzer. The chunks are
 // rewritten in the order of their keys; writers make current terms all the while, so what is written behind
-// the last renewed key needs no renewal. Until the end questions ask for the terms of both: see Index.Parsed.
+// the last renewed key needs no renewal. Until the end questions ask for the terms of PostgreSQL's parser too, if the
+// index was made with them (see Index.Parsed); of an index that an earlier analyzer made, for the present terms alone.
 
 const (
 	// renewedChunks is the number of chunks that are renewed in one transaction.
