@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -224,10 +225,7 @@ func corrections(ctx context.Context, h *data.Handle, words []analyzer.Asked, mi
 	b.Set("statement_timeout", nearTimeout)
 	for n, number := range missing {
 		near[n] = analyzer.Near(words[number].Word, languages)
-		terms := make([]string, 0, len(near[n]))
-		for term := range near[n] {
-			terms = append(terms, term)
-		}
+		terms := slices.Collect(maps.Keys(near[n]))
 		b.Query(data.Column(&all[n]), `SELECT DISTINCT w.word FROM tenant.word AS w WHERE w.word = ANY($1::text[])`, terms)
 	}
 	if err := b.Run(ctx); err != nil {
@@ -312,10 +310,11 @@ func (n *nearTo) order(asked analyzer.Asked, languages []string) {
 	begins := func(w nearWord) bool { return strings.HasPrefix(analyzer.Fold(w.spelling), string(letters[0])) }
 	second := func(w nearWord) bool { return strings.HasPrefix(analyzer.Fold(w.spelling), string(letters[1])) }
 	swapped := func(w nearWord) bool { return analyzer.SameLetters(w.spelling, word) }
+	stop := analyzer.StopWords(languages)
 	short := utf8.RuneCountInString(word) < firstMayDiffer
 	n.words = slices.DeleteFunc(n.words, func(w nearWord) bool {
 		return strings.ContainsAny(w.term, "0123456789.") || slices.Contains(asked.Terms, w.term) || short && !begins(w) && !swapped(w) ||
-			w.edits > 1 && !begins(w) && !second(w) || analyzer.StopWord(w.spelling, languages) || analyzer.StopWord(w.term, languages)
+			w.edits > 1 && !begins(w) && !second(w) || stop(w.spelling) || stop(w.term)
 	})
 	for i := range n.words {
 		w := &n.words[i]

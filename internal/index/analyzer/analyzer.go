@@ -43,6 +43,14 @@ func New(language string) *Analyzer {
 	return &Analyzer{language: language, simple: language == Simple, stems: map[string]string{}, env: snowballstem.NewEnv("")}
 }
 
+func analyzersOf(languages []string) []*Analyzer {
+	analyzers := make([]*Analyzer, len(languages))
+	for n, language := range languages {
+		analyzers[n] = New(language)
+	}
+	return analyzers
+}
+
 // Term is a term of a text.
 type Term struct {
 	Text     string

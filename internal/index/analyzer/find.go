@@ -19,10 +19,7 @@ type Finder struct {
 
 // NewFinder returns a Finder for a question about texts in any of the languages.
 func NewFinder(question string, languages []string) *Finder {
-	f := &Finder{words: map[string]int{}, known: map[string]int{}}
-	for _, language := range languages {
-		f.analyzers = append(f.analyzers, New(language))
-	}
+	f := &Finder{analyzers: analyzersOf(languages), words: map[string]int{}, known: map[string]int{}}
 	for number, asked := range Informative(Question(question, languages)) {
 		for _, term := range asked.Terms {
 			if _, ok := f.words[term]; !ok {

@@ -59,10 +59,7 @@ func Edits(word string) int {
 // in any of the languages: a letter is missing, is there too much, is another one, or has changed places with the next,
 // which is the spelling of a term that has several.
 func Near(word string, languages []string) map[string]string {
-	analyzers := make([]*Analyzer, len(languages))
-	for n, language := range languages {
-		analyzers[n] = New(language)
-	}
+	analyzers := analyzersOf(languages)
 	near := map[string]string{}
 	for _, spelling := range edited([]rune(word)) {
 		for _, a := range analyzers {
@@ -126,9 +123,12 @@ func edited(word []rune) []string {
 	return out
 }
 
-// StopWord reports whether a word says little in one of the languages.
-func StopWord(word string, languages []string) bool {
-	return slices.ContainsFunc(languages, func(language string) bool { return New(language).stop(word) })
+// StopWords returns a function that reports whether a word says little in one of the languages.
+func StopWords(languages []string) func(word string) bool {
+	analyzers := analyzersOf(languages)
+	return func(word string) bool {
+		return slices.ContainsFunc(analyzers, func(by *Analyzer) bool { return by.stop(word) })
+	}
 }
 
 // SameLetters reports whether two words have the same letters, each as often, in any order.
@@ -145,10 +145,7 @@ func SameLetters(x, y string) bool {
 // Spelled returns the first word of a text that has a term, in lower case, for a text in any of the languages; empty if
 // there is none.
 func Spelled(text, term string, languages []string) (spelled string) {
-	analyzers := make([]*Analyzer, len(languages))
-	for n, language := range languages {
-		analyzers[n] = New(language)
-	}
+	analyzers := analyzersOf(languages)
 	scan(text, func(t token) {
 		if spelled != "" || t.kind != word && t.kind != whole {
 			return

@@ -12,10 +12,7 @@ type Pair struct {
 // Pairs returns the different pairs of a question, in their order, for texts in any of the languages. Words
 // of writing systems without spaces are pairs of characters, as in Question.
 func Pairs(question string, languages []string) []Pair {
-	analyzers := make([]*Analyzer, len(languages))
-	for n, language := range languages {
-		analyzers[n] = New(language)
-	}
+	analyzers := analyzersOf(languages)
 	type side struct {
 		first, query string
 		stop         bool

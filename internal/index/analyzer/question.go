@@ -22,10 +22,7 @@ type Asked struct {
 
 // Question returns what a question asks, in the order of its words, for texts in any of the languages.
 func Question(question string, languages []string) []Asked {
-	analyzers := make([]*Analyzer, len(languages))
-	for n, language := range languages {
-		analyzers[n] = New(language)
-	}
+	analyzers := analyzersOf(languages)
 	var asked []Asked
 	known := map[string]int{} // by the first term
 	scan(question, func(t token) {
@@ -91,10 +88,7 @@ var withUmlauts = map[string]bool{"danish": true, "finnish": true, "german": tru
 // Phrase returns a tsquery of the texts in which the words of a phrase stand side by side, for texts in any
 // of the languages; empty for a phrase without words.
 func Phrase(phrase string, languages []string) string {
-	analyzers := make([]*Analyzer, len(languages))
-	for n, language := range languages {
-		analyzers[n] = New(language)
-	}
+	analyzers := analyzersOf(languages)
 	var out strings.Builder
 	last := 0
 	scan(phrase, func(t token) {
