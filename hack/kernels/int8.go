@@ -66,18 +66,7 @@ func multiplyInt8(w int8Width, rows int) {
 	groups := Load(Param("groups"), GP64())
 	vectors := w.columns / w.lanes
 	bases := rowBases(a, lda, rows)
-	sums := make([][]reg.VecVirtual, rows)
-	for r := range sums {
-		for v := range vectors {
-			sum := w.vector()
-			sums[r] = append(sums[r], sum)
-			VMOVUPS(Mem{Base: columns, Disp: 4 * w.lanes * v}, sum)
-		}
-	}
-	weights := []reg.VecVirtual{}
-	for range vectors {
-		weights = append(weights, w.vector())
-	}
+	sums, weights := w.tile(columns, rows)
 	step := func(at int) {
 		for v := range vectors {
 			w.load(Mem{Base: b, Disp: w.group * (panel*at + w.lanes*v)}, weights[v])

@@ -51,6 +51,23 @@ type width struct {
 	vector  func() reg.VecVirtual
 }
 
+// tile returns registers for the sums of rows, each loaded with the starts of the columns, and others for a row of the
+// columns.
+func (w width) tile(starts reg.Register, rows int) (sums [][]reg.VecVirtual, columns []reg.VecVirtual) {
+	sums = make([][]reg.VecVirtual, rows)
+	for r := range sums {
+		for v := range w.columns / w.lanes {
+			sum := w.vector()
+			sums[r] = append(sums[r], sum)
+			VMOVUPS(Mem{Base: starts, Disp: 4 * w.lanes * v}, sum)
+		}
+	}
+	for range w.columns / w.lanes {
+		columns = append(columns, w.vector())
+	}
+	return sums, columns
+}
+
 var (
 	wide   = width{"AVX512", 32, 16, ZMM}
 	narrow = width{"AVX2", 16, 8, YMM}
@@ -71,18 +88,7 @@ func multiply(w width, rows int) {
 	vectors := w.columns / w.lanes
 
 	bases := rowBases(a, lda, rows)
-	sums := make([][]reg.VecVirtual, rows)
-	for r := range sums {
-		for v := range vectors {
-			sum := w.vector()
-			sums[r] = append(sums[r], sum)
-			VMOVUPS(Mem{Base: bias, Disp: 4 * w.lanes * v}, sum)
-		}
-	}
-	columns := []reg.VecVirtual{}
-	for range vectors {
-		columns = append(columns, w.vector())
-	}
+	sums, columns := w.tile(bias, rows)
 	step := func(at int) {
 		for v := range vectors {
 			VMOVUPS(Mem{Base: b, Disp: 4*panel*at + 4*w.lanes*v}, columns[v])
