@@ -105,54 +105,51 @@ test("the copied command finds the same", async (t) => {
   await accessible(page);
 });
 
-test("a thumb saves the question and its passage for evaluations", async (t) => {
-  const tenant = await harbour();
-  const page = await openPage(t, { key: tenant.secret, path: "/ask?index=docs&question=when+does+the+gate+open" });
-  const questions = async (setName) => (await tenant.call("EvaluateService/ListQuestions", { setName })).questions ?? [];
-  const first = page.getByRole("article", { name: "Result 1" }), second = page.getByRole("article", { name: "Result 2" });
-  await first.getByRole("button", { name: "It answers the question" }).click();
-  await page.getByText("Saved in docs-judged: the passage answers").waitFor();
-  assert.deepEqual((await questions("docs-judged")).map((q) => [q.questionId, q.text, q.relevant.map((r) => r.uri)]), [["when-does-the-gate-open", "when does the gate open", ["tides.md"]]]);
-  await accessible(page);
-
-  await second.getByRole("button", { name: "It answers the question" }).click();
-  await second.locator("[aria-pressed=true]").waitFor();
-  assert.equal((await questions("docs-judged"))[0].relevant.length, 2);
-  await second.getByRole("button", { name: "It does not answer the question" }).click();
-  await page.getByText("does not count as an answer").waitFor();
-  assert.equal((await questions("docs-judged"))[0].relevant.length, 1);
-  await page.reload(); // what is stored is shown again
-  await first.getByRole("button", { name: "It answers the question", pressed: true }).waitFor();
-
-  await page.getByRole("button", { name: "Judgements" }).click();
-  await page.getByRole("combobox", { name: "Question set" }).fill("harbour");
-  await accessible(page);
-  await page.keyboard.press("Escape");
-  await page.keyboard.press("Escape");
-  await first.getByRole("button", { name: "It answers the question", pressed: false }).click();
-  await page.getByText("Saved in harbour").waitFor();
-  await page.getByRole("button", { name: "Judgements" }).click();
-  await page.getByRole("button", { name: "No document answers the question" }).click();
-  await page.getByRole("button", { name: "Saved: no document answers it" }).waitFor();
-  assert.deepEqual((await questions("harbour")).map((q) => [q.unanswerable, q.relevant ?? []]), [[true, []]]);
-});
-
-test("a thumb down alone is kept", async (t) => {
+test("a thumb is feedback, and the same thumb again takes it back", async (t) => {
   const [tenant, other] = [await harbour(), await harbour()];
+  const secret = await tenant.key({ scopes: ["read"] }); // who may read may judge
   const path = "/ask?index=docs&question=when+does+the+gate+open";
-  const page = await openPage(t, { key: tenant.secret, path });
-  const down = page.getByRole("article", { name: "Result 1" }).getByRole("button", { name: "It does not answer the question" });
-  await down.click();
-  await page.getByText("Noted in this browser: the").waitFor();
+  const page = await openPage(t, { key: secret, path });
+  const relevant = async () => ((await tenant.call("EvaluateService/ListQuestions", { setName: "feedback-docs" })).questions ?? []).map((q) => [q.text, q.relevant.length]);
+  const thumb = (rank, name, pressed) => page.getByRole("article", { name: `Result ${rank}` }).getByRole("button", { name, pressed });
+  const [up, down] = ["It answers the question", "It does not answer the question"];
+  await thumb(1, up).click();
+  await page.getByText("Saved in feedback-docs: the passage answers").waitFor();
+  assert.deepEqual(await relevant(), [["when does the gate open", 1]]);
+  await thumb(2, down).click();
+  await page.getByText("the passage does not answer").waitFor();
+  assert.deepEqual(await relevant(), [["when does the gate open", 1]]);
+  await accessible(page);
+
   await page.reload();
-  await page.getByRole("article", { name: "Result 1" }).getByRole("button", { name: "It does not answer the question", pressed: true }).waitFor();
+  await thumb(2, down, true).waitFor();
+  await thumb(1, up, true).click();
+  await page.getByText("Taken back.").waitFor();
+  assert.deepEqual(await relevant(), []);
+  await thumb(1, up, false).waitFor();
+  assert.equal(await page.getByRole("button", { name: "No document answers it" }).count(), 0); // which changes a question set
+
   await page.getByRole("button", { name: "Your access" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await page.getByLabel("API key").fill(other.secret); // nobody of another tenant sees it
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("link", { name: "docs", exact: true }).waitFor();
   await page.goto(process.env.RAGD_TEST_URL + path);
-  await page.getByRole("article", { name: "Result 1" }).getByRole("button", { name: "It does not answer the question", pressed: false }).waitFor();
+  await thumb(2, down, false).waitFor();
+});
+
+test("a question that no document answers is saved for evaluations", async (t) => {
+  const tenant = await harbour();
+  const page = await openPage(t, { key: tenant.secret, path: "/ask?index=docs&question=who+paints+the+boats" });
+  const button = (pressed) => page.getByRole("button", { name: "No document answers it", pressed });
+  const saved = async () => ((await tenant.call("EvaluateService/ListQuestions", { setName: "unanswered-docs" })).questions ?? []).map((q) => [q.text, q.unanswerable]);
+  await button(false).click();
+  await button(true).waitFor();
+  assert.deepEqual(await saved(), [["who paints the boats", true]]);
+  await page.reload();
+  await button(true).click();
+  await button(false).waitFor();
+  assert.deepEqual(await saved(), []);
 });
 
 test("an agent answers from the same box", async (t) => {

@@ -10,12 +10,12 @@ import { Panel } from "@/ui/Page";
 import { RawSwitch } from "@/ui/text/Prose";
 import classes from "./Ask.module.css";
 import { CopyAs } from "./CopyAs";
-import { useJudge } from "./judge";
-import { SetOfJudgements } from "./Judgements";
+import { useJudge, useUnanswered } from "./judge";
 import { move, ranks } from "./Moves";
 import { ResultCard } from "./ResultCard";
 import type { Answer } from "./run";
 import type { AskSettings } from "./settings";
+import { NoAnswer } from "./Thumbs";
 import { useAnswer } from "./useAnswer";
 
 interface Props {
@@ -28,10 +28,12 @@ interface Props {
 /** AnswerView asks a question and shows what it found, how, and how long it took. */
 export function AnswerView({ question, settings, before }: Props) {
   const { canWrite } = useSession();
-  const judge = useJudge(question, settings.index, canWrite);
+  const unanswered = useUnanswered(question, settings.index, canWrite);
   const other = useAnswer(before ? question : "", before ?? settings).data?.sources;
   const ranked = useMemo(() => (before && other ? ranks(other) : undefined), [before !== undefined, other]); // eslint-disable-line
   const answer = useAnswer(question, settings);
+  const queryId = answer.data?.queryId ?? "";
+  const judge = useJudge(question, settings.index, queryId);
   if (answer.isPending) return <Stack aria-busy><Skeleton h={110} /><Skeleton h={110} /><Skeleton h={110} /></Stack>;
   if (answer.isError) return <ErrorView error={answer.error} retry={() => void answer.refetch()} />;
   const { sources, warnings, plan, context } = answer.data;
@@ -43,14 +45,14 @@ export function AnswerView({ question, settings, before }: Props) {
         <Group gap="xs">
           <RawSwitch />
           {settings.mode === "graph" && <Button size="xs" variant="default" component={Link} to={`/graph?index=${encodeURIComponent(settings.index)}&question=${encodeURIComponent(question)}`} leftSection={<IconAffiliate size={14} />}>Draw the walk</Button>}
-          {canWrite && <SetOfJudgements judge={judge} />}
+          {canWrite && <NoAnswer unanswered={unanswered} />}
           <CopyAs question={question} settings={settings} />
         </Group>
       </Group>
       {warnings.length > 0 && <Alert color="yellow" title="Notices"><List size="sm">{warnings.map((warning) => <List.Item key={warning}>{warning}</List.Item>)}</List></Alert>}
       {sources.length === 0 && <Panel><Text size="sm">Nothing was found. A filter may exclude everything, or the documents are still in work.</Text></Panel>}
       {sources.map((source, i) => (
-        <ResultCard key={source.id} rank={i + 1} source={source} question={question} indexName={settings.index} top={top} judge={canWrite ? judge : undefined} moved={ranked && move(ranked.get(source.id), i + 1)} />
+        <ResultCard key={source.id} rank={i + 1} source={source} question={question} indexName={settings.index} top={top} judge={queryId && source.uri && !answer.isPlaceholderData ? judge : undefined} moved={ranked && move(ranked.get(source.id), i + 1)} />
       ))}
       <Panel>
         <details className={classes.how}>

@@ -7,7 +7,7 @@ import { place } from "@/ui/text/place";
 import { WhenSeen } from "@/ui/text/Prose";
 import classes from "./Ask.module.css";
 import type { Judge } from "./judge";
-import { Thumbs } from "./Judgements";
+import { Thumbs } from "./Thumbs";
 import { Why } from "./Why";
 
 interface Props {
@@ -17,7 +17,7 @@ interface Props {
   /** The best score of the answer. */
   top: number;
   question: string;
-  /** Absent for those who may store nothing. */
+  /** Absent if the result cannot be judged. */
   judge?: Judge;
   /** How it has moved: "" if it has not. */
   moved?: string;
