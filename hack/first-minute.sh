@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/cached.sh
 . hack/console-libraries.sh
-command -v chromium >/dev/null || [ -n "${CHROMIUM:-}" ] || apt_install chromium >&2
+. hack/browser.sh
 internal/operate/postgres/embedded/install.sh >&2
 
 source=$PWD work=$(mktemp -d)

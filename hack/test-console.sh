@@ -5,9 +5,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 . hack/console-libraries.sh
-if [ -z "${CHROMIUM:-}" ] && ! command -v chromium >/dev/null; then
-	echo "installing chromium" >&2
-	apt_install chromium >&2
-fi
+. hack/browser.sh
 build_ragd
 node console/test/run.mjs "$@"

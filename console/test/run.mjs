@@ -1,6 +1,6 @@
 // Starts the service on a database of its own and a browser, runs the tests of this folder with them,
 // and stops both. Arguments are names of test files, such as home; default: all.
-// RAGD names the binary, CHROMIUM the browser.
+// RAGD names the binary; CHROMIUM, which must be set, is the path of the browser.
 import { spawn } from "node:child_process";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,11 +32,11 @@ const service = spawn(binary, ["serve", "--listen", "127.0.0.1:0", "--log-level"
   stdio: ["ignore", "inherit", "pipe"],
 });
 const browser = await chromium.launchServer({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  executablePath: process.env.CHROMIUM,
   handleSIGINT: false, // stop closes it
   handleSIGTERM: false,
   args: [
-    "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-gpu-compositing",
     "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", // sigma.js draws with WebGL
   ],
 });
