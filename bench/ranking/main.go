@@ -40,6 +40,7 @@ type options struct {
 	questions int
 	foreign   int
 	runs      string
+	evidence  string
 }
 
 func main() {
@@ -52,6 +53,7 @@ func main() {
 	flag.IntVar(&o.questions, "questions", 400, "most questions of each set; 0 for all")
 	flag.IntVar(&o.foreign, "foreign", 100, "questions of the other sets to ask each set, which it cannot answer")
 	flag.StringVar(&o.runs, "runs", "", "file for the rankings, in the format of TREC runs: question, Q0, document, rank, score, and the way")
+	flag.StringVar(&o.evidence, "evidence", "", "file for the evidence of both legs of hybrid search, a line of JSON for each question; nothing else is measured")
 	harness.Main(func(ctx context.Context) error { return run(ctx, o, flag.Args()) })
 }
 
@@ -62,6 +64,7 @@ type arena struct {
 	queries   ragdv1connect.QueryServiceClient
 	indexes   ragdv1connect.IndexServiceClient
 	log       io.Writer // of rankings
+	legs      io.Writer // of the evidence of both legs; nil for none
 }
 
 // labelled is a set with its name.
@@ -107,6 +110,15 @@ func run(ctx context.Context, o options, folders []string) error {
 		defer file.Close()
 		runs = file
 	}
+	var legs io.Writer
+	if o.evidence != "" {
+		file, err := os.Create(o.evidence)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		legs = file
+	}
 	as := harness.WithKey(key)
 	a := &arena{
 		options:   o,
@@ -114,6 +126,7 @@ func run(ctx context.Context, o options, folders []string) error {
 		queries:   ragdv1connect.NewQueryServiceClient(http.DefaultClient, d.URL(), as),
 		indexes:   ragdv1connect.NewIndexServiceClient(http.DefaultClient, d.URL(), as),
 		log:       runs,
+		legs:      legs,
 	}
 	fmt.Println("| set | way | nDCG@10 | recall@10 | MRR | AUC | p50 ms |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
@@ -149,6 +162,12 @@ func (a *arena) measureSet(ctx context.Context, s labelled, foreign []dataset.Qu
 			return err
 		}
 		fmt.Fprintf(os.Stderr, "%s, %s: %d documents, %d questions, %d foreign ones; loaded in %.0f s\n", s.name, model, len(s.Documents), len(s.Questions), len(foreign), time.Since(started).Seconds())
+		if a.legs != nil {
+			if err := a.writeEvidence(ctx, a.legs, s, name, model); err != nil {
+				return err
+			}
+			continue
+		}
 		if i == 0 {
 			chunks, err := a.chunks(ctx, name)
 			if err != nil {

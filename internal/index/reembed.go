@@ -28,6 +28,9 @@ const (
 // does.
 type LinkFunc func(ctx context.Context, h *data.Handle, i Index) error
 
+// EmbeddedTextFunc returns the text of a stored chunk that is embedded, as when its document was ingested.
+type EmbeddedTextFunc func(StoredText) string
+
 // Reembedder changes the embedding model of indexes. It writes the next generation of
 // the chunks into a table beside that of the current one:
 //
@@ -45,13 +48,14 @@ type LinkFunc func(ctx context.Context, h *data.Handle, i Index) error
 type Reembedder struct {
 	db     *data.DB
 	models *embed.Registry
+	text   EmbeddedTextFunc
 	link   LinkFunc
 	log    *slog.Logger
 }
 
 // NewReembedder returns a Reembedder.
-func NewReembedder(db *data.DB, models *embed.Registry, link LinkFunc, log *slog.Logger) *Reembedder {
-	return &Reembedder{db: db, models: models, link: link, log: log}
+func NewReembedder(db *data.DB, models *embed.Registry, text EmbeddedTextFunc, link LinkFunc, log *slog.Logger) *Reembedder {
+	return &Reembedder{db: db, models: models, text: text, link: link, log: log}
 }
 
 func (r *Reembedder) run(ctx context.Context, a job.Attempt) error {
@@ -117,7 +121,7 @@ func (r *Reembedder) replace(ctx context.Context, h *data.Handle, s *data.Sessio
 	next := i.afterSwitch()
 	c := copier{
 		old: h.OfIndex(i.ID, i.Generation), fresh: h.OfIndex(next.ID, next.Generation),
-		from: i, to: next, jobID: i.Next.JobID,
+		from: i, to: next, jobID: i.Next.JobID, text: r.text,
 	}
 	var err error
 	if c.model, err = next.Model(ctx, r.models, id); err != nil {

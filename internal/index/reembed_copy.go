@@ -21,6 +21,7 @@ type copier struct {
 	old, fresh *data.Handle
 	from, to   Index
 	model      *embed.Model
+	text       EmbeddedTextFunc
 	jobID      string
 }
 
@@ -85,18 +86,21 @@ func (c *copier) copyAll(ctx context.Context) error {
 // noted is a chunk of a recorded document; a document without chunks has one row
 // without a chunk.
 type noted struct {
-	DocumentID string
-	Change     int64
-	ChunkID    *string
-	Title      *string
-	Text       *string
+	DocumentID  string
+	Change      int64
+	ChunkID     *string
+	Title       string
+	Text        string
+	Metadata    map[string]any
+	ContentKeys []string
 }
 
 // copySome embeds and copies up to copyDocuments recorded documents and returns how many.
 // Documents that change meanwhile stay recorded.
 func (c *copier) copySome(ctx context.Context) (int, error) {
 	rows, err := data.Select[noted](ctx, c.old, `
-		SELECT n.document_id::text, n.change, c.chunk_id, c.title, c.text
+		SELECT n.document_id::text, n.change, c.chunk_id, coalesce(c.title, '') AS title, coalesce(c.text, '') AS text,
+			coalesce(c.metadata, '{}') AS metadata, coalesce(c.content_keys, '{}') AS content_keys
 		FROM (
 			SELECT n.document_id, n.change FROM tenant.reembed AS n ORDER BY n.document_id LIMIT $1
 		) AS n
@@ -109,7 +113,8 @@ func (c *copier) copySome(ctx context.Context) (int, error) {
 	for _, row := range rows {
 		changes[row.DocumentID] = row.Change
 		if row.ChunkID != nil {
-			chunks, texts = append(chunks, *row.ChunkID), append(texts, EmbeddedText(*row.Title, *row.Text))
+			embedded := c.text(StoredText{Title: row.Title, Text: row.Text, Metadata: row.Metadata, ContentKeys: row.ContentKeys})
+			chunks, texts = append(chunks, *row.ChunkID), append(texts, embedded)
 		}
 	}
 	embeddings, err := c.embed(ctx, texts)
@@ -246,15 +251,3 @@ func refuseReadyMade(ctx context.Context, q data.Queryer) error {
 	}
 	return err
 }
-
-// EmbeddedText returns the text of a chunk that is embedded. The title of its document
-// comes first, as a chunk in the middle rarely says what the document is about.
-func EmbeddedText(title, text string) string {
-	if title == "" {
-		return text
-	}
-	return title + "\n\n" + text
-}
-
-// EmbeddedTextSQL is the SQL of EmbeddedText for a chunk c.
-const EmbeddedTextSQL = `CASE c.title WHEN '' THEN '' ELSE c.title || E'\n\n' END || c.text`

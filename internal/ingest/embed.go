@@ -2,10 +2,8 @@ package ingest
 
 import (
 	"context"
-	"crypto/sha256"
 
 	"github.com/ragdhq/ragd/internal/chunk"
-	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/data"
@@ -18,13 +16,6 @@ const (
 	// embedWindow is how many embeddings of one document are held in memory.
 	embedWindow = 2048
 )
-
-// textHash is the SHA-256 of an embedded text.
-type textHash [sha256.Size]byte
-
-func hashOf(title string, c chunk.Chunk) textHash {
-	return sha256.Sum256([]byte(index.EmbeddedText(title, c.Text)))
-}
 
 // embed sets the embeddings of the chunks of all tasks, which are of one index. A chunk
 // whose text the stored version of its document also has reuses the stored embedding.
@@ -99,7 +90,7 @@ func (u *unembedded) add(title string, chunks []chunk.Chunk, known map[textHash]
 			all[i] = known[hashOf(title, c)]
 		}
 		if all[i] == nil {
-			u.texts, u.into = append(u.texts, index.EmbeddedText(title, c.Text)), append(u.into, &all[i])
+			u.texts, u.into = append(u.texts, embeddedText(title, c.Metadata, c.Text)), append(u.into, &all[i])
 		}
 	}
 	return all

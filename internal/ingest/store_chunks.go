@@ -37,10 +37,6 @@ func (r chunkRow) text() index.Text {
 
 // StoredText returns the text of a stored chunk of a document for keyword search, as when it was ingested.
 func StoredText(s index.StoredText) index.Text {
-	fromContent := map[string]any{}
-	for _, key := range s.ContentKeys {
-		fromContent[key] = s.Metadata[key]
-	}
 	words, language := func(text string) string { return text }, ""
 	if s.ContentType != nil && s.Chunking != nil {
 		words = wordsOnly(*s.ContentType, *s.Chunking)
@@ -48,15 +44,21 @@ func StoredText(s index.StoredText) index.Text {
 	if s.Language != nil {
 		language = *s.Language
 	}
-	return searchText(s.Title, s.Text, fromContent, words, language)
+	return searchText(s.Title, s.Text, fromContent(s), words, language)
+}
+
+// fromContent returns the metadata of a stored chunk that was read from the content.
+func fromContent(s index.StoredText) map[string]any {
+	read := map[string]any{}
+	for _, key := range s.ContentKeys {
+		read[key] = s.Metadata[key]
+	}
+	return read
 }
 
 // searchText returns the text of a chunk for keyword search, given its metadata from the content.
 func searchText(title, text string, metadata map[string]any, words func(string) string, language string) index.Text {
-	above := headingsAbove(metadata)
-	if len(above) > 0 && above[0] == title {
-		above = above[1:]
-	}
+	above := withoutTitle(title, headingsAbove(metadata))
 	return index.Text{Title: strings.TrimSpace(title), Headings: strings.TrimSpace(strings.Join(above, "\n")), Body: words(text), Contents: isContents(metadata), Language: language}
 }
 
@@ -91,6 +93,14 @@ func headingsAbove(metadata map[string]any) (headings []string) {
 		}
 	}
 	return nil
+}
+
+// withoutTitle returns headings without the title of the document, which stands above them.
+func withoutTitle(title string, headings []string) []string {
+	if len(headings) > 0 && headings[0] == title {
+		return headings[1:]
+	}
+	return headings
 }
 
 // beginningBytes is how much of a document tells its language.

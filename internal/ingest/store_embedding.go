@@ -2,9 +2,12 @@ package ingest
 
 import (
 	"context"
+	"crypto/sha256"
+	"strings"
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
@@ -15,8 +18,40 @@ type storedChunk struct {
 	Embedding []float32
 }
 
-// hashSQL is hashOf in SQL.
-const hashSQL = `sha256(convert_to(` + index.EmbeddedTextSQL + `, 'UTF8'))`
+// embeddedText returns the text of a chunk that is embedded, given its metadata from the content. The title of its
+// document and the headings above come first, as a chunk in the middle rarely says what it is about.
+func embeddedText(title string, metadata map[string]any, text string) string {
+	path := withoutTitle(title, headingsAbove(metadata))
+	above := strings.Trim(title+"\n"+strings.Join(path, parse.SectionSeparator), "\n")
+	if above == "" {
+		return text
+	}
+	return above + "\n\n" + text
+}
+
+// EmbeddedText returns the text of a stored chunk that is embedded, as when it was ingested.
+func EmbeddedText(s index.StoredText) string {
+	return embeddedText(s.Title, fromContent(s), s.Text)
+}
+
+// textHash is the SHA-256 of what an embedded text is made from: title, headings above and text.
+type textHash [sha256.Size]byte
+
+func hashOf(title string, c chunk.Chunk) textHash {
+	parts := []string{title}
+	if above := headingsAbove(c.Metadata); len(above) > 0 {
+		parts = append(parts, strings.Join(above, "\n"))
+	}
+	return sha256.Sum256([]byte(strings.Join(append(parts, c.Text), "\n\n")))
+}
+
+// hashSQL is hashOf in SQL. An uploader may have set the key of the headings: then no embedding is found by the hash.
+const hashSQL = `sha256(convert_to(concat_ws(E'\n\n', c.title,
+	CASE WHEN '` + chunk.HeadingsKey + `' = ANY(c.content_keys) AND jsonb_typeof(c.metadata -> '` + chunk.HeadingsKey + `') = 'array' THEN
+		(SELECT string_agg(a.heading, E'\n' ORDER BY a.ordinality) FROM jsonb_array_elements_text(c.metadata -> '` + chunk.HeadingsKey + `') WITH ORDINALITY AS a (heading))
+	WHEN '` + positionKey + `' = ANY(c.content_keys) THEN
+		replace(c.metadata #>> '{` + positionKey + `,` + string(parse.Section) + `}', '` + parse.SectionSeparator + `', E'\n')
+	END, c.text), 'UTF8'))`
 
 // storedEmbeddings returns the embeddings of texts that the present and the new versions
 // of the tasks' documents share, by the hash of the embedded text.

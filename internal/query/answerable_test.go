@@ -14,7 +14,6 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/automation/evaluate/measure"
-	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/dataset"
 	"github.com/ragdhq/ragd/internal/service/testing/modelserver"
@@ -218,7 +217,7 @@ func addVectors(t *testing.T, file string, passages []dataset.Document, into map
 			row[d] = math.Float32frombits(binary.LittleEndian.Uint32(values[4*(n*dimension+d):]))
 		}
 		into[strings.TrimSpace(p.Text)] = row
-		into[index.EmbeddedText(p.Title, p.Text)] = row
+		into[strings.TrimSpace(p.Title+"\n\n"+p.Text)] = row
 	}
 	return dimension
 }
