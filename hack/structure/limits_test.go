@@ -254,6 +254,7 @@ var documentedLimits = []struct {
 	{"limits", "token about the caller", "secure/identity.TokenLife"},
 	{"limits", "`alternativeAnswers` of a question", "automation/evaluate.maxAnswers automation/evaluate.maxAnswerBytes/bytes"},
 	{"limits", "judgements of sources by callers", "automation/evaluate.maxFeedback"},
+	{"limits", "[notable questions]", "query/notable.maxKept query/notable.keepDays query/notable.maxQuestionBytes/bytes query/notable.maxWaitingOfTenant query/notable.flushInterval query/notable.maxWaiting"},
 	{"limits", "`queryId` of an answer", "query.AnswerDays query.maxNamedSources query.maxAnswerID/bytes"},
 	{"limits", "kept results of questions of a tenant, of all", "automation/evaluate.maxResults automation/evaluate.answerWeight"},
 	{"limits", "evaluations of agents of a tenant", "automation/evaluate.maxAgentRuns automation/evaluate.answersAtOnce"},

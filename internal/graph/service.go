@@ -1,14 +1,17 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/query/notable"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
@@ -120,6 +123,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, table
 		return Response{}, err
 	}
 	p.tenant, p.tables = id, tables
+	began := time.Now()
 	run := &run{service: s, plan: p, watch: query.StartStopwatch(ctx, "graph")}
 	switch {
 	case req.Scope == Global:
@@ -135,6 +139,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, table
 	if err == nil && p.budget != nil {
 		err = run.fit(ctx)
 	}
+	s.queries.Note(ctx, id, i, notable.Asked{Question: req.QueryText, Namespace: cmp.Or(req.Namespace, index.DefaultNamespace), Sources: len(run.sources), Best: run.found.Best, Took: time.Since(began), Err: err})
 	response := run.response()
 	if p.withSources {
 		response.ID = query.AnswerID(ctx, i, p.request.Namespace, req.QueryText, foundOf(run.sources))

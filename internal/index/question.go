@@ -157,7 +157,7 @@ func (s *Service) storeQuestion(ctx context.Context, q question) error {
 	})
 }
 
-// DeleteAskedQuestions deletes the recorded questions of an index and returns how many. The search
+// DeleteAskedQuestions deletes the recorded questions of an index, also the notable ones, and returns how many. The search
 // width that was measured with them stays. Errors: NotFound.
 func (s *Service) DeleteAskedQuestions(ctx context.Context, name string) (int64, error) {
 	r, err := access.RequireWholeIndexes(ctx, access.Write)
@@ -177,8 +177,14 @@ type execer interface {
 	Exec(ctx context.Context, sql string, args ...any) (int64, error)
 }
 
+// deleteQuestions deletes the embeddings of questions of an index, and the notable questions, and returns how many.
 func deleteQuestions(ctx context.Context, on execer, indexID int64) (int64, error) {
-	return on.Exec(ctx, `DELETE FROM ragd_shared.asked_questions WHERE index_id = $1`, indexID)
+	n, err := on.Exec(ctx, `DELETE FROM ragd_shared.asked_questions WHERE index_id = $1`, indexID)
+	if err != nil {
+		return 0, err
+	}
+	notable, err := on.Exec(ctx, `DELETE FROM ragd_shared.notable_questions WHERE index_id = $1`, indexID)
+	return n + notable, err
 }
 
 // questionsDue reports whether the search width should be measured with recorded questions:

@@ -11,10 +11,11 @@
 //
 // internal/graph enters at Service.Candidates, with an effective question.
 //
-// The wing has two rooms more:
+// The wing has rooms more:
 //
 //	filter   the language in which callers select by metadata, and its SQL
 //	lexical  splits text into the tokens that keyword search matches
+//	notable  records questions that found nothing, took long or failed
 //
 // The wing may import index, rerank, model and tenant, and the leaf rooms of all wings.
 package query

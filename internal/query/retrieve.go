@@ -1,7 +1,9 @@
 package query
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -14,6 +16,7 @@ type Found struct {
 	Warnings []string
 	Mode     Mode // of the search
 	Scorer   Scorer
+	Best     *float64 // the best calibrated score; nil without one
 }
 
 // Candidates searches one index for an effective question, without its reranker.
@@ -31,7 +34,7 @@ func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, t
 			a.sources[n].KeywordScore = nil
 		}
 	}
-	return Found{a.sources, append(p.warnings, a.warnings...), a.explain.Mode, a.scorer}, err
+	return Found{a.sources, append(p.warnings, a.warnings...), a.explain.Mode, a.scorer, a.best}, err
 }
 
 // retrieve searches an index, whose tables are given, and arranges what it found.
@@ -63,6 +66,7 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 	if !p.lists() && p.mode != Keyword {
 		a.sources = contentsLast(a.sources)
 	}
+	a.best = a.bestScore()
 	a.sources = Similar(p.minSimilarity, above(p.minScore, a.sources))
 	if p.lists() {
 		return a, nil
@@ -81,6 +85,15 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 		watch.Lap(stage, len(a.sources))
 	}
 	return a, err
+}
+
+// bestScore returns the best score of the sources if scores are calibrated, else nil.
+func (a answer) bestScore() *float64 {
+	if a.explain.Calibration == "" || len(a.sources) == 0 {
+		return nil
+	}
+	best := slices.MaxFunc(a.sources, func(x, y Source) int { return cmp.Compare(x.Score, y.Score) }).Score
+	return &best
 }
 
 // EmbedQuestion returns the embedding of a question by the index's model. Errors:

@@ -83,6 +83,7 @@ type answer struct {
 	warnings  []string
 	explain   Explain
 	scorer    Scorer
+	best      *float64 // the best calibrated score, of a source or not; nil without calibration
 }
 
 // search finds the sources of a settled request by terms, by embedding or by both.

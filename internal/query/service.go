@@ -3,11 +3,13 @@ package query
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/query/budget"
+	"github.com/ragdhq/ragd/internal/query/notable"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
@@ -25,6 +27,7 @@ type Service struct {
 	estimates    *estimator
 	lists        *lists
 	meter        *usage.Meter
+	notable      *notable.Recorder
 }
 
 // New returns a Service. defaultModel is the model of Embed when none is named. Long
@@ -39,6 +42,17 @@ func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Rerank
 func (s *Service) WithMeter(m *usage.Meter) *Service {
 	s.meter = m
 	return s
+}
+
+// WithNotable makes the Service record questions that deserve a look. Call it before the first.
+func (s *Service) WithNotable(r *notable.Recorder) *Service {
+	s.notable = r
+	return s
+}
+
+// Note offers a question to the recorder of questions that deserve a look. It does not block.
+func (s *Service) Note(ctx context.Context, id tenant.ID, i index.Index, asked notable.Asked) {
+	s.notable.Note(ctx, id, i, asked)
 }
 
 // Query returns the chunks that answer the request best, none if nothing matches.
@@ -100,8 +114,14 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	var found answer
 	var fitted Fitted
 	var named string
-	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *data.Handle) error {
+	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *data.Handle) (err error) {
 		ctx := usage.InIndex(ctx, i.Name)
+		if !plain && !p.prefix { // a question that is still being typed is none
+			began := time.Now()
+			defer func() {
+				s.Note(ctx, id, i, notable.Asked{Question: p.text, Namespace: p.scope.namespace, Sources: len(found.sources), Best: found.best, Took: time.Since(began), Err: err})
+			}()
+		}
 		s.meter.Add(ctx, string(id), usage.Query, usage.Counts{Calls: 1})
 		tables = tables.Reading(req.Freshness)
 		if found, err = s.retrieve(ctx, id, i, tables, p, watch); err != nil {

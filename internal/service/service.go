@@ -189,6 +189,7 @@ func (s *Service) Run(ctx context.Context) error {
 		group.Go(func() error {
 			return s.Handlers.Journal.Run(groupCtx, s.Handlers.Hooks.Wake)
 		})
+		group.Go(func() error { return s.Handlers.Notable.RunSweeps(groupCtx, s.database.work) })
 		group.Go(func() error { return s.Handlers.Hooks.Run(groupCtx) })
 		group.Go(func() error { return s.Handlers.Connectors.Run(groupCtx) })
 	}
@@ -204,6 +205,7 @@ func (s *Service) Run(ctx context.Context) error {
 	served, stop := context.WithCancel(context.WithoutCancel(ctx))
 	group.Go(func() error { return s.calls.Run(served) })
 	group.Go(func() error { return s.usage.Run(served) })
+	group.Go(func() error { return s.Handlers.Notable.Run(served) })
 	group.Go(func() error { return s.audit.Run(served) })
 	group.Go(func() error { return s.Credentials.KeyUses.Run(served, s.log) })
 	group.Go(func() error { return s.Events.Run(served) })
@@ -222,6 +224,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if failed := s.usage.Flush(context.WithoutCancel(ctx)); failed != nil { // what the last requests used
 		s.log.WarnContext(ctx, "the usage of the last seconds is lost", "err", failed)
 	}
+	s.Handlers.Notable.Flush(context.WithoutCancel(ctx))
 	if failed := s.audit.Flush(context.WithoutCancel(ctx)); failed != nil {
 		s.log.WarnContext(ctx, "the denied calls of the last minute are not in the audit log", "err", failed)
 	}

@@ -37,6 +37,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/operate/reseal"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/query/notable"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/secure/identity"
 	"github.com/ragdhq/ragd/internal/secure/outbound"
@@ -137,7 +138,8 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Extractor: extractor, DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes, RecordNoQuestions: s.config.RecordNoQuestions,
 	})
 	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
-	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor).WithMeter(s.usage)
+	asked := notable.New(notable.Config{DB: db, Work: work, Logger: s.log, Off: s.config.RecordNoQuestions})
+	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor).WithMeter(s.usage).WithNotable(asked)
 	graphs := graph.New(db, indexes, queries, s.queue, processor).WithMeter(s.usage)
 	enter := func(ctx context.Context) (func(), error) {
 		var id tenant.ID
@@ -214,6 +216,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Jobs:      job.New(db, runners),
 		Vectors:   vector.New(indexes, s.queue).WithMeter(s.usage),
 		Queries:   queries,
+		Notable:   asked,
 		Graphs:    graphs,
 		Tools:     tool.New(db, indexes),
 		Servers:   servers,

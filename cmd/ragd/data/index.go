@@ -156,25 +156,36 @@ func widthSummary(index *ragdv1.Index) string {
 func indexQuestions(p *command.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "questions INDEX",
-		Short: "Choose whether an index records questions, or delete them",
-		Long: `Choose whether an index records questions, or delete those that it has. It keeps
-the embeddings of up to 128 recent questions, without their texts, and measures
-with them how widely approximate searches must look.`,
-		Example: `  ragd index questions handbook --delete
+		Short: "List questions that found nothing, took long or failed, or choose whether an index records any",
+		Long: `List questions of the last 14 days that found nothing, took long or failed, the
+latest first: whoever looks after the documents sees what they lack. Or choose
+whether an index records questions, or delete those that it has. Beside these it
+keeps the embeddings of up to 128 recent questions, without their texts, and
+measures with them how widely approximate searches must look.`,
+		Example: `  ragd index questions handbook --kind unanswered
+  ragd index questions handbook --delete
   ragd index questions handbook --record=false`,
 		Args: command.Arguments("INDEX"),
 	}
 	flags := cmd.Flags()
 	record := flags.Bool("record", true, "record questions; false also deletes them")
 	remove := flags.Bool("delete", false, "delete the recorded questions")
+	kind := flags.String("kind", "", "unanswered, slow or failed (default all)")
+	limit := command.LimitFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		changes := flags.Changed("record")
-		if changes == *remove {
-			return misuse.Errorf("either --record or --delete is needed")
+		switch lists := flags.Changed("kind") || flags.Changed("limit"); {
+		case changes && *remove:
+			return misuse.Errorf("--record and --delete exclude each other")
+		case lists && (changes || *remove):
+			return misuse.Errorf("--kind and --limit list questions: leave out --record and --delete")
 		}
 		c, err := p.Connect(client.ForTenant)
 		if err != nil {
 			return err
+		}
+		if !changes && !*remove {
+			return listQuestions(cmd.Context(), p, c, args[0], *kind, *limit)
 		}
 		if changes {
 			index, err := c.Indexes.UpdateIndex(cmd.Context(), &ragdv1.UpdateIndexRequest{IndexName: args[0], RecordQuestions: record})
@@ -194,6 +205,21 @@ with them how widely approximate searches must look.`,
 		return nil
 	}
 	return cmd
+}
+
+// listQuestions prints the notable questions of an index.
+func listQuestions(ctx context.Context, p *command.Program, c *client.Client, indexName, kind string, limit int) error {
+	questions := paging.Items(limit, func(size int32, token string) ([]*ragdv1.NotableQuestion, string, error) {
+		page, err := c.Indexes.ListNotableQuestions(ctx, &ragdv1.ListNotableQuestionsRequest{IndexName: indexName, Kind: kind, PageSize: size, PageToken: token})
+		return page.GetQuestions(), page.GetNextPageToken(), err
+	})
+	return output.List(p.Out, "questions", questions, "KIND ASKED LAST SCORE SLOWEST CODE QUESTION", func(q *ragdv1.NotableQuestion) []any {
+		score := ""
+		if q.BestScore != nil {
+			score = fmt.Sprintf("%.2f", q.GetBestScore())
+		}
+		return []any{q.GetKind(), q.GetCount(), output.Stamp(q.GetLastTime()), score, fmt.Sprintf("%.0f ms", q.GetSlowestMs()), q.GetCode(), output.OneLine(q.GetText())}
+	})
 }
 
 func indexGraph(p *command.Program) *cobra.Command {

@@ -148,7 +148,7 @@ func (s *Settings) RegisterServe(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Metrics.ProfileListen, "profile-listen", "", "address of this machine alone on which the process can be profiled at /debug/pprof/, such as 127.0.0.1:6060 (default none)")
 	config.MarkSettings(flags, "metrics-listen", "metrics-tenants", "profile-listen")
 	flags.BoolVar(&c.NoConsole, "no-console", false, "serve no web page, and sign no browsers in")
-	flags.BoolVar(&c.RecordNoQuestions, "record-no-questions", false, "record no embeddings of questions, with which search widths are measured")
+	flags.BoolVar(&c.RecordNoQuestions, "record-no-questions", false, "record no questions: neither embeddings, with which search widths are measured, nor those that found nothing, took long or failed")
 	flags.IntVar(&c.IndexesPerConnection, "indexes-per-connection", 750, "indexes, of all tenants, whose tables a database connection may use before it is replaced: bounds the memory of the server's process")
 	flags.IntVar(&c.StatementsPerTenant, "statements-per-tenant", max(2, runtime.NumCPU()), "statements of one tenant that requests run in the database at once, twice as many while no other tenant is active; set it to the processors of an external database")
 	s.RegisterModels(flags)

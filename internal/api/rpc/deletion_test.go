@@ -33,6 +33,7 @@ var emptyTables = []string{
 	"ragd_shared.events",          // only if somebody wants them
 	"ragd_shared.hook_deliveries", // only of enabled hooks
 	"ragd.issuers",                // need an authorization server with https
+	"ragd_shared.notable_questions", // only of what found nothing, took long or failed
 	"ragd_shared.asked_questions", // of indexes whose search widths are measured
 }
 

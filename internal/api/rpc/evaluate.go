@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/evaluate"
 	"github.com/ragdhq/ragd/internal/automation/evaluate/measure"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/query/notable"
 )
 
 // StartEvaluation implements EvaluateService.
@@ -92,6 +93,7 @@ func (h *Handlers) SearchFor(ctx context.Context, indexName string, s evaluate.S
 	topK := int32(s.Ks[len(s.Ks)-1])
 	read := protojson.UnmarshalOptions{DiscardUnknown: true} // of fields that a later version removed
 	var sources []*ragdv1.Source
+	ctx = notable.Without(ctx)
 	if s.Graph {
 		req := &ragdv1.GraphRagRequest{}
 		if err := read.Unmarshal(s.Request, req); err != nil {

@@ -31,6 +31,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/operate/reseal"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/query/notable"
 	"github.com/ragdhq/ragd/internal/secure/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access/credential"
@@ -93,6 +94,7 @@ type Handlers struct {
 	Remote RemoteKinds
 
 	Evaluations *evaluate.Service
+	Notable     *notable.Recorder
 
 	// PublicURL is the address of the service for clients. Empty for the one under which each
 	// request called it.

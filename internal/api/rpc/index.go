@@ -5,6 +5,7 @@ import (
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/query/notable"
 )
 
 // CreateIndex implements IndexService.
@@ -161,6 +162,22 @@ func searchWidthMessage(i index.Index) *ragdv1.SearchWidth {
 		message.MeasureTime = timestamp(m.At)
 	}
 	return message
+}
+
+// ListNotableQuestions implements IndexService.
+func (h *Handlers) ListNotableQuestions(ctx context.Context, req *ragdv1.ListNotableQuestionsRequest) (*ragdv1.ListNotableQuestionsResponse, error) {
+	found, next, err := h.Notable.List(ctx, req.GetIndexName(), notable.Kind(req.GetKind()), req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	res := &ragdv1.ListNotableQuestionsResponse{NextPageToken: next}
+	for _, q := range found {
+		res.Questions = append(res.Questions, &ragdv1.NotableQuestion{
+			IndexName: q.IndexName, Namespace: q.Namespace, Kind: string(q.Kind), Text: q.Text, Count: q.Asked, LastTime: timestamp(q.AskedAt),
+			BestScore: q.BestScore, SlowestMs: q.Slowest * 1000, Code: q.Code,
+		})
+	}
+	return res, nil
 }
 
 // DeleteAskedQuestions implements IndexService.

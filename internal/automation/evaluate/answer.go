@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/query/notable"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
@@ -301,7 +302,7 @@ func (a *asker) ask(ctx context.Context, q Question) (said agent.Answer, took ti
 	var before agent.Usage
 	for n := 1; ; n++ {
 		start := time.Now()
-		said, err = a.service.Agents.Ask(ctx, agent.Question{Agent: a.evaluation.Settings.Agent.Name, Message: q.Text})
+		said, err = a.service.Agents.Ask(notable.Without(ctx), agent.Question{Agent: a.evaluation.Settings.Agent.Name, Message: q.Text})
 		took = time.Since(start)
 		said.Usage.Add(before)
 		if n >= answerAttempts || !passing(err) || !pause(ctx, err) {

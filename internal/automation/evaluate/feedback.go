@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/query/notable"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
@@ -81,7 +81,7 @@ func (s *Service) RecordFeedback(ctx context.Context, f Feedback) (setName, ques
 		}
 	}
 	set := feedbackSet(answered, c.access.Filter)
-	questionID = feedbackID(answered.Question)
+	questionID = notable.QuestionID(answered.Question)
 	err = c.handle.Tx(ctx, func(tx *data.Tx) error {
 		return recordFeedback(ctx, tx, c, set, Question{ID: questionID, Text: answered.Question}, judged, f.Helpful)
 	})
@@ -103,13 +103,6 @@ func feedbackSet(a query.Answered, filter string) Set {
 		name = textlimit.Cut(name, maxSetNameBytes-len(suffix)) + suffix
 	}
 	return Set{Name: name, IndexName: a.IndexName, Description: description, access: filter}
-}
-
-// feedbackID returns the id of a question of which callers judge sources.
-func feedbackID(text string) string {
-	const hashed = 16 // bytes, as hex
-	sum := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.Fields(text), " "))))
-	return "asked-" + hex.EncodeToString(sum[:])[:hashed]
 }
 
 // callerHash identifies the caller among those who judge.

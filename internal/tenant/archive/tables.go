@@ -102,6 +102,7 @@ var LeftOut = map[string]string{
 	"shared/event_watchers":    "they are connections to this service",
 	"shared/stopped_tenants":   "a tenant that is being moved is stopped for a moment",
 	"shared/hook_deliveries":   "they go with their events",
+	"shared/notable_questions": "they are kept for some days, for those who look after the documents",
 	"shared/mcp_messages":      "they go with their sessions",
 	"shared/mcp_sessions":      "they are connections to this service",
 }

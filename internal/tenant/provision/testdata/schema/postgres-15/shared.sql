@@ -748,6 +748,20 @@ CREATE TABLE ragd_shared.mcp_sessions (
     used_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd_shared.notable_questions (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    index_id bigint NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    namespace text NOT NULL COLLATE pg_catalog."C",
+    question_id text NOT NULL COLLATE pg_catalog."C",
+    question text NOT NULL,
+    asked bigint NOT NULL,
+    asked_at timestamp with time zone NOT NULL,
+    best_score double precision,
+    slowest double precision NOT NULL,
+    code text NOT NULL COLLATE pg_catalog."C"
+);
+
 CREATE TABLE ragd_shared.prompts (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     prompt_name text NOT NULL COLLATE pg_catalog."C",
@@ -951,6 +965,9 @@ ALTER TABLE ONLY ragd_shared.mcp_messages
 ALTER TABLE ONLY ragd_shared.mcp_sessions
     ADD CONSTRAINT mcp_sessions_pkey PRIMARY KEY (tenant_id, session_hash);
 
+ALTER TABLE ONLY ragd_shared.notable_questions
+    ADD CONSTRAINT notable_questions_pkey PRIMARY KEY (tenant_id, index_id, kind, namespace, question_id);
+
 ALTER TABLE ONLY ragd_shared.prompts
     ADD CONSTRAINT prompts_pkey PRIMARY KEY (tenant_id, prompt_name, version);
 
@@ -1071,6 +1088,8 @@ CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.m
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.mcp_sessions FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.notable_questions FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.prompts FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.question_sets FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
@@ -1185,6 +1204,9 @@ ALTER TABLE ONLY ragd_shared.mcp_messages
 ALTER TABLE ONLY ragd_shared.mcp_sessions
     ADD CONSTRAINT mcp_sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY ragd_shared.notable_questions
+    ADD CONSTRAINT notable_questions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY ragd_shared.prompts
     ADD CONSTRAINT prompts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
@@ -1267,6 +1289,8 @@ ALTER TABLE ragd_shared.mcp_messages ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.mcp_sessions ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE ragd_shared.notable_questions ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY own_rows ON ragd_shared.agent_threads USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.agents USING ((tenant_id = ragd_shared.current_tenant()));
@@ -1306,6 +1330,8 @@ CREATE POLICY own_rows ON ragd_shared.hooks USING ((tenant_id = ragd_shared.curr
 CREATE POLICY own_rows ON ragd_shared.mcp_messages USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.mcp_sessions USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.notable_questions USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.prompts USING ((tenant_id = ragd_shared.current_tenant()));
 

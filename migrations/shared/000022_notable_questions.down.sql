@@ -1,0 +1,1 @@
+DROP TABLE notable_questions;
