@@ -42,6 +42,42 @@ test("the indexes are listed and change while the page is open", async (t) => {
   }
 });
 
+for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
+  test(`questions without answers are shown, opened and saved, ${width} pixels wide, ${scheme}`, async (t) => {
+    const tenant = await newTenant();
+    await upload(tenant, "harbour", handbook);
+    const page = await openPage(t, { key: tenant.secret, width, scheme });
+    const panel = page.getByRole("region", { name: "Questions to look at" });
+    await panel.getByText("every question found something").waitFor();
+    for (const queryText of ["Where is the zeppelin?", "where is the ZEPPELIN?"]) await tenant.call("QueryService/VectorQuery", { indexName: "harbour", queryText, minScore: 0.99 });
+    for (;;) { // they are written within some seconds
+      const { questions: [question] = [] } = await tenant.call("IndexService/ListNotableQuestions", { kind: "unanswered" });
+      if (question?.count === "2") break;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    await page.reload();
+    const list = panel.getByRole("region", { name: "Without an answer" });
+    await list.getByText(/asked 2 times/).waitFor();
+    await accessible(page);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
+    await list.getByRole("button", { name: "Save as unanswered" }).click();
+    await list.getByRole("button", { name: "Saved as unanswered" }).waitFor();
+    const { questions } = await tenant.call("EvaluateService/ListQuestions", { setName: "unanswered-harbour" });
+    assert.deepEqual(questions.map(({ text, unanswerable }) => [text, unanswerable]), [["where is the ZEPPELIN?", true]]);
+    await list.getByRole("link", { name: "where is the ZEPPELIN?" }).click();
+    await page.waitForURL(/\/ask\?index=harbour/);
+    assert.equal(await page.getByLabel("Question", { exact: true }).inputValue(), "where is the ZEPPELIN?");
+  });
+}
+
+test("questions without answers are for the scope admin", async (t) => {
+  const tenant = await newTenant();
+  await upload(tenant, "harbour", handbook);
+  const page = await openPage(t, { key: await tenant.key({ scopes: ["write"] }) });
+  await page.getByRole("region", { name: "Documents and searches" }).waitFor();
+  assert.equal(await page.getByRole("region", { name: "Questions to look at" }).count(), 0);
+});
+
 test("every client's snippet has the address of the service", async (t) => {
   const tenant = await newTenant();
   const page = await openPage(t, { key: tenant.secret });

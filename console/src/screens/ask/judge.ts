@@ -74,10 +74,11 @@ export interface Unanswered {
 export function useUnanswered(question: string, indexName: string, wanted: boolean): Unanswered {
   const { tenant } = useSession();
   const setName = `unanswered-${indexName}`.slice(0, 63);
-  const stored = useQuery({ queryKey: ["unanswered", tenant, setName, question], queryFn: ({ signal }) => find(setName, question, signal), enabled: wanted, staleTime: 60_000 });
+  const stored = useQuery({ queryKey: ["unanswered", tenant, setName], queryFn: ({ signal }) => read(setName, signal), enabled: wanted, staleTime: 60_000 });
   const busy = useRef(false);
   async function change() {
-    const { exists, question: old } = await find(setName, question);
+    const { exists, questions } = await read(setName);
+    const old = questions.find(({ text }) => text === question);
     if (old) {
       await evaluations.deleteQuestions({ setName, questionIds: [old.questionId] });
     } else {
@@ -90,7 +91,7 @@ export function useUnanswered(question: string, indexName: string, wanted: boole
   }
   return {
     setName,
-    stored: stored.data?.question !== undefined,
+    stored: stored.data?.questions.some(({ text }) => text === question) ?? false,
     toggle() {
       if (busy.current) return;
       busy.current = true;
@@ -101,14 +102,15 @@ export function useUnanswered(question: string, indexName: string, wanted: boole
   };
 }
 
-/** find returns a question of a set by its text, and whether there is the set. */
-async function find(setName: string, text: string, signal?: AbortSignal): Promise<{ exists: boolean; question?: Question }> {
+/** read returns the questions of a set, and whether there is the set. */
+async function read(setName: string, signal?: AbortSignal): Promise<{ exists: boolean; questions: Question[] }> {
+  const questions: Question[] = [];
   const { questionSets } = await evaluations.listQuestionSets({ pageSize: 1000 }, { signal });
-  if (!questionSets.some((set) => set.setName === setName)) return { exists: false };
+  if (!questionSets.some((set) => set.setName === setName)) return { exists: false, questions };
   for (let pageToken = ""; ;) {
     const page = await evaluations.listQuestions({ setName, pageSize: 1000, pageToken }, { signal });
-    const question = page.questions.find((question) => question.text === text);
-    if (question ?? !page.nextPageToken) return { exists: true, question };
+    questions.push(...page.questions);
+    if (!page.nextPageToken) return { exists: true, questions };
     pageToken = page.nextPageToken;
   }
 }

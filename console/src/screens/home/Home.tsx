@@ -3,6 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { IconPlus } from "@tabler/icons-react";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Link, useLocation } from "react-router";
+import { whyNotAll } from "@/app/rights";
 import { useSession } from "@/app/session";
 import { IndexService, type Index } from "@/gen/ragd/v1/index_pb";
 import { Empty } from "@/ui/Empty";
@@ -17,6 +18,7 @@ import { Connect } from "./Connect";
 import { CreateIndex } from "./CreateIndex";
 import { Health } from "./Health";
 import classes from "./Home.module.css";
+import { Questions } from "./Questions";
 import { Steps } from "./Steps";
 import { useSteps } from "./useSteps";
 
@@ -50,6 +52,7 @@ function Start({ create, creating, close }: { create: ReactNode; creating: boole
   useEffect(() => {
     if (ready && hash === "#connect") connect.current?.scrollIntoView();
   }, [ready, hash]);
+  const knows = whyNotAll(useSession(), "") === "";
   const more = indexes.data?.nextPageToken && pageSize < 1000 ? () => setPageSize(1000) : undefined;
   return (
     <Page title="Home" actions={create}>
@@ -62,6 +65,7 @@ function Start({ create, creating, close }: { create: ReactNode; creating: boole
             <Panel title="Indexes"><Table label="Indexes" columns={columns} rows={rows} id={(index) => index.indexName} more={more} loading={indexes.isFetching} /></Panel>
           )}
           {rows.length > 0 && <Health indexes={rows} />}
+          {rows.length > 0 && knows && <Questions />}
           <div ref={connect} className={classes.below}><Panel title="Connect a client"><Connect /></Panel></div>
         </>
       )}
