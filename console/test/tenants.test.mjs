@@ -47,6 +47,13 @@ test("the operator creates a tenant, sets its limits, works on it and deletes it
   await assert.rejects(call(operator, "TenantService/GetTenant", { tenantId: name }), { code: "not_found" });
 });
 
+test("the operator repairs a tenant that lacks nothing", async (t) => {
+  const { tenantId } = await newTenant();
+  const page = await openPage(t, { key: operator, path: `/tenants/${tenantId}` });
+  await page.getByRole("button", { name: "Repair the tenant" }).click();
+  await page.getByText(`The tenant ${tenantId} can be served: nothing to repair.`).waitFor();
+});
+
 test("tenants are searched, and their names are shown as text", async (t) => {
   const ids = [];
   for (const displayName of hostile) {

@@ -121,6 +121,10 @@ func TestAdminsStayInTheirTenant(t *testing.T) {
 			_, err := acme.DeleteTenant(ctx, &ragdv1.DeleteTenantRequest{TenantId: "bolt"})
 			return err
 		},
+		"RepairTenant": func() error {
+			_, err := acme.RepairTenant(ctx, &ragdv1.RepairTenantRequest{TenantId: "acme"})
+			return err
+		},
 		"an operator key": func() error {
 			_, err := acme.CreateApiKey(ctx, &ragdv1.CreateApiKeyRequest{Scopes: []string{"operator"}})
 			return err

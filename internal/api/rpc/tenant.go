@@ -68,6 +68,12 @@ func (h *Handlers) DeleteTenant(ctx context.Context, req *ragdv1.DeleteTenantReq
 	return res, nil
 }
 
+// RepairTenant implements TenantService.
+func (h *Handlers) RepairTenant(ctx context.Context, req *ragdv1.RepairTenantRequest) (*ragdv1.RepairTenantResponse, error) {
+	problem, err := h.Tenants.RepairNamed(ctx, req.GetTenantId())
+	return &ragdv1.RepairTenantResponse{Problem: problem}, err
+}
+
 // ReencryptSecrets implements TenantService.
 func (h *Handlers) ReencryptSecrets(ctx context.Context, _ *ragdv1.ReencryptSecretsRequest) (*ragdv1.ReencryptSecretsResponse, error) {
 	done, err := h.Reseal.Run(ctx)

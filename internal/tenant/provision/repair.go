@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
@@ -61,6 +62,19 @@ func (s *Service) Repair(ctx context.Context, names []string, report func(Repair
 	defer s.health.Unlock()
 	s.health.valid = 0 // the cached result is no longer true
 	return failed, err
+}
+
+// RepairNamed is Repair of one tenant, for a request of the operator. It returns what was wrong, empty if nothing
+// was. Errors: NotFound; Precondition for a schema that is missing or belongs to another role.
+func (s *Service) RepairNamed(ctx context.Context, name string) (problem string, err error) {
+	if _, err := access.RequireScope(ctx, access.Operator); err != nil {
+		return "", err
+	}
+	var done Repaired
+	if _, err := s.Repair(ctx, []string{name}, func(r Repaired) { done = r }); err != nil {
+		return "", err
+	}
+	return done.Problem, done.Err
 }
 
 // toRepair returns the named tenants, or without names those that cannot be served.

@@ -139,6 +139,29 @@ func TestAnInterruptedRepairIsCompleted(t *testing.T) {
 	compareRights(t, f, half, whole)
 }
 
+// An operator repairs a tenant by a request, and again without effect.
+func TestATenantIsRepairedOnRequest(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	name := tenanttest.Unique("lost")
+	_, err := f.Tenants.Create(f.Operator, name, "", nil)
+	must(t, err)
+	dropRole(t, f, name)
+	if _, err := f.Tenants.RepairNamed(t.Context(), name); err == nil {
+		t.Error("a request without the scope operator repaired a tenant")
+	}
+	for _, want := range []string{"its database role is missing", ""} {
+		if problem, err := f.Tenants.RepairNamed(f.Operator, name); err != nil || problem != want {
+			t.Errorf("the repair found %q, %v, want %q", problem, err, want)
+		}
+		must(t, countDocuments(t, f, name))
+	}
+	if _, err := f.Tenants.RepairNamed(f.Operator, "nobody"); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("the repair of a tenant that does not exist: %v", err)
+	}
+	f.Remove(t, name)
+}
+
 func TestWhatARepairCannotDoIsSaid(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

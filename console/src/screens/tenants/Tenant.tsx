@@ -4,7 +4,7 @@ import { useMutation, useQuery as useRpc } from "@connectrpc/connect-query";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate, useParams } from "react-router";
-import { refresh } from "@/app/queries";
+import { queries, refresh } from "@/app/queries";
 import { useSession } from "@/app/session";
 import { transport } from "@/app/transport";
 import { IndexService } from "@/gen/ragd/v1/index_pb";
@@ -50,6 +50,7 @@ function Details({ tenantId }: { tenantId: string }) {
           <Panel title="Database"><Home tenant={tenant.data} /></Panel>
           <Panel title="Names of the vector store"><VectorStores tenantId={tenantId} /></Panel>
           <Panel title="Archive"><Export tenantId={tenantId} /></Panel>
+          <Repair tenantId={tenantId} />
           <Delete tenantId={tenantId} />
         </>
       )}
@@ -81,6 +82,22 @@ function Indexes({ tenantId }: { tenantId: string }) {
         ]}
       />
     </>
+  );
+}
+
+function Repair({ tenantId }: { tenantId: string }) {
+  const repair = useMutation(TenantService.method.repairTenant, {
+    onSuccess: ({ problem }) => {
+      notifyDone(problem ? `Repaired the tenant ${tenantId}: ${problem}.` : `The tenant ${tenantId} can be served: nothing to repair.`);
+      void queries.invalidateQueries();
+    },
+  });
+  return (
+    <Panel title="Repair">
+      <Text size="sm">Creates the tenant's database role again, and gives it its schema, if it cannot be served. That is needed after a backup was restored into a running service.</Text>
+      {repair.isError && <ErrorView error={repair.error} />}
+      <div><Button variant="default" loading={repair.isPending} onClick={() => repair.mutate({ tenantId })}>Repair the tenant</Button></div>
+    </Panel>
   );
 }
 
