@@ -228,8 +228,9 @@ type Index struct {
 	ReembedJobId string `protobuf:"bytes,19,opt,name=reembed_job_id,json=reembedJobId,proto3" json:"reembed_job_id,omitempty"`
 	// The search width of the Postgres index over the embeddings; absent until it is measured.
 	SearchWidth *SearchWidth `protobuf:"bytes,20,opt,name=search_width,json=searchWidth,proto3" json:"search_width,omitempty"`
-	// Whether embeddings of questions are recorded, without their texts, to measure the search
-	// width: up to 128 recent ones. They are deleted with the index and by DeleteAskedQuestions.
+	// Whether questions are recorded: of up to 128 recent ones the embeddings, without their texts,
+	// to measure the search width; and the texts of those that found nothing, took long or failed,
+	// see ListNotableQuestions. They are deleted with the index and by DeleteAskedQuestions.
 	// true unless changed by UpdateIndex. The service may be set to record none at all.
 	RecordQuestions bool `protobuf:"varint,21,opt,name=record_questions,json=recordQuestions,proto3" json:"record_questions,omitempty"`
 	// Default extraction of uploads; absent if nothing is extracted.
@@ -1164,6 +1165,250 @@ func (x *RebuildGraphResponse) GetJobId() string {
 	return ""
 }
 
+type ListNotableQuestionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: all indexes that the credential may use.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// unanswered: no source, or none with a calibrated score of at least 0.3, as keyword and hybrid
+	// searches give. slow: 2 s or longer. failed: by a fault of the service or of a model. Default:
+	// all.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// 1 to 1000; 0 means 100.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNotableQuestionsRequest) Reset() {
+	*x = ListNotableQuestionsRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNotableQuestionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNotableQuestionsRequest) ProtoMessage() {}
+
+func (x *ListNotableQuestionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNotableQuestionsRequest.ProtoReflect.Descriptor instead.
+func (*ListNotableQuestionsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListNotableQuestionsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *ListNotableQuestionsRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ListNotableQuestionsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListNotableQuestionsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListNotableQuestionsResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Questions []*NotableQuestion     `protobuf:"bytes,1,rep,name=questions,proto3" json:"questions,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNotableQuestionsResponse) Reset() {
+	*x = ListNotableQuestionsResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNotableQuestionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNotableQuestionsResponse) ProtoMessage() {}
+
+func (x *ListNotableQuestionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNotableQuestionsResponse.ProtoReflect.Descriptor instead.
+func (*ListNotableQuestionsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListNotableQuestionsResponse) GetQuestions() []*NotableQuestion {
+	if x != nil {
+		return x.Questions
+	}
+	return nil
+}
+
+func (x *ListNotableQuestionsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// NotableQuestion is a question that found nothing, took long or failed. Texts that differ in case
+// and white space only are one question.
+type NotableQuestion struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	Namespace string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// unanswered, slow or failed.
+	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	// As it was asked last, in one line.
+	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	// How often it was asked.
+	Count int64 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
+	// When it was asked last.
+	LastTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
+	// The best score that a source had; absent if scores were not calibrated or there was no source.
+	BestScore *float64 `protobuf:"fixed64,7,opt,name=best_score,json=bestScore,proto3,oneof" json:"best_score,omitempty"`
+	// The longest time it took.
+	SlowestMs float64 `protobuf:"fixed64,8,opt,name=slowest_ms,json=slowestMs,proto3" json:"slowest_ms,omitempty"`
+	// Of the last failure: internal, unavailable or deadline_exceeded. Empty for other kinds.
+	Code          string `protobuf:"bytes,9,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NotableQuestion) Reset() {
+	*x = NotableQuestion{}
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NotableQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NotableQuestion) ProtoMessage() {}
+
+func (x *NotableQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NotableQuestion.ProtoReflect.Descriptor instead.
+func (*NotableQuestion) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *NotableQuestion) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *NotableQuestion) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *NotableQuestion) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *NotableQuestion) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *NotableQuestion) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *NotableQuestion) GetLastTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastTime
+	}
+	return nil
+}
+
+func (x *NotableQuestion) GetBestScore() float64 {
+	if x != nil && x.BestScore != nil {
+		return *x.BestScore
+	}
+	return 0
+}
+
+func (x *NotableQuestion) GetSlowestMs() float64 {
+	if x != nil {
+		return x.SlowestMs
+	}
+	return 0
+}
+
+func (x *NotableQuestion) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
 type DeleteAskedQuestionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -1174,7 +1419,7 @@ type DeleteAskedQuestionsRequest struct {
 
 func (x *DeleteAskedQuestionsRequest) Reset() {
 	*x = DeleteAskedQuestionsRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	mi := &file_ragd_v1_index_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1186,7 +1431,7 @@ func (x *DeleteAskedQuestionsRequest) String() string {
 func (*DeleteAskedQuestionsRequest) ProtoMessage() {}
 
 func (x *DeleteAskedQuestionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	mi := &file_ragd_v1_index_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1199,7 +1444,7 @@ func (x *DeleteAskedQuestionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAskedQuestionsRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAskedQuestionsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteAskedQuestionsRequest) GetIndexName() string {
@@ -1219,7 +1464,7 @@ type DeleteAskedQuestionsResponse struct {
 
 func (x *DeleteAskedQuestionsResponse) Reset() {
 	*x = DeleteAskedQuestionsResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	mi := &file_ragd_v1_index_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1231,7 +1476,7 @@ func (x *DeleteAskedQuestionsResponse) String() string {
 func (*DeleteAskedQuestionsResponse) ProtoMessage() {}
 
 func (x *DeleteAskedQuestionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	mi := &file_ragd_v1_index_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1244,7 +1489,7 @@ func (x *DeleteAskedQuestionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAskedQuestionsResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAskedQuestionsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteAskedQuestionsResponse) GetDeleted() int32 {
@@ -1264,7 +1509,7 @@ type TruncateIndexRequest struct {
 
 func (x *TruncateIndexRequest) Reset() {
 	*x = TruncateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	mi := &file_ragd_v1_index_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1276,7 +1521,7 @@ func (x *TruncateIndexRequest) String() string {
 func (*TruncateIndexRequest) ProtoMessage() {}
 
 func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	mi := &file_ragd_v1_index_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1289,7 +1534,7 @@ func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexRequest.ProtoReflect.Descriptor instead.
 func (*TruncateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TruncateIndexRequest) GetIndexName() string {
@@ -1307,7 +1552,7 @@ type TruncateIndexResponse struct {
 
 func (x *TruncateIndexResponse) Reset() {
 	*x = TruncateIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[17]
+	mi := &file_ragd_v1_index_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1319,7 +1564,7 @@ func (x *TruncateIndexResponse) String() string {
 func (*TruncateIndexResponse) ProtoMessage() {}
 
 func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[17]
+	mi := &file_ragd_v1_index_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1332,7 +1577,7 @@ func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexResponse.ProtoReflect.Descriptor instead.
 func (*TruncateIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{20}
 }
 
 type DescribeIndexRequest struct {
@@ -1345,7 +1590,7 @@ type DescribeIndexRequest struct {
 
 func (x *DescribeIndexRequest) Reset() {
 	*x = DescribeIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[18]
+	mi := &file_ragd_v1_index_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1357,7 +1602,7 @@ func (x *DescribeIndexRequest) String() string {
 func (*DescribeIndexRequest) ProtoMessage() {}
 
 func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[18]
+	mi := &file_ragd_v1_index_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1370,7 +1615,7 @@ func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeIndexRequest.ProtoReflect.Descriptor instead.
 func (*DescribeIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DescribeIndexRequest) GetIndexName() string {
@@ -1392,7 +1637,7 @@ type ListIndexesRequest struct {
 
 func (x *ListIndexesRequest) Reset() {
 	*x = ListIndexesRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[19]
+	mi := &file_ragd_v1_index_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1404,7 +1649,7 @@ func (x *ListIndexesRequest) String() string {
 func (*ListIndexesRequest) ProtoMessage() {}
 
 func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[19]
+	mi := &file_ragd_v1_index_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1417,7 +1662,7 @@ func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesRequest.ProtoReflect.Descriptor instead.
 func (*ListIndexesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListIndexesRequest) GetPageSize() int32 {
@@ -1446,7 +1691,7 @@ type ListIndexesResponse struct {
 
 func (x *ListIndexesResponse) Reset() {
 	*x = ListIndexesResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[20]
+	mi := &file_ragd_v1_index_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1458,7 +1703,7 @@ func (x *ListIndexesResponse) String() string {
 func (*ListIndexesResponse) ProtoMessage() {}
 
 func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[20]
+	mi := &file_ragd_v1_index_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1471,7 +1716,7 @@ func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesResponse.ProtoReflect.Descriptor instead.
 func (*ListIndexesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListIndexesResponse) GetIndexes() []*Index {
@@ -1505,7 +1750,7 @@ type DeleteIndexRequest struct {
 
 func (x *DeleteIndexRequest) Reset() {
 	*x = DeleteIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[21]
+	mi := &file_ragd_v1_index_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1517,7 +1762,7 @@ func (x *DeleteIndexRequest) String() string {
 func (*DeleteIndexRequest) ProtoMessage() {}
 
 func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[21]
+	mi := &file_ragd_v1_index_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1530,7 +1775,7 @@ func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexRequest.ProtoReflect.Descriptor instead.
 func (*DeleteIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeleteIndexRequest) GetIndexName() string {
@@ -1548,7 +1793,7 @@ type DeleteIndexResponse struct {
 
 func (x *DeleteIndexResponse) Reset() {
 	*x = DeleteIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[22]
+	mi := &file_ragd_v1_index_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1805,7 @@ func (x *DeleteIndexResponse) String() string {
 func (*DeleteIndexResponse) ProtoMessage() {}
 
 func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[22]
+	mi := &file_ragd_v1_index_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1818,7 @@ func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexResponse.ProtoReflect.Descriptor instead.
 func (*DeleteIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{25}
 }
 
 var File_ragd_v1_index_proto protoreflect.FileDescriptor
@@ -1682,7 +1927,31 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"-\n" +
 	"\x14RebuildGraphResponse\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"<\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"\x8c\x01\n" +
+	"\x1bListNotableQuestionsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"~\n" +
+	"\x1cListNotableQuestionsResponse\x126\n" +
+	"\tquestions\x18\x01 \x03(\v2\x18.ragd.v1.NotableQuestionR\tquestions\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xab\x02\n" +
+	"\x0fNotableQuestion\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n" +
+	"\x05count\x18\x05 \x01(\x03R\x05count\x127\n" +
+	"\tlast_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x12\"\n" +
+	"\n" +
+	"best_score\x18\a \x01(\x01H\x00R\tbestScore\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"slowest_ms\x18\b \x01(\x01R\tslowestMs\x12\x12\n" +
+	"\x04code\x18\t \x01(\tR\x04codeB\r\n" +
+	"\v_best_score\"<\n" +
 	"\x1bDeleteAskedQuestionsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"8\n" +
@@ -1707,7 +1976,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x12DeleteIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"\x15\n" +
-	"\x13DeleteIndexResponse2\xad\x05\n" +
+	"\x13DeleteIndexResponse2\x97\x06\n" +
 	"\fIndexService\x12:\n" +
 	"\vCreateIndex\x12\x1b.ragd.v1.CreateIndexRequest\x1a\x0e.ragd.v1.Index\x12C\n" +
 	"\rDescribeIndex\x12\x1d.ragd.v1.DescribeIndexRequest\x1a\x0e.ragd.v1.Index\"\x03\x90\x02\x01\x12M\n" +
@@ -1716,7 +1985,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"BuildIndex\x12\x1a.ragd.v1.BuildIndexRequest\x1a\x1b.ragd.v1.BuildIndexResponse\x12K\n" +
 	"\fRebuildGraph\x12\x1c.ragd.v1.RebuildGraphRequest\x1a\x1d.ragd.v1.RebuildGraphResponse\x12c\n" +
-	"\x14DeleteAskedQuestions\x12$.ragd.v1.DeleteAskedQuestionsRequest\x1a%.ragd.v1.DeleteAskedQuestionsResponse\x12N\n" +
+	"\x14DeleteAskedQuestions\x12$.ragd.v1.DeleteAskedQuestionsRequest\x1a%.ragd.v1.DeleteAskedQuestionsResponse\x12h\n" +
+	"\x14ListNotableQuestions\x12$.ragd.v1.ListNotableQuestionsRequest\x1a%.ragd.v1.ListNotableQuestionsResponse\"\x03\x90\x02\x01\x12N\n" +
 	"\rTruncateIndex\x12\x1d.ragd.v1.TruncateIndexRequest\x1a\x1e.ragd.v1.TruncateIndexResponse\x12H\n" +
 	"\vDeleteIndex\x12\x1b.ragd.v1.DeleteIndexRequest\x1a\x1c.ragd.v1.DeleteIndexResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
@@ -1732,7 +2002,7 @@ func file_ragd_v1_index_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_index_proto_rawDescData
 }
 
-var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_ragd_v1_index_proto_goTypes = []any{
 	(*IndexConfig)(nil),                  // 0: ragd.v1.IndexConfig
 	(*IvfConfig)(nil),                    // 1: ragd.v1.IvfConfig
@@ -1748,65 +2018,72 @@ var file_ragd_v1_index_proto_goTypes = []any{
 	(*BuildIndexResponse)(nil),           // 11: ragd.v1.BuildIndexResponse
 	(*RebuildGraphRequest)(nil),          // 12: ragd.v1.RebuildGraphRequest
 	(*RebuildGraphResponse)(nil),         // 13: ragd.v1.RebuildGraphResponse
-	(*DeleteAskedQuestionsRequest)(nil),  // 14: ragd.v1.DeleteAskedQuestionsRequest
-	(*DeleteAskedQuestionsResponse)(nil), // 15: ragd.v1.DeleteAskedQuestionsResponse
-	(*TruncateIndexRequest)(nil),         // 16: ragd.v1.TruncateIndexRequest
-	(*TruncateIndexResponse)(nil),        // 17: ragd.v1.TruncateIndexResponse
-	(*DescribeIndexRequest)(nil),         // 18: ragd.v1.DescribeIndexRequest
-	(*ListIndexesRequest)(nil),           // 19: ragd.v1.ListIndexesRequest
-	(*ListIndexesResponse)(nil),          // 20: ragd.v1.ListIndexesResponse
-	(*DeleteIndexRequest)(nil),           // 21: ragd.v1.DeleteIndexRequest
-	(*DeleteIndexResponse)(nil),          // 22: ragd.v1.DeleteIndexResponse
-	(*Chunking)(nil),                     // 23: ragd.v1.Chunking
-	(*timestamppb.Timestamp)(nil),        // 24: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),              // 25: google.protobuf.Struct
+	(*ListNotableQuestionsRequest)(nil),  // 14: ragd.v1.ListNotableQuestionsRequest
+	(*ListNotableQuestionsResponse)(nil), // 15: ragd.v1.ListNotableQuestionsResponse
+	(*NotableQuestion)(nil),              // 16: ragd.v1.NotableQuestion
+	(*DeleteAskedQuestionsRequest)(nil),  // 17: ragd.v1.DeleteAskedQuestionsRequest
+	(*DeleteAskedQuestionsResponse)(nil), // 18: ragd.v1.DeleteAskedQuestionsResponse
+	(*TruncateIndexRequest)(nil),         // 19: ragd.v1.TruncateIndexRequest
+	(*TruncateIndexResponse)(nil),        // 20: ragd.v1.TruncateIndexResponse
+	(*DescribeIndexRequest)(nil),         // 21: ragd.v1.DescribeIndexRequest
+	(*ListIndexesRequest)(nil),           // 22: ragd.v1.ListIndexesRequest
+	(*ListIndexesResponse)(nil),          // 23: ragd.v1.ListIndexesResponse
+	(*DeleteIndexRequest)(nil),           // 24: ragd.v1.DeleteIndexRequest
+	(*DeleteIndexResponse)(nil),          // 25: ragd.v1.DeleteIndexResponse
+	(*Chunking)(nil),                     // 26: ragd.v1.Chunking
+	(*timestamppb.Timestamp)(nil),        // 27: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),              // 28: google.protobuf.Struct
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
 	2,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
 	1,  // 1: ragd.v1.IndexConfig.ivf:type_name -> ragd.v1.IvfConfig
 	0,  // 2: ragd.v1.Index.index_config:type_name -> ragd.v1.IndexConfig
-	23, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
-	24, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
-	24, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
+	26, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
+	27, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
+	27, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
 	6,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.Graph
 	4,  // 7: ragd.v1.Index.search_width:type_name -> ragd.v1.SearchWidth
-	25, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
-	24, // 9: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
+	28, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
+	27, // 9: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
 	5,  // 10: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
-	24, // 11: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
+	27, // 11: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
 	0,  // 12: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	23, // 13: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	26, // 13: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
 	5,  // 14: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	25, // 15: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
+	28, // 15: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
 	0,  // 16: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
 	9,  // 17: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
-	23, // 18: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	26, // 18: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
 	5,  // 19: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	25, // 20: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
-	3,  // 21: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
-	7,  // 22: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	18, // 23: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	19, // 24: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	8,  // 25: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
-	10, // 26: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
-	12, // 27: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
-	14, // 28: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
-	16, // 29: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
-	21, // 30: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	3,  // 31: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	3,  // 32: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	20, // 33: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	3,  // 34: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
-	11, // 35: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
-	13, // 36: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
-	15, // 37: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
-	17, // 38: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
-	22, // 39: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	31, // [31:40] is the sub-list for method output_type
-	22, // [22:31] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	28, // 20: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
+	16, // 21: ragd.v1.ListNotableQuestionsResponse.questions:type_name -> ragd.v1.NotableQuestion
+	27, // 22: ragd.v1.NotableQuestion.last_time:type_name -> google.protobuf.Timestamp
+	3,  // 23: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
+	7,  // 24: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	21, // 25: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	22, // 26: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	8,  // 27: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	10, // 28: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	12, // 29: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
+	17, // 30: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
+	14, // 31: ragd.v1.IndexService.ListNotableQuestions:input_type -> ragd.v1.ListNotableQuestionsRequest
+	19, // 32: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	24, // 33: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 34: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 35: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	23, // 36: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 37: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	11, // 38: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	13, // 39: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
+	18, // 40: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
+	15, // 41: ragd.v1.IndexService.ListNotableQuestions:output_type -> ragd.v1.ListNotableQuestionsResponse
+	20, // 42: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	25, // 43: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	34, // [34:44] is the sub-list for method output_type
+	24, // [24:34] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }
@@ -1817,13 +2094,14 @@ func file_ragd_v1_index_proto_init() {
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_index_proto_msgTypes[5].OneofWrappers = []any{}
 	file_ragd_v1_index_proto_msgTypes[8].OneofWrappers = []any{}
+	file_ragd_v1_index_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_index_proto_rawDesc), len(file_ragd_v1_index_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

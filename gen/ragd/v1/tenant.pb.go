@@ -572,6 +572,96 @@ func (x *GetVectorStoreNamesResponse) GetVectorStoreNames() []string {
 	return nil
 }
 
+type RepairTenantRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	TenantId      string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RepairTenantRequest) Reset() {
+	*x = RepairTenantRequest{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RepairTenantRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RepairTenantRequest) ProtoMessage() {}
+
+func (x *RepairTenantRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RepairTenantRequest.ProtoReflect.Descriptor instead.
+func (*RepairTenantRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RepairTenantRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+type RepairTenantResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was wrong; empty if nothing was.
+	Problem       string `protobuf:"bytes,1,opt,name=problem,proto3" json:"problem,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RepairTenantResponse) Reset() {
+	*x = RepairTenantResponse{}
+	mi := &file_ragd_v1_tenant_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RepairTenantResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RepairTenantResponse) ProtoMessage() {}
+
+func (x *RepairTenantResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_tenant_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RepairTenantResponse.ProtoReflect.Descriptor instead.
+func (*RepairTenantResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RepairTenantResponse) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
 type DeleteTenantRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -582,7 +672,7 @@ type DeleteTenantRequest struct {
 
 func (x *DeleteTenantRequest) Reset() {
 	*x = DeleteTenantRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[10]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -594,7 +684,7 @@ func (x *DeleteTenantRequest) String() string {
 func (*DeleteTenantRequest) ProtoMessage() {}
 
 func (x *DeleteTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[10]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -607,7 +697,7 @@ func (x *DeleteTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTenantRequest.ProtoReflect.Descriptor instead.
 func (*DeleteTenantRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeleteTenantRequest) GetTenantId() string {
@@ -632,7 +722,7 @@ type DeleteTenantResponse struct {
 
 func (x *DeleteTenantResponse) Reset() {
 	*x = DeleteTenantResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[11]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -644,7 +734,7 @@ func (x *DeleteTenantResponse) String() string {
 func (*DeleteTenantResponse) ProtoMessage() {}
 
 func (x *DeleteTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[11]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -657,7 +747,7 @@ func (x *DeleteTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTenantResponse.ProtoReflect.Descriptor instead.
 func (*DeleteTenantResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeleteTenantResponse) GetDeleted() []*TenantRows {
@@ -695,7 +785,7 @@ type TenantRows struct {
 
 func (x *TenantRows) Reset() {
 	*x = TenantRows{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -707,7 +797,7 @@ func (x *TenantRows) String() string {
 func (*TenantRows) ProtoMessage() {}
 
 func (x *TenantRows) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[12]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -720,7 +810,7 @@ func (x *TenantRows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TenantRows.ProtoReflect.Descriptor instead.
 func (*TenantRows) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TenantRows) GetKind() string {
@@ -752,7 +842,7 @@ type ReencryptSecretsRequest struct {
 
 func (x *ReencryptSecretsRequest) Reset() {
 	*x = ReencryptSecretsRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -764,7 +854,7 @@ func (x *ReencryptSecretsRequest) String() string {
 func (*ReencryptSecretsRequest) ProtoMessage() {}
 
 func (x *ReencryptSecretsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[13]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -777,7 +867,7 @@ func (x *ReencryptSecretsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReencryptSecretsRequest.ProtoReflect.Descriptor instead.
 func (*ReencryptSecretsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{15}
 }
 
 type ReencryptSecretsResponse struct {
@@ -795,7 +885,7 @@ type ReencryptSecretsResponse struct {
 
 func (x *ReencryptSecretsResponse) Reset() {
 	*x = ReencryptSecretsResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -807,7 +897,7 @@ func (x *ReencryptSecretsResponse) String() string {
 func (*ReencryptSecretsResponse) ProtoMessage() {}
 
 func (x *ReencryptSecretsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[14]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -820,7 +910,7 @@ func (x *ReencryptSecretsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReencryptSecretsResponse.ProtoReflect.Descriptor instead.
 func (*ReencryptSecretsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ReencryptSecretsResponse) GetReencrypted() int32 {
@@ -869,7 +959,7 @@ type ApiKey struct {
 
 func (x *ApiKey) Reset() {
 	*x = ApiKey{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -881,7 +971,7 @@ func (x *ApiKey) String() string {
 func (*ApiKey) ProtoMessage() {}
 
 func (x *ApiKey) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[15]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -894,7 +984,7 @@ func (x *ApiKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApiKey.ProtoReflect.Descriptor instead.
 func (*ApiKey) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ApiKey) GetApiKeyId() string {
@@ -1021,7 +1111,7 @@ type AllowedNames struct {
 
 func (x *AllowedNames) Reset() {
 	*x = AllowedNames{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1123,7 @@ func (x *AllowedNames) String() string {
 func (*AllowedNames) ProtoMessage() {}
 
 func (x *AllowedNames) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[16]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1046,7 +1136,7 @@ func (x *AllowedNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllowedNames.ProtoReflect.Descriptor instead.
 func (*AllowedNames) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AllowedNames) GetNames() []string {
@@ -1082,7 +1172,7 @@ type CreateApiKeyRequest struct {
 
 func (x *CreateApiKeyRequest) Reset() {
 	*x = CreateApiKeyRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1094,7 +1184,7 @@ func (x *CreateApiKeyRequest) String() string {
 func (*CreateApiKeyRequest) ProtoMessage() {}
 
 func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[17]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1107,7 +1197,7 @@ func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CreateApiKeyRequest) GetTenantId() string {
@@ -1191,7 +1281,7 @@ type CreateApiKeyResponse struct {
 
 func (x *CreateApiKeyResponse) Reset() {
 	*x = CreateApiKeyResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1203,7 +1293,7 @@ func (x *CreateApiKeyResponse) String() string {
 func (*CreateApiKeyResponse) ProtoMessage() {}
 
 func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[18]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1216,7 +1306,7 @@ func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CreateApiKeyResponse) GetApiKey() *ApiKey {
@@ -1247,7 +1337,7 @@ type ListApiKeysRequest struct {
 
 func (x *ListApiKeysRequest) Reset() {
 	*x = ListApiKeysRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1259,7 +1349,7 @@ func (x *ListApiKeysRequest) String() string {
 func (*ListApiKeysRequest) ProtoMessage() {}
 
 func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[19]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1272,7 +1362,7 @@ func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListApiKeysRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListApiKeysRequest) GetTenantId() string {
@@ -1307,7 +1397,7 @@ type ListApiKeysResponse struct {
 
 func (x *ListApiKeysResponse) Reset() {
 	*x = ListApiKeysResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1319,7 +1409,7 @@ func (x *ListApiKeysResponse) String() string {
 func (*ListApiKeysResponse) ProtoMessage() {}
 
 func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[20]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1332,7 +1422,7 @@ func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListApiKeysResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListApiKeysResponse) GetApiKeys() []*ApiKey {
@@ -1359,7 +1449,7 @@ type RevokeApiKeyRequest struct {
 
 func (x *RevokeApiKeyRequest) Reset() {
 	*x = RevokeApiKeyRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1371,7 +1461,7 @@ func (x *RevokeApiKeyRequest) String() string {
 func (*RevokeApiKeyRequest) ProtoMessage() {}
 
 func (x *RevokeApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[21]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1384,7 +1474,7 @@ func (x *RevokeApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*RevokeApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RevokeApiKeyRequest) GetApiKeyId() string {
@@ -1402,7 +1492,7 @@ type RevokeApiKeyResponse struct {
 
 func (x *RevokeApiKeyResponse) Reset() {
 	*x = RevokeApiKeyResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1504,7 @@ func (x *RevokeApiKeyResponse) String() string {
 func (*RevokeApiKeyResponse) ProtoMessage() {}
 
 func (x *RevokeApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[22]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1517,7 @@ func (x *RevokeApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*RevokeApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{24}
 }
 
 type WhoAmIRequest struct {
@@ -1438,7 +1528,7 @@ type WhoAmIRequest struct {
 
 func (x *WhoAmIRequest) Reset() {
 	*x = WhoAmIRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1450,7 +1540,7 @@ func (x *WhoAmIRequest) String() string {
 func (*WhoAmIRequest) ProtoMessage() {}
 
 func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[23]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1463,7 +1553,7 @@ func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIRequest.ProtoReflect.Descriptor instead.
 func (*WhoAmIRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{25}
 }
 
 type WhoAmIResponse struct {
@@ -1491,7 +1581,7 @@ type WhoAmIResponse struct {
 
 func (x *WhoAmIResponse) Reset() {
 	*x = WhoAmIResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[24]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1503,7 +1593,7 @@ func (x *WhoAmIResponse) String() string {
 func (*WhoAmIResponse) ProtoMessage() {}
 
 func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[24]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1516,7 +1606,7 @@ func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIResponse.ProtoReflect.Descriptor instead.
 func (*WhoAmIResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WhoAmIResponse) GetSubject() string {
@@ -1594,7 +1684,7 @@ type MoveTenantRequest struct {
 
 func (x *MoveTenantRequest) Reset() {
 	*x = MoveTenantRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[25]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1606,7 +1696,7 @@ func (x *MoveTenantRequest) String() string {
 func (*MoveTenantRequest) ProtoMessage() {}
 
 func (x *MoveTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[25]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1619,7 +1709,7 @@ func (x *MoveTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveTenantRequest.ProtoReflect.Descriptor instead.
 func (*MoveTenantRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MoveTenantRequest) GetTenantId() string {
@@ -1669,7 +1759,7 @@ type TenantMove struct {
 
 func (x *TenantMove) Reset() {
 	*x = TenantMove{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[26]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1681,7 +1771,7 @@ func (x *TenantMove) String() string {
 func (*TenantMove) ProtoMessage() {}
 
 func (x *TenantMove) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[26]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1694,7 +1784,7 @@ func (x *TenantMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TenantMove.ProtoReflect.Descriptor instead.
 func (*TenantMove) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TenantMove) GetMoveId() string {
@@ -1805,7 +1895,7 @@ type GetTenantMoveRequest struct {
 
 func (x *GetTenantMoveRequest) Reset() {
 	*x = GetTenantMoveRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1817,7 +1907,7 @@ func (x *GetTenantMoveRequest) String() string {
 func (*GetTenantMoveRequest) ProtoMessage() {}
 
 func (x *GetTenantMoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[27]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1830,7 +1920,7 @@ func (x *GetTenantMoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTenantMoveRequest.ProtoReflect.Descriptor instead.
 func (*GetTenantMoveRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetTenantMoveRequest) GetMoveId() string {
@@ -1854,7 +1944,7 @@ type ListTenantMovesRequest struct {
 
 func (x *ListTenantMovesRequest) Reset() {
 	*x = ListTenantMovesRequest{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1866,7 +1956,7 @@ func (x *ListTenantMovesRequest) String() string {
 func (*ListTenantMovesRequest) ProtoMessage() {}
 
 func (x *ListTenantMovesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[28]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1879,7 +1969,7 @@ func (x *ListTenantMovesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantMovesRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantMovesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListTenantMovesRequest) GetTenantId() string {
@@ -1914,7 +2004,7 @@ type ListTenantMovesResponse struct {
 
 func (x *ListTenantMovesResponse) Reset() {
 	*x = ListTenantMovesResponse{}
-	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1926,7 +2016,7 @@ func (x *ListTenantMovesResponse) String() string {
 func (*ListTenantMovesResponse) ProtoMessage() {}
 
 func (x *ListTenantMovesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_tenant_proto_msgTypes[29]
+	mi := &file_ragd_v1_tenant_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1939,7 +2029,7 @@ func (x *ListTenantMovesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantMovesResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantMovesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_tenant_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListTenantMovesResponse) GetMoves() []*TenantMove {
@@ -1996,6 +2086,10 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\x1aGetVectorStoreNamesRequest\"K\n" +
 	"\x1bGetVectorStoreNamesResponse\x12,\n" +
 	"\x12vector_store_names\x18\x01 \x03(\tR\x10vectorStoreNames\"2\n" +
+	"\x13RepairTenantRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"0\n" +
+	"\x14RepairTenantResponse\x12\x18\n" +
+	"\aproblem\x18\x01 \x01(\tR\aproblem\"2\n" +
 	"\x13DeleteTenantRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\"\x93\x01\n" +
 	"\x14DeleteTenantResponse\x12-\n" +
@@ -2109,13 +2203,14 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"l\n" +
 	"\x17ListTenantMovesResponse\x12)\n" +
 	"\x05moves\x18\x01 \x03(\v2\x13.ragd.v1.TenantMoveR\x05moves\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\x96\t\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xe3\t\n" +
 	"\rTenantService\x12=\n" +
 	"\fCreateTenant\x12\x1c.ragd.v1.CreateTenantRequest\x1a\x0f.ragd.v1.Tenant\x12<\n" +
 	"\tGetTenant\x12\x19.ragd.v1.GetTenantRequest\x1a\x0f.ragd.v1.Tenant\"\x03\x90\x02\x01\x12M\n" +
 	"\vListTenants\x12\x1b.ragd.v1.ListTenantsRequest\x1a\x1c.ragd.v1.ListTenantsResponse\"\x03\x90\x02\x01\x12=\n" +
 	"\fUpdateTenant\x12\x1c.ragd.v1.UpdateTenantRequest\x1a\x0f.ragd.v1.Tenant\x12K\n" +
-	"\fDeleteTenant\x12\x1c.ragd.v1.DeleteTenantRequest\x1a\x1d.ragd.v1.DeleteTenantResponse\x12=\n" +
+	"\fDeleteTenant\x12\x1c.ragd.v1.DeleteTenantRequest\x1a\x1d.ragd.v1.DeleteTenantResponse\x12K\n" +
+	"\fRepairTenant\x12\x1c.ragd.v1.RepairTenantRequest\x1a\x1d.ragd.v1.RepairTenantResponse\x12=\n" +
 	"\n" +
 	"MoveTenant\x12\x1a.ragd.v1.MoveTenantRequest\x1a\x13.ragd.v1.TenantMove\x12H\n" +
 	"\rGetTenantMove\x12\x1d.ragd.v1.GetTenantMoveRequest\x1a\x13.ragd.v1.TenantMove\"\x03\x90\x02\x01\x12Y\n" +
@@ -2140,7 +2235,7 @@ func file_ragd_v1_tenant_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_tenant_proto_rawDescData
 }
 
-var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_ragd_v1_tenant_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*Tenant)(nil),                      // 0: ragd.v1.Tenant
 	(*CreateTenantRequest)(nil),         // 1: ragd.v1.CreateTenantRequest
@@ -2152,98 +2247,102 @@ var file_ragd_v1_tenant_proto_goTypes = []any{
 	(*SetVectorStoreNamesResponse)(nil), // 7: ragd.v1.SetVectorStoreNamesResponse
 	(*GetVectorStoreNamesRequest)(nil),  // 8: ragd.v1.GetVectorStoreNamesRequest
 	(*GetVectorStoreNamesResponse)(nil), // 9: ragd.v1.GetVectorStoreNamesResponse
-	(*DeleteTenantRequest)(nil),         // 10: ragd.v1.DeleteTenantRequest
-	(*DeleteTenantResponse)(nil),        // 11: ragd.v1.DeleteTenantResponse
-	(*TenantRows)(nil),                  // 12: ragd.v1.TenantRows
-	(*ReencryptSecretsRequest)(nil),     // 13: ragd.v1.ReencryptSecretsRequest
-	(*ReencryptSecretsResponse)(nil),    // 14: ragd.v1.ReencryptSecretsResponse
-	(*ApiKey)(nil),                      // 15: ragd.v1.ApiKey
-	(*AllowedNames)(nil),                // 16: ragd.v1.AllowedNames
-	(*CreateApiKeyRequest)(nil),         // 17: ragd.v1.CreateApiKeyRequest
-	(*CreateApiKeyResponse)(nil),        // 18: ragd.v1.CreateApiKeyResponse
-	(*ListApiKeysRequest)(nil),          // 19: ragd.v1.ListApiKeysRequest
-	(*ListApiKeysResponse)(nil),         // 20: ragd.v1.ListApiKeysResponse
-	(*RevokeApiKeyRequest)(nil),         // 21: ragd.v1.RevokeApiKeyRequest
-	(*RevokeApiKeyResponse)(nil),        // 22: ragd.v1.RevokeApiKeyResponse
-	(*WhoAmIRequest)(nil),               // 23: ragd.v1.WhoAmIRequest
-	(*WhoAmIResponse)(nil),              // 24: ragd.v1.WhoAmIResponse
-	(*MoveTenantRequest)(nil),           // 25: ragd.v1.MoveTenantRequest
-	(*TenantMove)(nil),                  // 26: ragd.v1.TenantMove
-	(*GetTenantMoveRequest)(nil),        // 27: ragd.v1.GetTenantMoveRequest
-	(*ListTenantMovesRequest)(nil),      // 28: ragd.v1.ListTenantMovesRequest
-	(*ListTenantMovesResponse)(nil),     // 29: ragd.v1.ListTenantMovesResponse
-	(*structpb.Struct)(nil),             // 30: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),       // 31: google.protobuf.Timestamp
+	(*RepairTenantRequest)(nil),         // 10: ragd.v1.RepairTenantRequest
+	(*RepairTenantResponse)(nil),        // 11: ragd.v1.RepairTenantResponse
+	(*DeleteTenantRequest)(nil),         // 12: ragd.v1.DeleteTenantRequest
+	(*DeleteTenantResponse)(nil),        // 13: ragd.v1.DeleteTenantResponse
+	(*TenantRows)(nil),                  // 14: ragd.v1.TenantRows
+	(*ReencryptSecretsRequest)(nil),     // 15: ragd.v1.ReencryptSecretsRequest
+	(*ReencryptSecretsResponse)(nil),    // 16: ragd.v1.ReencryptSecretsResponse
+	(*ApiKey)(nil),                      // 17: ragd.v1.ApiKey
+	(*AllowedNames)(nil),                // 18: ragd.v1.AllowedNames
+	(*CreateApiKeyRequest)(nil),         // 19: ragd.v1.CreateApiKeyRequest
+	(*CreateApiKeyResponse)(nil),        // 20: ragd.v1.CreateApiKeyResponse
+	(*ListApiKeysRequest)(nil),          // 21: ragd.v1.ListApiKeysRequest
+	(*ListApiKeysResponse)(nil),         // 22: ragd.v1.ListApiKeysResponse
+	(*RevokeApiKeyRequest)(nil),         // 23: ragd.v1.RevokeApiKeyRequest
+	(*RevokeApiKeyResponse)(nil),        // 24: ragd.v1.RevokeApiKeyResponse
+	(*WhoAmIRequest)(nil),               // 25: ragd.v1.WhoAmIRequest
+	(*WhoAmIResponse)(nil),              // 26: ragd.v1.WhoAmIResponse
+	(*MoveTenantRequest)(nil),           // 27: ragd.v1.MoveTenantRequest
+	(*TenantMove)(nil),                  // 28: ragd.v1.TenantMove
+	(*GetTenantMoveRequest)(nil),        // 29: ragd.v1.GetTenantMoveRequest
+	(*ListTenantMovesRequest)(nil),      // 30: ragd.v1.ListTenantMovesRequest
+	(*ListTenantMovesResponse)(nil),     // 31: ragd.v1.ListTenantMovesResponse
+	(*structpb.Struct)(nil),             // 32: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),       // 33: google.protobuf.Timestamp
 }
 var file_ragd_v1_tenant_proto_depIdxs = []int32{
-	30, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
-	31, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
-	31, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
-	30, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
+	32, // 0: ragd.v1.Tenant.settings:type_name -> google.protobuf.Struct
+	33, // 1: ragd.v1.Tenant.create_time:type_name -> google.protobuf.Timestamp
+	33, // 2: ragd.v1.Tenant.update_time:type_name -> google.protobuf.Timestamp
+	32, // 3: ragd.v1.CreateTenantRequest.settings:type_name -> google.protobuf.Struct
 	0,  // 4: ragd.v1.ListTenantsResponse.tenants:type_name -> ragd.v1.Tenant
-	30, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
-	12, // 6: ragd.v1.DeleteTenantResponse.deleted:type_name -> ragd.v1.TenantRows
-	12, // 7: ragd.v1.DeleteTenantResponse.kept:type_name -> ragd.v1.TenantRows
-	30, // 8: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
-	31, // 9: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
-	31, // 10: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
-	31, // 11: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
-	16, // 12: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
-	16, // 13: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
-	16, // 14: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
-	16, // 15: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
-	30, // 16: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
-	31, // 17: ragd.v1.ApiKey.first_use_time:type_name -> google.protobuf.Timestamp
-	31, // 18: ragd.v1.ApiKey.last_use_time:type_name -> google.protobuf.Timestamp
-	31, // 19: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
-	30, // 20: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
-	16, // 21: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
-	16, // 22: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
-	16, // 23: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
-	16, // 24: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
-	30, // 25: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
-	15, // 26: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
-	15, // 27: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
-	16, // 28: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
-	16, // 29: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
-	16, // 30: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
-	16, // 31: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
-	31, // 32: ragd.v1.TenantMove.keep_until_time:type_name -> google.protobuf.Timestamp
-	31, // 33: ragd.v1.TenantMove.create_time:type_name -> google.protobuf.Timestamp
-	31, // 34: ragd.v1.TenantMove.update_time:type_name -> google.protobuf.Timestamp
-	26, // 35: ragd.v1.ListTenantMovesResponse.moves:type_name -> ragd.v1.TenantMove
+	32, // 5: ragd.v1.UpdateTenantRequest.settings:type_name -> google.protobuf.Struct
+	14, // 6: ragd.v1.DeleteTenantResponse.deleted:type_name -> ragd.v1.TenantRows
+	14, // 7: ragd.v1.DeleteTenantResponse.kept:type_name -> ragd.v1.TenantRows
+	32, // 8: ragd.v1.ApiKey.mandatory_filter:type_name -> google.protobuf.Struct
+	33, // 9: ragd.v1.ApiKey.create_time:type_name -> google.protobuf.Timestamp
+	33, // 10: ragd.v1.ApiKey.expire_time:type_name -> google.protobuf.Timestamp
+	33, // 11: ragd.v1.ApiKey.revoke_time:type_name -> google.protobuf.Timestamp
+	18, // 12: ragd.v1.ApiKey.servers:type_name -> ragd.v1.AllowedNames
+	18, // 13: ragd.v1.ApiKey.indexes:type_name -> ragd.v1.AllowedNames
+	18, // 14: ragd.v1.ApiKey.tools:type_name -> ragd.v1.AllowedNames
+	18, // 15: ragd.v1.ApiKey.prompts:type_name -> ragd.v1.AllowedNames
+	32, // 16: ragd.v1.ApiKey.attributes:type_name -> google.protobuf.Struct
+	33, // 17: ragd.v1.ApiKey.first_use_time:type_name -> google.protobuf.Timestamp
+	33, // 18: ragd.v1.ApiKey.last_use_time:type_name -> google.protobuf.Timestamp
+	33, // 19: ragd.v1.CreateApiKeyRequest.expire_time:type_name -> google.protobuf.Timestamp
+	32, // 20: ragd.v1.CreateApiKeyRequest.mandatory_filter:type_name -> google.protobuf.Struct
+	18, // 21: ragd.v1.CreateApiKeyRequest.servers:type_name -> ragd.v1.AllowedNames
+	18, // 22: ragd.v1.CreateApiKeyRequest.indexes:type_name -> ragd.v1.AllowedNames
+	18, // 23: ragd.v1.CreateApiKeyRequest.tools:type_name -> ragd.v1.AllowedNames
+	18, // 24: ragd.v1.CreateApiKeyRequest.prompts:type_name -> ragd.v1.AllowedNames
+	32, // 25: ragd.v1.CreateApiKeyRequest.attributes:type_name -> google.protobuf.Struct
+	17, // 26: ragd.v1.CreateApiKeyResponse.api_key:type_name -> ragd.v1.ApiKey
+	17, // 27: ragd.v1.ListApiKeysResponse.api_keys:type_name -> ragd.v1.ApiKey
+	18, // 28: ragd.v1.WhoAmIResponse.servers:type_name -> ragd.v1.AllowedNames
+	18, // 29: ragd.v1.WhoAmIResponse.indexes:type_name -> ragd.v1.AllowedNames
+	18, // 30: ragd.v1.WhoAmIResponse.tools:type_name -> ragd.v1.AllowedNames
+	18, // 31: ragd.v1.WhoAmIResponse.prompts:type_name -> ragd.v1.AllowedNames
+	33, // 32: ragd.v1.TenantMove.keep_until_time:type_name -> google.protobuf.Timestamp
+	33, // 33: ragd.v1.TenantMove.create_time:type_name -> google.protobuf.Timestamp
+	33, // 34: ragd.v1.TenantMove.update_time:type_name -> google.protobuf.Timestamp
+	28, // 35: ragd.v1.ListTenantMovesResponse.moves:type_name -> ragd.v1.TenantMove
 	1,  // 36: ragd.v1.TenantService.CreateTenant:input_type -> ragd.v1.CreateTenantRequest
 	2,  // 37: ragd.v1.TenantService.GetTenant:input_type -> ragd.v1.GetTenantRequest
 	3,  // 38: ragd.v1.TenantService.ListTenants:input_type -> ragd.v1.ListTenantsRequest
 	5,  // 39: ragd.v1.TenantService.UpdateTenant:input_type -> ragd.v1.UpdateTenantRequest
-	10, // 40: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
-	25, // 41: ragd.v1.TenantService.MoveTenant:input_type -> ragd.v1.MoveTenantRequest
-	27, // 42: ragd.v1.TenantService.GetTenantMove:input_type -> ragd.v1.GetTenantMoveRequest
-	28, // 43: ragd.v1.TenantService.ListTenantMoves:input_type -> ragd.v1.ListTenantMovesRequest
-	13, // 44: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
-	17, // 45: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
-	19, // 46: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
-	21, // 47: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
-	6,  // 48: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
-	8,  // 49: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
-	23, // 50: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
-	0,  // 51: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
-	0,  // 52: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
-	4,  // 53: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
-	0,  // 54: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
-	11, // 55: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
-	26, // 56: ragd.v1.TenantService.MoveTenant:output_type -> ragd.v1.TenantMove
-	26, // 57: ragd.v1.TenantService.GetTenantMove:output_type -> ragd.v1.TenantMove
-	29, // 58: ragd.v1.TenantService.ListTenantMoves:output_type -> ragd.v1.ListTenantMovesResponse
-	14, // 59: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
-	18, // 60: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
-	20, // 61: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
-	22, // 62: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
-	7,  // 63: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
-	9,  // 64: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
-	24, // 65: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
-	51, // [51:66] is the sub-list for method output_type
-	36, // [36:51] is the sub-list for method input_type
+	12, // 40: ragd.v1.TenantService.DeleteTenant:input_type -> ragd.v1.DeleteTenantRequest
+	10, // 41: ragd.v1.TenantService.RepairTenant:input_type -> ragd.v1.RepairTenantRequest
+	27, // 42: ragd.v1.TenantService.MoveTenant:input_type -> ragd.v1.MoveTenantRequest
+	29, // 43: ragd.v1.TenantService.GetTenantMove:input_type -> ragd.v1.GetTenantMoveRequest
+	30, // 44: ragd.v1.TenantService.ListTenantMoves:input_type -> ragd.v1.ListTenantMovesRequest
+	15, // 45: ragd.v1.TenantService.ReencryptSecrets:input_type -> ragd.v1.ReencryptSecretsRequest
+	19, // 46: ragd.v1.TenantService.CreateApiKey:input_type -> ragd.v1.CreateApiKeyRequest
+	21, // 47: ragd.v1.TenantService.ListApiKeys:input_type -> ragd.v1.ListApiKeysRequest
+	23, // 48: ragd.v1.TenantService.RevokeApiKey:input_type -> ragd.v1.RevokeApiKeyRequest
+	6,  // 49: ragd.v1.TenantService.SetVectorStoreNames:input_type -> ragd.v1.SetVectorStoreNamesRequest
+	8,  // 50: ragd.v1.TenantService.GetVectorStoreNames:input_type -> ragd.v1.GetVectorStoreNamesRequest
+	25, // 51: ragd.v1.TenantService.WhoAmI:input_type -> ragd.v1.WhoAmIRequest
+	0,  // 52: ragd.v1.TenantService.CreateTenant:output_type -> ragd.v1.Tenant
+	0,  // 53: ragd.v1.TenantService.GetTenant:output_type -> ragd.v1.Tenant
+	4,  // 54: ragd.v1.TenantService.ListTenants:output_type -> ragd.v1.ListTenantsResponse
+	0,  // 55: ragd.v1.TenantService.UpdateTenant:output_type -> ragd.v1.Tenant
+	13, // 56: ragd.v1.TenantService.DeleteTenant:output_type -> ragd.v1.DeleteTenantResponse
+	11, // 57: ragd.v1.TenantService.RepairTenant:output_type -> ragd.v1.RepairTenantResponse
+	28, // 58: ragd.v1.TenantService.MoveTenant:output_type -> ragd.v1.TenantMove
+	28, // 59: ragd.v1.TenantService.GetTenantMove:output_type -> ragd.v1.TenantMove
+	31, // 60: ragd.v1.TenantService.ListTenantMoves:output_type -> ragd.v1.ListTenantMovesResponse
+	16, // 61: ragd.v1.TenantService.ReencryptSecrets:output_type -> ragd.v1.ReencryptSecretsResponse
+	20, // 62: ragd.v1.TenantService.CreateApiKey:output_type -> ragd.v1.CreateApiKeyResponse
+	22, // 63: ragd.v1.TenantService.ListApiKeys:output_type -> ragd.v1.ListApiKeysResponse
+	24, // 64: ragd.v1.TenantService.RevokeApiKey:output_type -> ragd.v1.RevokeApiKeyResponse
+	7,  // 65: ragd.v1.TenantService.SetVectorStoreNames:output_type -> ragd.v1.SetVectorStoreNamesResponse
+	9,  // 66: ragd.v1.TenantService.GetVectorStoreNames:output_type -> ragd.v1.GetVectorStoreNamesResponse
+	26, // 67: ragd.v1.TenantService.WhoAmI:output_type -> ragd.v1.WhoAmIResponse
+	52, // [52:68] is the sub-list for method output_type
+	36, // [36:52] is the sub-list for method input_type
 	36, // [36:36] is the sub-list for extension type_name
 	36, // [36:36] is the sub-list for extension extendee
 	0,  // [0:36] is the sub-list for field type_name
@@ -2261,7 +2360,7 @@ func file_ragd_v1_tenant_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_tenant_proto_rawDesc), len(file_ragd_v1_tenant_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

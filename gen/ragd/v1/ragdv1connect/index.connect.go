@@ -53,6 +53,9 @@ const (
 	// IndexServiceDeleteAskedQuestionsProcedure is the fully-qualified name of the IndexService's
 	// DeleteAskedQuestions RPC.
 	IndexServiceDeleteAskedQuestionsProcedure = "/ragd.v1.IndexService/DeleteAskedQuestions"
+	// IndexServiceListNotableQuestionsProcedure is the fully-qualified name of the IndexService's
+	// ListNotableQuestions RPC.
+	IndexServiceListNotableQuestionsProcedure = "/ragd.v1.IndexService/ListNotableQuestions"
 	// IndexServiceTruncateIndexProcedure is the fully-qualified name of the IndexService's
 	// TruncateIndex RPC.
 	IndexServiceTruncateIndexProcedure = "/ragd.v1.IndexService/TruncateIndex"
@@ -85,9 +88,16 @@ type IndexServiceClient interface {
 	// Postgres index was built, and counts the graph's components. The job's progress
 	// counts documents; queries are served meanwhile. Needs the scope write.
 	RebuildGraph(context.Context, *v1.RebuildGraphRequest) (*v1.RebuildGraphResponse, error)
-	// DeleteAskedQuestions deletes the recorded questions of an index; see recordQuestions of
-	// Index. The search width that was measured with them stays. Needs the scope write.
+	// DeleteAskedQuestions deletes the recorded questions of an index, also the notable ones; see
+	// recordQuestions of Index. The search width that was measured with them stays. Needs the scope
+	// write.
 	DeleteAskedQuestions(context.Context, *v1.DeleteAskedQuestionsRequest) (*v1.DeleteAskedQuestionsResponse, error)
+	// ListNotableQuestions returns questions of the last 14 days that found nothing, took long or
+	// failed, the latest first, some seconds after they were asked. Questions of credentials with a
+	// mandatory filter, of evaluations, and of indexes that record no questions are not among them.
+	// Needs the scope admin, and a credential without a mandatory filter. Errors: NOT_FOUND for an
+	// index that does not exist.
+	ListNotableQuestions(context.Context, *v1.ListNotableQuestionsRequest) (*v1.ListNotableQuestionsResponse, error)
 	// TruncateIndex removes all documents and vectors of the index at once, in a time that
 	// does not depend on its size. Needs the scope write.
 	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
@@ -151,6 +161,13 @@ func NewIndexServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(indexServiceMethods.ByName("DeleteAskedQuestions")),
 			connect.WithClientOptions(opts...),
 		),
+		listNotableQuestions: connect.NewClient[v1.ListNotableQuestionsRequest, v1.ListNotableQuestionsResponse](
+			httpClient,
+			baseURL+IndexServiceListNotableQuestionsProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("ListNotableQuestions")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		truncateIndex: connect.NewClient[v1.TruncateIndexRequest, v1.TruncateIndexResponse](
 			httpClient,
 			baseURL+IndexServiceTruncateIndexProcedure,
@@ -175,6 +192,7 @@ type indexServiceClient struct {
 	buildIndex           *connect.Client[v1.BuildIndexRequest, v1.BuildIndexResponse]
 	rebuildGraph         *connect.Client[v1.RebuildGraphRequest, v1.RebuildGraphResponse]
 	deleteAskedQuestions *connect.Client[v1.DeleteAskedQuestionsRequest, v1.DeleteAskedQuestionsResponse]
+	listNotableQuestions *connect.Client[v1.ListNotableQuestionsRequest, v1.ListNotableQuestionsResponse]
 	truncateIndex        *connect.Client[v1.TruncateIndexRequest, v1.TruncateIndexResponse]
 	deleteIndex          *connect.Client[v1.DeleteIndexRequest, v1.DeleteIndexResponse]
 }
@@ -242,6 +260,15 @@ func (c *indexServiceClient) DeleteAskedQuestions(ctx context.Context, req *v1.D
 	return nil, err
 }
 
+// ListNotableQuestions calls ragd.v1.IndexService.ListNotableQuestions.
+func (c *indexServiceClient) ListNotableQuestions(ctx context.Context, req *v1.ListNotableQuestionsRequest) (*v1.ListNotableQuestionsResponse, error) {
+	response, err := c.listNotableQuestions.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // TruncateIndex calls ragd.v1.IndexService.TruncateIndex.
 func (c *indexServiceClient) TruncateIndex(ctx context.Context, req *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error) {
 	response, err := c.truncateIndex.CallUnary(ctx, connect.NewRequest(req))
@@ -284,9 +311,16 @@ type IndexServiceHandler interface {
 	// Postgres index was built, and counts the graph's components. The job's progress
 	// counts documents; queries are served meanwhile. Needs the scope write.
 	RebuildGraph(context.Context, *v1.RebuildGraphRequest) (*v1.RebuildGraphResponse, error)
-	// DeleteAskedQuestions deletes the recorded questions of an index; see recordQuestions of
-	// Index. The search width that was measured with them stays. Needs the scope write.
+	// DeleteAskedQuestions deletes the recorded questions of an index, also the notable ones; see
+	// recordQuestions of Index. The search width that was measured with them stays. Needs the scope
+	// write.
 	DeleteAskedQuestions(context.Context, *v1.DeleteAskedQuestionsRequest) (*v1.DeleteAskedQuestionsResponse, error)
+	// ListNotableQuestions returns questions of the last 14 days that found nothing, took long or
+	// failed, the latest first, some seconds after they were asked. Questions of credentials with a
+	// mandatory filter, of evaluations, and of indexes that record no questions are not among them.
+	// Needs the scope admin, and a credential without a mandatory filter. Errors: NOT_FOUND for an
+	// index that does not exist.
+	ListNotableQuestions(context.Context, *v1.ListNotableQuestionsRequest) (*v1.ListNotableQuestionsResponse, error)
 	// TruncateIndex removes all documents and vectors of the index at once, in a time that
 	// does not depend on its size. Needs the scope write.
 	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
@@ -346,6 +380,13 @@ func NewIndexServiceHandler(svc IndexServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(indexServiceMethods.ByName("DeleteAskedQuestions")),
 		connect.WithHandlerOptions(opts...),
 	)
+	indexServiceListNotableQuestionsHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceListNotableQuestionsProcedure,
+		svc.ListNotableQuestions,
+		connect.WithSchema(indexServiceMethods.ByName("ListNotableQuestions")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	indexServiceTruncateIndexHandler := connect.NewUnaryHandlerSimple(
 		IndexServiceTruncateIndexProcedure,
 		svc.TruncateIndex,
@@ -374,6 +415,8 @@ func NewIndexServiceHandler(svc IndexServiceHandler, opts ...connect.HandlerOpti
 			indexServiceRebuildGraphHandler.ServeHTTP(w, r)
 		case IndexServiceDeleteAskedQuestionsProcedure:
 			indexServiceDeleteAskedQuestionsHandler.ServeHTTP(w, r)
+		case IndexServiceListNotableQuestionsProcedure:
+			indexServiceListNotableQuestionsHandler.ServeHTTP(w, r)
 		case IndexServiceTruncateIndexProcedure:
 			indexServiceTruncateIndexHandler.ServeHTTP(w, r)
 		case IndexServiceDeleteIndexProcedure:
@@ -413,6 +456,10 @@ func (UnimplementedIndexServiceHandler) RebuildGraph(context.Context, *v1.Rebuil
 
 func (UnimplementedIndexServiceHandler) DeleteAskedQuestions(context.Context, *v1.DeleteAskedQuestionsRequest) (*v1.DeleteAskedQuestionsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.DeleteAskedQuestions is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) ListNotableQuestions(context.Context, *v1.ListNotableQuestionsRequest) (*v1.ListNotableQuestionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.ListNotableQuestions is not implemented"))
 }
 
 func (UnimplementedIndexServiceHandler) TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error) {

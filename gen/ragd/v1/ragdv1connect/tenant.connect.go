@@ -47,6 +47,9 @@ const (
 	// TenantServiceDeleteTenantProcedure is the fully-qualified name of the TenantService's
 	// DeleteTenant RPC.
 	TenantServiceDeleteTenantProcedure = "/ragd.v1.TenantService/DeleteTenant"
+	// TenantServiceRepairTenantProcedure is the fully-qualified name of the TenantService's
+	// RepairTenant RPC.
+	TenantServiceRepairTenantProcedure = "/ragd.v1.TenantService/RepairTenant"
 	// TenantServiceMoveTenantProcedure is the fully-qualified name of the TenantService's MoveTenant
 	// RPC.
 	TenantServiceMoveTenantProcedure = "/ragd.v1.TenantService/MoveTenant"
@@ -94,6 +97,11 @@ type TenantServiceClient interface {
 	// API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
 	// answers with what it deleted and what it kept.
 	DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error)
+	// RepairTenant makes a tenant usable that cannot be served because its database role is missing or
+	// its schema belongs to another one, as after a backup was restored into a running service. It
+	// changes nothing for a tenant that can be served. Needs the operator's key. Errors: NOT_FOUND;
+	// FAILED_PRECONDITION for a schema that is missing, or that the service may not change.
+	RepairTenant(context.Context, *v1.RepairTenantRequest) (*v1.RepairTenantResponse, error)
 	// MoveTenant begins to move a tenant to another database of the service, and returns at once. The tenant is used
 	// meanwhile: its reads go on, and its writes are refused with UNAVAILABLE for a moment before the switch. Afterwards the
 	// old database keeps a copy for a time. Needs the operator's key. Errors: NOT_FOUND for the tenant and the
@@ -171,6 +179,12 @@ func NewTenantServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(tenantServiceMethods.ByName("DeleteTenant")),
 			connect.WithClientOptions(opts...),
 		),
+		repairTenant: connect.NewClient[v1.RepairTenantRequest, v1.RepairTenantResponse](
+			httpClient,
+			baseURL+TenantServiceRepairTenantProcedure,
+			connect.WithSchema(tenantServiceMethods.ByName("RepairTenant")),
+			connect.WithClientOptions(opts...),
+		),
 		moveTenant: connect.NewClient[v1.MoveTenantRequest, v1.TenantMove](
 			httpClient,
 			baseURL+TenantServiceMoveTenantProcedure,
@@ -246,6 +260,7 @@ type tenantServiceClient struct {
 	listTenants         *connect.Client[v1.ListTenantsRequest, v1.ListTenantsResponse]
 	updateTenant        *connect.Client[v1.UpdateTenantRequest, v1.Tenant]
 	deleteTenant        *connect.Client[v1.DeleteTenantRequest, v1.DeleteTenantResponse]
+	repairTenant        *connect.Client[v1.RepairTenantRequest, v1.RepairTenantResponse]
 	moveTenant          *connect.Client[v1.MoveTenantRequest, v1.TenantMove]
 	getTenantMove       *connect.Client[v1.GetTenantMoveRequest, v1.TenantMove]
 	listTenantMoves     *connect.Client[v1.ListTenantMovesRequest, v1.ListTenantMovesResponse]
@@ -297,6 +312,15 @@ func (c *tenantServiceClient) UpdateTenant(ctx context.Context, req *v1.UpdateTe
 // DeleteTenant calls ragd.v1.TenantService.DeleteTenant.
 func (c *tenantServiceClient) DeleteTenant(ctx context.Context, req *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error) {
 	response, err := c.deleteTenant.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RepairTenant calls ragd.v1.TenantService.RepairTenant.
+func (c *tenantServiceClient) RepairTenant(ctx context.Context, req *v1.RepairTenantRequest) (*v1.RepairTenantResponse, error) {
+	response, err := c.repairTenant.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -409,6 +433,11 @@ type TenantServiceHandler interface {
 	// API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
 	// answers with what it deleted and what it kept.
 	DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error)
+	// RepairTenant makes a tenant usable that cannot be served because its database role is missing or
+	// its schema belongs to another one, as after a backup was restored into a running service. It
+	// changes nothing for a tenant that can be served. Needs the operator's key. Errors: NOT_FOUND;
+	// FAILED_PRECONDITION for a schema that is missing, or that the service may not change.
+	RepairTenant(context.Context, *v1.RepairTenantRequest) (*v1.RepairTenantResponse, error)
 	// MoveTenant begins to move a tenant to another database of the service, and returns at once. The tenant is used
 	// meanwhile: its reads go on, and its writes are refused with UNAVAILABLE for a moment before the switch. Afterwards the
 	// old database keeps a copy for a time. Needs the operator's key. Errors: NOT_FOUND for the tenant and the
@@ -480,6 +509,12 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 		TenantServiceDeleteTenantProcedure,
 		svc.DeleteTenant,
 		connect.WithSchema(tenantServiceMethods.ByName("DeleteTenant")),
+		connect.WithHandlerOptions(opts...),
+	)
+	tenantServiceRepairTenantHandler := connect.NewUnaryHandlerSimple(
+		TenantServiceRepairTenantProcedure,
+		svc.RepairTenant,
+		connect.WithSchema(tenantServiceMethods.ByName("RepairTenant")),
 		connect.WithHandlerOptions(opts...),
 	)
 	tenantServiceMoveTenantHandler := connect.NewUnaryHandlerSimple(
@@ -559,6 +594,8 @@ func NewTenantServiceHandler(svc TenantServiceHandler, opts ...connect.HandlerOp
 			tenantServiceUpdateTenantHandler.ServeHTTP(w, r)
 		case TenantServiceDeleteTenantProcedure:
 			tenantServiceDeleteTenantHandler.ServeHTTP(w, r)
+		case TenantServiceRepairTenantProcedure:
+			tenantServiceRepairTenantHandler.ServeHTTP(w, r)
 		case TenantServiceMoveTenantProcedure:
 			tenantServiceMoveTenantHandler.ServeHTTP(w, r)
 		case TenantServiceGetTenantMoveProcedure:
@@ -606,6 +643,10 @@ func (UnimplementedTenantServiceHandler) UpdateTenant(context.Context, *v1.Updat
 
 func (UnimplementedTenantServiceHandler) DeleteTenant(context.Context, *v1.DeleteTenantRequest) (*v1.DeleteTenantResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.DeleteTenant is not implemented"))
+}
+
+func (UnimplementedTenantServiceHandler) RepairTenant(context.Context, *v1.RepairTenantRequest) (*v1.RepairTenantResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.TenantService.RepairTenant is not implemented"))
 }
 
 func (UnimplementedTenantServiceHandler) MoveTenant(context.Context, *v1.MoveTenantRequest) (*v1.TenantMove, error) {

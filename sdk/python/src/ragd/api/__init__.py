@@ -282,6 +282,18 @@ class GetVectorStoreNamesResponse(TypedDict, total=False):
     vectorStoreNames: list[str]
 
 
+class RepairTenantRequest(TypedDict, total=False):
+    """The message RepairTenantRequest."""
+    # Required.
+    tenantId: str
+
+
+class RepairTenantResponse(TypedDict, total=False):
+    """The message RepairTenantResponse."""
+    # What was wrong; empty if nothing was.
+    problem: str
+
+
 class DeleteTenantRequest(TypedDict, total=False):
     """The message DeleteTenantRequest."""
     # Required.
@@ -3434,8 +3446,9 @@ class Index(TypedDict, total=False):
     reembedJobId: str
     # The search width of the Postgres index over the embeddings; absent until it is measured.
     searchWidth: SearchWidth
-    # Whether embeddings of questions are recorded, without their texts, to measure the search
-    # width: up to 128 recent ones. They are deleted with the index and by DeleteAskedQuestions.
+    # Whether questions are recorded: of up to 128 recent ones the embeddings, without their texts,
+    # to measure the search width; and the texts of those that found nothing, took long or failed,
+    # see ListNotableQuestions. They are deleted with the index and by DeleteAskedQuestions.
     # true unless changed by UpdateIndex. The service may be set to record none at all.
     recordQuestions: bool
     # Default extraction of uploads; absent if nothing is extracted.
@@ -3573,6 +3586,49 @@ class RebuildGraphResponse(TypedDict, total=False):
     """The message RebuildGraphResponse."""
     # For GetJob and WatchJob.
     jobId: str
+
+
+class ListNotableQuestionsRequest(TypedDict, total=False):
+    """The message ListNotableQuestionsRequest."""
+    # Default: all indexes that the credential may use.
+    indexName: str
+    # unanswered: no source, or none with a calibrated score of at least 0.3, as keyword and hybrid
+    # searches give. slow: 2 s or longer. failed: by a fault of the service or of a model. Default:
+    # all.
+    kind: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListNotableQuestionsResponse(TypedDict, total=False):
+    """The message ListNotableQuestionsResponse."""
+    questions: list[NotableQuestion]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class NotableQuestion(TypedDict, total=False):
+    """NotableQuestion is a question that found nothing, took long or failed. Texts that differ in case
+    and white space only are one question.
+    """
+    indexName: str
+    namespace: str
+    # unanswered, slow or failed.
+    kind: str
+    # As it was asked last, in one line.
+    text: str
+    # How often it was asked.
+    count: str
+    # When it was asked last.
+    lastTime: str
+    # The best score that a source had; absent if scores were not calibrated or there was no source.
+    bestScore: float
+    # The longest time it took.
+    slowestMs: float
+    # Of the last failure: internal, unavailable or deadline_exceeded. Empty for other kinds.
+    code: str
 
 
 class DeleteAskedQuestionsRequest(TypedDict, total=False):
@@ -4877,6 +4933,15 @@ class TenantService:
         answer = self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
         return cast("DeleteTenantResponse", answer)
 
+    def repair_tenant(self, request: RepairTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RepairTenantResponse:
+        """RepairTenant makes a tenant usable that cannot be served because its database role is missing or
+        its schema belongs to another one, as after a backup was restored into a running service. It
+        changes nothing for a tenant that can be served. Needs the operator's key. Errors: NOT_FOUND;
+        FAILED_PRECONDITION for a schema that is missing, or that the service may not change.
+        """
+        answer = self._transport.unary("ragd.v1.TenantService/RepairTenant", request or {}, timeout=timeout, context=context)
+        return cast("RepairTenantResponse", answer)
+
     def move_tenant(self, request: MoveTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TenantMove:
         """MoveTenant begins to move a tenant to another database of the service, and returns at once. The tenant is used
         meanwhile: its reads go on, and its writes are refused with UNAVAILABLE for a moment before the switch. Afterwards the
@@ -4984,6 +5049,15 @@ class AsyncTenantService:
         """
         answer = await self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
         return cast("DeleteTenantResponse", answer)
+
+    async def repair_tenant(self, request: RepairTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RepairTenantResponse:
+        """RepairTenant makes a tenant usable that cannot be served because its database role is missing or
+        its schema belongs to another one, as after a backup was restored into a running service. It
+        changes nothing for a tenant that can be served. Needs the operator's key. Errors: NOT_FOUND;
+        FAILED_PRECONDITION for a schema that is missing, or that the service may not change.
+        """
+        answer = await self._transport.unary("ragd.v1.TenantService/RepairTenant", request or {}, timeout=timeout, context=context)
+        return cast("RepairTenantResponse", answer)
 
     async def move_tenant(self, request: MoveTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TenantMove:
         """MoveTenant begins to move a tenant to another database of the service, and returns at once. The tenant is used
@@ -6503,11 +6577,22 @@ class IndexService:
         return cast("RebuildGraphResponse", answer)
 
     def delete_asked_questions(self, request: DeleteAskedQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAskedQuestionsResponse:
-        """DeleteAskedQuestions deletes the recorded questions of an index; see recordQuestions of
-        Index. The search width that was measured with them stays. Needs the scope write.
+        """DeleteAskedQuestions deletes the recorded questions of an index, also the notable ones; see
+        recordQuestions of Index. The search width that was measured with them stays. Needs the scope
+        write.
         """
         answer = self._transport.unary("ragd.v1.IndexService/DeleteAskedQuestions", request or {}, timeout=timeout, context=context)
         return cast("DeleteAskedQuestionsResponse", answer)
+
+    def list_notable_questions(self, request: ListNotableQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListNotableQuestionsResponse:
+        """ListNotableQuestions returns questions of the last 14 days that found nothing, took long or
+        failed, the latest first, some seconds after they were asked. Questions of credentials with a
+        mandatory filter, of evaluations, and of indexes that record no questions are not among them.
+        Needs the scope admin, and a credential without a mandatory filter. Errors: NOT_FOUND for an
+        index that does not exist.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/ListNotableQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListNotableQuestionsResponse", answer)
 
     def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
         """TruncateIndex removes all documents and vectors of the index at once, in a time that
@@ -6576,11 +6661,22 @@ class AsyncIndexService:
         return cast("RebuildGraphResponse", answer)
 
     async def delete_asked_questions(self, request: DeleteAskedQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAskedQuestionsResponse:
-        """DeleteAskedQuestions deletes the recorded questions of an index; see recordQuestions of
-        Index. The search width that was measured with them stays. Needs the scope write.
+        """DeleteAskedQuestions deletes the recorded questions of an index, also the notable ones; see
+        recordQuestions of Index. The search width that was measured with them stays. Needs the scope
+        write.
         """
         answer = await self._transport.unary("ragd.v1.IndexService/DeleteAskedQuestions", request or {}, timeout=timeout, context=context)
         return cast("DeleteAskedQuestionsResponse", answer)
+
+    async def list_notable_questions(self, request: ListNotableQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListNotableQuestionsResponse:
+        """ListNotableQuestions returns questions of the last 14 days that found nothing, took long or
+        failed, the latest first, some seconds after they were asked. Questions of credentials with a
+        mandatory filter, of evaluations, and of indexes that record no questions are not among them.
+        Needs the scope admin, and a credential without a mandatory filter. Errors: NOT_FOUND for an
+        index that does not exist.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/ListNotableQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListNotableQuestionsResponse", answer)
 
     async def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
         """TruncateIndex removes all documents and vectors of the index at once, in a time that
@@ -7589,6 +7685,8 @@ __all__ = [
     "ListIssuersResponse",
     "ListJobsRequest",
     "ListJobsResponse",
+    "ListNotableQuestionsRequest",
+    "ListNotableQuestionsResponse",
     "ListPromptsRequest",
     "ListPromptsResponse",
     "ListQuestionSetsRequest",
@@ -7623,6 +7721,7 @@ __all__ = [
     "MeasureDifference",
     "MetadataIndexes",
     "MoveTenantRequest",
+    "NotableQuestion",
     "OmittedSource",
     "PauseConnectorRequest",
     "PgVectorConfig",
@@ -7660,6 +7759,8 @@ __all__ = [
     "ReencryptSecretsResponse",
     "RegisterDatabaseRequest",
     "Relevant",
+    "RepairTenantRequest",
+    "RepairTenantResponse",
     "ReplayDeliveryRequest",
     "ReplayFailedRequest",
     "ReplayFailedResponse",
