@@ -30,14 +30,34 @@ const questions = (await readFile(path.join(root, "examples/questions.jsonl"), "
   return { questionId: id, text, relevant: uris.map((uri) => ({ uri })) };
 });
 await rpc("EvaluateService/PutQuestions", { setName: "alarms", questions });
-const { job } = await rpc("EvaluateService/StartEvaluation", { setName: "alarms" });
+const { evaluationId, job } = await rpc("EvaluateService/StartEvaluation", { setName: "alarms" });
 await finished({ call: rpc }, job.jobId);
+const { evaluationId: walked, job: second } = await rpc("EvaluateService/StartEvaluation", { setName: "alarms", graph: {}, label: "with the graph" });
+await finished({ call: rpc }, second.jobId);
+await rpc("PromptService/CreatePrompt", { promptName: "handover", description: "Writes a handover.", arguments: [{ name: "shift", description: "day or night", required: true }], messages: [{ role: "user", text: "Write the handover of the {{arguments.shift}} shift." }] });
+await rpc("WorkflowService/CreateWorkflow", {
+  workflowName: "rule", definition: {
+    description: "Looks a rule up, and asks somebody whether it still holds.",
+    inputSchema: { type: "object", properties: { about: { type: "string" } }, required: ["about"] },
+    steps: [
+      { id: "find", kind: "query", input: { indexName: { value: "handbook" }, queryText: { initData: true, path: "about" }, topK: { value: 1 } } },
+      { id: "approval", kind: "wait", message: "Does this rule still hold?", schema: { type: "object", properties: { holds: { type: "boolean" } }, required: ["holds"] } },
+      { id: "answer", kind: "map", input: { rule: { step: "find", path: "sources.0.document" } } },
+    ],
+  },
+});
+const { runId } = await rpc("WorkflowService/StartWorkflow", { workflowName: "rule", input: { about: "ammonia alarms" } });
+await rpc("ConnectorService/CreateConnector", { connectorName: "website", indexName: "docs", description: "The website of the dairy.", paused: true, web: { url: process.env.RAGD_TEST_MODEL } });
+await rpc("HookService/CreateHook", { hookName: "news", url: process.env.RAGD_TEST_MODEL, events: ["*"], description: "Tells the board of the shift." });
+for (const queryText of ["who repairs the zeppelin?", "where is the swimming pool of the dairy?"]) await rpc("QueryService/VectorQuery", { indexName: "handbook", queryText, minScore: 0.9 });
+while (!(await rpc("IndexService/ListNotableQuestions", { kind: "unanswered" })).questions) await new Promise((resolve) => setTimeout(resolve, 500));
 const { documents } = await rpc("DocumentService/ListDocuments", { indexName: "handbook", search: "on-call" });
 const question = encodeURIComponent("who answers an ammonia alarm at night?");
 
 const screens = {
   "sign-in": ["/", null],
   home: ["/"],
+  questions: ["/", key, (page) => page.getByRole("region", { name: "Questions to look at" }).scrollIntoViewIfNeeded()],
   index: ["/indexes/handbook"],
   settings: ["/indexes/handbook/settings"],
   building: ["/indexes/handbook/building"],
@@ -46,15 +66,29 @@ const screens = {
   compare: [`/ask?index=handbook&question=${question}&compare=1&mode=hybrid&b.mode=graph`],
   graph: [`/graph?index=handbook&question=${question}`],
   evaluate: ["/evaluate"],
-  questions: ["/evaluate/sets/alarms"],
+  "question-set": ["/evaluate/sets/alarms"],
+  run: [`/evaluate/runs/${evaluationId}`],
+  "compare-runs": [`/evaluate/compare?baseline=${evaluationId}&candidate=${walked}`],
   agents: ["/agents"],
   agent: ["/agents/helper"],
   workflows: ["/workflows"],
+  workflow: ["/workflows/rule"],
+  "workflow-run": [`/workflows/rule/runs/${runId}`],
   tools: ["/tools"],
   tool: ["/tools/find_rule"],
+  servers: ["/tools?tab=servers"],
+  server: ["/servers/handbook"],
+  prompts: ["/tools?tab=prompts"],
+  prompt: ["/prompts/handover"],
   connectors: ["/connectors"],
+  connector: ["/connectors/website"],
   hooks: ["/hooks"],
+  hook: ["/hooks/news"],
   keys: ["/keys"],
+  endpoints: ["/keys/endpoints"],
+  secrets: ["/keys/secrets"],
+  issuers: ["/keys/issuers"],
+  context: ["/keys/context"],
   jobs: ["/jobs"],
   activity: ["/activity"],
   usage: ["/usage"],
@@ -64,6 +98,8 @@ const screens = {
   tenant: ["/tenants/hof", operator],
   databases: ["/databases", operator],
 };
+
+const loaded = (page) => page.waitForFunction(() => document.querySelector("h1, h2") && !document.querySelector("[aria-busy=true], .mantine-Loader-root, .mantine-Skeleton-root"));
 
 await mkdir(out, { recursive: true });
 const wanted = (process.env.SCREENS ?? "").split(",").filter(Boolean);
@@ -76,9 +112,10 @@ for (const scheme of ["light", "dark"]) {
       if (credential) await context.request.post(`${url}/console/session`, { data: { key: credential }, headers: { Origin: url } });
       const page = await context.newPage();
       await page.goto(url + address);
-      await page.waitForFunction(() => !document.querySelector("[aria-busy], .mantine-Loader-root, .mantine-Skeleton-root"));
+      await loaded(page);
       await act?.(page);
       await page.waitForTimeout(name === "graph" ? 3000 : 700);
+      await loaded(page); // what the first answers have asked for
       await page.screenshot({ path: path.join(out, `${name}-${scheme}-${width}.png`) });
       await context.close();
     }
