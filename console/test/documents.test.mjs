@@ -28,6 +28,8 @@ test("a folder is uploaded, searched in the list, and opened", async (t) => {
   const uploads = page.getByRole("region", { name: "Uploads" }).last();
   await page.getByRole("status").getByText("3 files of 3 done, 1 failed").waitFor();
   assert.match(await uploads.getByRole("row", { name: /broken\.pdf/ }).textContent(), /PDF/);
+  assert.match(await uploads.getByRole("link", { name: /berths\.md$/ }).getAttribute("href"), /^\/indexes\/docs\/documents\/[0-9a-f-]+$/);
+  assert.equal(await uploads.getByRole("link", { name: /broken\.pdf/ }).count(), 0);
   await accessible(page);
   await page.getByRole("button", { name: "Close" }).click();
 
@@ -44,6 +46,16 @@ test("a folder is uploaded, searched in the list, and opened", async (t) => {
   await accessible(page);
   const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).click()]);
   assert.equal(saved.suggestedFilename(), "berths.md");
+});
+
+test("a file that the service refuses is not offered to be sent again", async (t) => {
+  const tenant = await newTenant();
+  await tenant.call("IndexService/CreateIndex", { indexName: "docs" });
+  const page = await openPage(t, { key: tenant.secret, path: "/indexes/docs", allowErrors: true });
+  await page.getByLabel("Files to upload").setInputFiles({ name: "data.bin", mimeType: "", buffer: Buffer.from([0, 1, 2, 3]) });
+  await page.getByText(/binary data/).waitFor();
+  await page.getByRole("button", { name: "Close" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Try the failed ones again" }).count(), 0);
 });
 
 test("the edges of a chunk lead to other documents", async (t) => {

@@ -1,8 +1,10 @@
-import { Button, Group, Progress, Text } from "@mantine/core";
+import { Anchor, Button, Group, Progress, Text } from "@mantine/core";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { Dropzone } from "@mantine/dropzone";
 import { IconFolderPlus, IconUpload, IconX } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useReducer, useRef } from "react";
+import { Link } from "react-router";
 import { uploadFile, type PathFile, type UploadState } from "@/app/upload";
 import { explain } from "@/ui/explain";
 import { bytes, plural } from "@/ui/format";
@@ -43,7 +45,7 @@ export function Upload({ indexName }: { indexName: string }) {
           title="Uploads"
           actions={(
             <Group gap="xs">
-              {failed.length > 0 && <Button size="xs" variant="default" onClick={() => retry()}>Try the failed ones again</Button>}
+              {failed.some(mayPass) && <Button size="xs" variant="default" onClick={() => retry()}>Try the failed ones again</Button>}
               <Button size="xs" variant="subtle" color="gray" leftSection={<IconX size={14} />} onClick={clear}>{done < states.length ? "Stop" : "Close"}</Button>
             </Group>
           )}
@@ -52,7 +54,7 @@ export function Upload({ indexName }: { indexName: string }) {
             {plural(done, "file")} of {states.length} done{failed.length > 0 && `, ${failed.length} failed`}
           </Text>
           <Progress value={(100 * done) / states.length} aria-label="All files" />
-          <Table label="Uploads" columns={columns} rows={shownFirst(states)} id={(state) => state.path} />
+          <Table label="Uploads" columns={columns(indexName)} rows={shownFirst(states)} id={(state) => state.path} />
         </Panel>
       )}
     </>
@@ -64,15 +66,20 @@ const shownMost = 200;
 /** shownFirst returns the files that need a look: failed ones and those in work, then the others. */
 function shownFirst(states: UploadState[]): UploadState[] {
   const rank = (state: UploadState) => ["failed", "needs_ocr", "processing", "sending", "waiting", "ready", "unchanged"].indexOf(state.phase);
-  return states.toSorted((a, b) => rank(a) - rank(b)).slice(0, shownMost);
+  return states.toSorted((a, b) => rank(a) - rank(b) || a.path.localeCompare(b.path, undefined, { numeric: true })).slice(0, shownMost);
 }
 
-const columns: Column<UploadState>[] = [
+/** mayPass reports whether a failed file may be read when it is sent again: the service has not refused it for what it is. */
+function mayPass({ phase, error }: UploadState): boolean {
+  return phase === "failed" && ConnectError.from(error).code !== Code.InvalidArgument;
+}
+
+const columns = (indexName: string): Column<UploadState>[] => [
   {
     head: "File",
     cell: (state) => (
       <div dir="auto">
-        {state.path}
+        {state.documentId && ["ready", "unchanged"].includes(state.phase) ? <Anchor component={Link} size="sm" to={`/indexes/${encodeURIComponent(indexName)}/documents/${state.documentId}`}>{state.path}</Anchor> : state.path}
         {state.error !== undefined && <Text size="xs" c="red">{explain(state.error).message}</Text>}
         {state.phase === "needs_ocr" && <Text size="xs">Scanned pages without text: the service does not recognise characters.</Text>}
       </div>
@@ -137,7 +144,7 @@ function useUploads(indexName: string) {
     dispatch("clear");
   }
   function retry() {
-    add(states.filter((state) => state.phase === "failed").map((state) => files.current.get(state.path)!));
+    add(states.filter(mayPass).map((state) => files.current.get(state.path)!));
   }
   useEffect(() => () => stop.current.abort(), []);
   return { states, add, retry, clear };
