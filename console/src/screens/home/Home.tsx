@@ -65,7 +65,7 @@ function Start({ create, creating, close }: { create: ReactNode; creating: boole
             <Panel title="Indexes"><Table label="Indexes" columns={columns} rows={rows} id={(index) => index.indexName} more={more} loading={indexes.isFetching} /></Panel>
           )}
           {rows.length > 0 && <Health indexes={rows} />}
-          {rows.length > 0 && knows && <Questions />}
+          {rows.length > 0 && knows && <Questions indexes={rows} />}
           <div ref={connect} className={classes.below}><Panel title="Connect a client"><Connect /></Panel></div>
         </>
       )}

@@ -3,7 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { Link } from "react-router";
 import { useSession } from "@/app/session";
-import { IndexService, type NotableQuestion } from "@/gen/ragd/v1/index_pb";
+import { IndexService, type Index, type NotableQuestion } from "@/gen/ragd/v1/index_pb";
 import { useUnanswered } from "@/screens/ask/judge";
 import { ErrorView } from "@/ui/ErrorView";
 import { millis, plural } from "@/ui/format";
@@ -19,16 +19,17 @@ const few = 5;
 const many = 100;
 
 /** Questions lists what was asked in the last days and found nothing, took long or failed. */
-export function Questions() {
+export function Questions({ indexes }: { indexes: Index[] }) {
   const lists = { unanswered: useList("unanswered"), slow: useList("slow"), failed: useList("failed") };
   const all = Object.values(lists);
   const error = all.find(({ error }) => error)?.error;
   const shown = (Object.keys(kinds) as Kind[]).filter((kind) => lists[kind].questions.length > 0);
   if (all.some(({ isPending }) => isPending)) return null;
+  const none = indexes.some(({ recordQuestions }) => recordQuestions) ? "In the last 14 days every question found something, soon and without a failure." : "The indexes record no questions: see their settings.";
   return (
     <Panel title="Questions to look at">
       {error && <ErrorView error={error} />}
-      {!error && shown.length === 0 && <Text size="sm" c="dimmed">In the last 14 days every question found something, soon and without a failure.</Text>}
+      {!error && shown.length === 0 && <Text size="sm" c="dimmed">{none}</Text>}
       {shown.map((kind) => (
         <section key={kind} aria-label={kinds[kind]}>
           <Title order={3} size="sm" mb={4}>{kinds[kind]}</Title>

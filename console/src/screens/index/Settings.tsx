@@ -110,7 +110,7 @@ function Others({ index }: { index: Index }) {
     <Panel title="Metadata and questions">
       <TagsInput label="Metadata fields with a Postgres index" description="Filters over these fields are fast in large indexes." value={fields} onChange={setFields} />
       <JsonInput label="Extraction by a language model" description='Such as {"model": "openai/gpt-5-mini", "summary": true}; empty: nothing is extracted.' autosize minRows={2} value={extract} onChange={setExtract} error={invalid || undefined} />
-      <Switch label="Record embeddings of questions, to measure the search width" checked={record} onChange={(event) => setRecord(event.currentTarget.checked)} />
+      <Switch label="Record questions: embeddings, to measure the search width, and texts of those that found nothing, took long or failed" checked={record} onChange={(event) => setRecord(event.currentTarget.checked)} />
       <Group><Button onClick={save} loading={busy}>Save</Button></Group>
       {error !== undefined && <ErrorView error={error} />}
     </Panel>
