@@ -190,7 +190,7 @@ const metadataPrefix = "metadata_"
 // a field of the metadata. The planner uses it only if it sees the name of the field.
 func OnMetadataField(name string) bool { return strings.HasPrefix(name, metadataPrefix) }
 
-// metadataIndexes returns the statements that create the Postgres indexes on metadata, two
+// metadataIndexes returns the statements that create the Postgres indexes on metadata, three
 // for each field, by the names of these indexes.
 func (i Index) metadataIndexes() map[string]string {
 	statements := map[string]string{}
@@ -198,7 +198,8 @@ func (i Index) metadataIndexes() map[string]string {
 		hash := fnv.New64a()
 		_, _ = hash.Write([]byte(field)) // never fails
 		suffix := hex.EncodeToString(hash.Sum(nil))
-		for kind, expression := range map[string]string{"text": filter.TextIndex("metadata", field), "number": filter.NumberIndex("metadata", field)} {
+		for kind, expression := range map[string]string{"text": filter.TextIndex("metadata", field), "number": filter.NumberIndex("metadata", field),
+			"time": filter.InstantIndex("metadata", field)} {
 			name := fmt.Sprintf(metadataPrefix+"%s_%s_%s", i.tables(), kind, suffix)
 			statements[name] = fmt.Sprintf(`CREATE INDEX %s ON tenant.chunk (%s)`, name, expression)
 		}

@@ -70,9 +70,16 @@ func (s *Service) lookAfter(ctx context.Context, of indexOf) error {
 	ctx, cancel := context.WithTimeout(ctx, upkeepTimeout)
 	defer cancel()
 	h := s.db.Handle(of.tenant)
-	words, err := hasWords(ctx, h.OfIndex(of.index.ID, of.index.Generation))
-	if err != nil || words && !of.index.outdated() {
+	tables := h.OfIndex(of.index.ID, of.index.Generation)
+	words, err := hasWords(ctx, tables)
+	if err != nil {
 		return err
+	}
+	if words && !of.index.outdated() {
+		existing, err := metadataIndexesOf(ctx, tables)
+		if err != nil || of.index.matches(existing) {
+			return err
+		}
 	}
 	return h.Tx(ctx, func(tx *data.Tx) error { return s.queue.Enqueue(ctx, tx, job.Maintain, of.index.ID, "") })
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -15,6 +16,8 @@ type parser struct {
 	bytes      int // read so far
 	conditions int // read so far
 	references []string
+	now        time.Time // that of the request, in UTC
+	relative   bool      // a time relative to now was read
 }
 
 // countBytes adds to the number of bytes read; more than MaxBytes are an error.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/service/testing/pgtest"
+	"github.com/ragdhq/ragd/migrations"
 )
 
 // connect returns a connection to a new database for this test.
@@ -20,6 +22,11 @@ func connect(t testing.TB) *pgx.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	instant, err := fs.ReadFile(migrations.Shared(), "000022_instants.up.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, conn, "CREATE SCHEMA ragd_shared; SET search_path = ragd_shared; "+string(instant)+"; RESET search_path", pgx.QueryExecModeSimpleProtocol)
 	return conn
 }
 
@@ -53,6 +60,7 @@ func load(t testing.TB, conn *pgx.Conn, rows []goldenRow, indexed []string) {
 	for i, field := range indexed {
 		execute(t, conn, fmt.Sprintf("CREATE INDEX row_text_%d ON row (%s)", i, TextIndex("metadata", field)))
 		execute(t, conn, fmt.Sprintf("CREATE INDEX row_number_%d ON row (%s)", i, NumberIndex("metadata", field)))
+		execute(t, conn, fmt.Sprintf("CREATE INDEX row_instant_%d ON row (%s)", i, InstantIndex("metadata", field)))
 	}
 	execute(t, conn, "ANALYZE row")
 }

@@ -99,10 +99,20 @@ func (r generator) field() string {
 	return pick(r, "a", "a", "b", "c", "0")
 }
 
+// time returns texts that state times, most of them one of a few, and texts that nearly do.
+func (r generator) time() string {
+	return pick(r, "2024-02-29", "2024-02-29T00:00:00Z", "2024-02-28T19:00-05:00", "2024-02-29 05:30:00+0530", "2024-02-29t00:00z", "2024-02-29T10:00",
+		"2024-02-29T10:00:00.123456789Z", "2024-02-29T10:00:00.1234565Z", "2024-02-29T09:59:59.9999999+00", "1969-12-31T23:59:59.999999Z", "0001-01-01T00:00+15:59",
+		"9999-12-31T23:59:59-15:59", "2023-02-29", "1900-02-29", "2000-02-29", "0000-01-01", "2024-13-01", "2024-02-29T24:00", "2024-02-29T10:00.5",
+		"2024-02-29T10:00+16", "2024-02-29T10:00:60Z", " 2024-02-29", "2024-02-29\n", "2024-02-29Z", "٢٠٢٤-02-29", "now-1d", "now")
+}
+
 func (r generator) scalar() any {
-	switch r.IntN(10) {
+	switch r.IntN(11) {
 	case 0:
 		return nil
+	case 7:
+		return r.time()
 	case 1:
 		return r.IntN(2) == 0
 	case 2, 3:

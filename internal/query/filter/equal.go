@@ -18,6 +18,10 @@ func (p *parser) equal(field path, v any, at location) (node, error) {
 	if hasReference(v) {
 		return p.unresolved(field, v, at)
 	}
+	if isInstant(v) {
+		instant, err := p.date(v, at)
+		return atInstant{path: field, times: []int64{instant}}, err
+	}
 	switch v.(type) {
 	case nil:
 		return null{field}, nil

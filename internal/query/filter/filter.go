@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -48,6 +49,8 @@ type Filter struct {
 	trusted []string // keys of metadata that only an uploader may set; see Trusted
 
 	references []string // that Resolve replaces; sorted and distinct
+	relative   bool     // times in it depend on when it was parsed or resolved
+	parsed     int64    // when that was, in microseconds since 1970; 0 unless relative
 }
 
 // from returns the Filter of a tree: the zero Filter if the tree is always true, as
@@ -64,6 +67,9 @@ func (f Filter) withReferences(p *parser) Filter {
 	if f.root != nil {
 		slices.Sort(p.references)
 		f.references = slices.Compact(p.references)
+		if f.relative = p.relative; f.relative {
+			f.parsed = p.now.UnixMicro()
+		}
 	}
 	return f
 }
@@ -72,21 +78,27 @@ func (f Filter) withReferences(p *parser) Filter {
 func And(filters ...Filter) Filter {
 	var roots []node
 	var sources, trusted, references []string
+	var one Filter
+	var relative bool
+	var parsed int64
 	for _, f := range filters {
 		if !f.IsZero() {
 			roots = append(roots, f.root)
 			sources = append(sources, f.source)
 			trusted = append(trusted, f.trusted...)
 			references = append(references, f.references...)
+			one = f
+			relative, parsed = relative || f.relative, max(parsed, f.parsed)
 		}
 	}
 	if len(roots) == 1 {
-		return Filter{root: roots[0], source: sources[0], trusted: trusted, references: references}
+		return one
 	}
 	all := from(allOf(roots), `{"$and":[`+strings.Join(sources, ",")+`]}`)
 	all.trusted = trusted
 	slices.Sort(references)
 	all.references = slices.Compact(references)
+	all.relative, all.parsed = relative, parsed
 	return all
 }
 
@@ -194,8 +206,11 @@ func (f Filter) String() string {
 }
 
 // Identity returns a text that differs for filters that select different chunks: unlike
-// String, it tells a filter from its Trusted.
+// String, it tells a filter from its Trusted, and one with relative times from itself at another time.
 func (f Filter) Identity() string {
+	if f.relative {
+		return strings.Join(append([]string{f.String(), strconv.FormatInt(f.parsed, 10)}, f.trusted...), "\x00")
+	}
 	return strings.Join(append([]string{f.String()}, f.trusted...), "\x00")
 }
 

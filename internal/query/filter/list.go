@@ -28,6 +28,16 @@ func (p *parser) in(field path, list []any, at location) (node, error) {
 		known, err := p.in(field, list, at)
 		return anyOf([]node{known, left}), err
 	}
+	times, list, err := p.instants(list, at)
+	switch {
+	case err != nil:
+		return nil, err
+	case times != nil && len(list) == 0:
+		return atInstant{field, times, true}, nil
+	case times != nil:
+		others, err := p.in(field, list, at)
+		return anyOf([]node{atInstant{field, times, true}, others}), err
+	}
 	texts, hasNull, err := p.scalars(list, at)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 )
 
 // order is one of $gt, $gte, $lt and $lte. It compares numbers with a numeric
-// argument, or the printed text of any value with a text argument, by bytes.
+// argument, or the printed text of any value with a text argument, by bytes. Times are orderInstant.
 type order struct {
 	path     path
 	operator comparison
@@ -60,6 +60,10 @@ func (o comparison) opposite() comparison {
 // a JSON number literal compares as a number.
 func (p *parser) order(field path, key string, v any, at location) (node, error) {
 	n := order{path: field, operator: comparisons[key]}
+	if _, ok := dateLiteral(v); ok {
+		at, err := p.date(v, at)
+		return orderInstant{field, n.operator, at}, err
+	}
 	switch t := v.(type) {
 	case nil:
 		return undecided{field}, nil
@@ -68,6 +72,9 @@ func (p *parser) order(field path, key string, v any, at location) (node, error)
 	case string:
 		if err := p.text(t, at); err != nil {
 			return nil, err
+		}
+		if at, ok := p.instant(t); ok {
+			return orderInstant{field, n.operator, at}, nil
 		}
 		if !isNumber(t) {
 			n.text = t

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/nearest"
@@ -52,7 +53,7 @@ func parseText(text []byte) (Filter, error) {
 }
 
 func parseObject(object map[string]any) (node, *parser, error) {
-	p := &parser{}
+	p := &parser{now: time.Now().UTC()}
 	root, err := p.object(object, nil, false, top)
 	return root, p, err
 }
@@ -127,7 +128,8 @@ func (p *parser) entry(key string, v any, prefix path, element bool, at location
 // object of more field names.
 func (p *parser) field(field path, v any, at location) (node, error) {
 	object, ok := v.(map[string]any)
-	if _, isReference := reference(v); !ok || isReference {
+	_, isReference := reference(v)
+	if _, isDate := dateLiteral(v); !ok || isReference || isDate {
 		if err := p.countConditions(1); err != nil {
 			return nil, err
 		}
@@ -243,7 +245,7 @@ func (p *parser) operator(key string, field path, object map[string]any, at loca
 	switch {
 	case slices.Contains(logicalOperators, key):
 		return nil, at.refuse("Logical operator %s cannot be used at field level; put it above the field name", key)
-	case key == referenceKey:
+	case key == referenceKey, key == dateKey:
 		return nil, at.refuse("stands for a value, so it must be the only key of an object, where a value may be")
 	case isOperator(key):
 		return nil, at.refuse("%s", unsupported(key))

@@ -30,7 +30,7 @@ func TestSQLUsesTheIndexes(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)
 	load(t, conn, planRows(), []string{"price", "added", "maker.name"})
-	gin, text, number := "row_metadata", "row_text_", "row_number_"
+	gin, text, number, instant := "row_metadata", "row_text_", "row_number_", "row_instant_"
 	for _, tc := range []struct {
 		filter  string
 		indexed []string
@@ -52,7 +52,11 @@ func TestSQLUsesTheIndexes(t *testing.T) {
 		{`{"$not": {"category": {"$ne": "c7"}}}`, nil, []string{gin}},
 		{`{"price": {"$gte": 100, "$lt": 200}}`, nil, []string{number + "0"}},
 		{`{"price": {"$not": {"$gt": 100}}}`, nil, []string{number + "0"}},
-		{`{"added": {"$gte": "2024-12-01", "$lt": "2024-12-05"}}`, nil, []string{text + "1"}},
+		{`{"added": {"$gte": "2024-12-01", "$lt": "2024-12-05"}}`, nil, []string{instant + "1"}},
+		{`{"added": {"$gte": {"$date": "2024-12-01T00:00:00+02:00"}, "$lt": "2024-12-05"}, "price": {"$gte": 0}}`, nil, []string{instant + "1"}},
+		{`{"added": "2024-12-04T06:00:00Z"}`, nil, []string{instant + "1"}},
+		{`{"added": ["2024-12-04T06:00:00Z", "2024-12-04"]}`, nil, []string{"Scan on \"row\""}},
+		{`{"added": {"$gte": "2024-12"}}`, nil, []string{text + "1"}},
 		{`{"category": "c7", "price": {"$lt": 5000}}`, nil, []string{gin}},
 	} {
 		f, err := Parse(tc.filter)

@@ -31,9 +31,9 @@ func (f Filter) References() []string { return f.references }
 // operator cannot take: null, an empty list, an object, or a list with nulls or objects. It is
 // unknown in a negation and below $elemMatch too, so that a missing value never adds a match.
 // References that are left are replaced in the JSON of the result: resolving it again changes
-// nothing. Errors: Invalid if the values make the filter larger than its limits.
+// nothing. Times relative to now, such as "now-30d", become those of this call. Errors: Invalid if the values make the filter larger than its limits.
 func (f Filter) Resolve(lookup func(path string) (any, bool)) (Filter, error) {
-	if len(f.references) == 0 {
+	if len(f.references) == 0 && !f.relative {
 		return f, nil
 	}
 	object, _, err := decode([]byte(f.source))
