@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
@@ -43,11 +44,17 @@ var ownFields = []string{
 // It returns nothing for a caller with a filter, who must not see values that it hides.
 // Errors: NotFound for an unknown index.
 func (s *Service) DescribeFields(ctx context.Context, indexName string) (text string, err error) {
+	err = s.sampled(ctx, indexName, func(_ index.Index, sampled *sample) { text = sampled.fields() })
+	return text, err
+}
+
+// sampled calls read with a sample of an index, unless the caller has a filter.
+func (s *Service) sampled(ctx context.Context, indexName string, read func(index.Index, *sample)) error {
 	r, err := access.Require(ctx, access.Read)
 	if err != nil || !r.Principal.MandatoryFilter.IsZero() || !r.Overrides.Filter.IsZero() {
-		return "", err
+		return err
 	}
-	err = s.indexes.Use(ctx, r.Tenant, indexName, func(i index.Index, tables *data.Handle) error {
+	return s.indexes.Use(ctx, r.Tenant, indexName, func(i index.Index, tables *data.Handle) error {
 		now, err := contentsOf(ctx, tables, i)
 		if err != nil {
 			return err
@@ -55,11 +62,66 @@ func (s *Service) DescribeFields(ctx context.Context, indexName string) (text st
 		s.estimates.samples.changed(r.Tenant, i, now)
 		sampled, err := s.estimates.samples.of(ctx, r.Tenant, tables, i)
 		if err == nil {
-			text = sampled.fields()
+			read(i, sampled)
 		}
 		return err
 	})
-	return text, err
+}
+
+// Field is a metadata field of an index, as it is in a sample of the chunks.
+type Field struct {
+	Name    string   // as filters name it
+	Types   []string // of its values, or of the elements of lists: text, number, boolean, time or object; sorted
+	List    bool     // some values are lists
+	Share   float64  // of the chunks that have it, above 0, to 1
+	Indexed bool     // one of the index's metadataIndexes
+	Values  []any    // the most frequent short ones, at most 10
+	Least   any      // of numbers and of times, the first and the last; else nil
+	Most    any
+}
+
+const (
+	maxListedFields = 50
+	maxListedValues = 10
+)
+
+// Fields returns the metadata fields that chunks of an index have, those of most chunks first, at most 50. It
+// returns nothing for a caller with a filter, who must not see values that it hides. Errors: NotFound for an
+// unknown index.
+func (s *Service) Fields(ctx context.Context, indexName string) (fields []Field, err error) {
+	err = s.sampled(ctx, indexName, func(i index.Index, sampled *sample) {
+		seen := seenFields(sampled.chunks)
+		for _, f := range seen[:min(len(seen), maxListedFields)] {
+			field := Field{
+				Name: f.name, Types: slices.Sorted(maps.Keys(f.types)), List: f.list, Share: float64(f.chunks) / float64(len(sampled.chunks)),
+				Indexed: slices.Contains(i.MetadataIndexes, f.name),
+			}
+			for _, raw := range f.frequent(maxListedValues) {
+				var value any
+				if json.Unmarshal([]byte(raw), &value) == nil {
+					field.Values = append(field.Values, value)
+				}
+			}
+			switch {
+			case len(field.Types) != 1:
+			case field.Types[0] == "number":
+				field.Least, field.Most = f.least, f.greatest
+			case field.Types[0] == typeTime:
+				field.Least, field.Most = f.first.text, f.last.text
+			}
+			fields = append(fields, field)
+		}
+	})
+	return fields, err
+}
+
+// typeTime is the type of texts that state a time.
+const typeTime = "time"
+
+// stated is a time as a text states it.
+type stated struct {
+	text string
+	at   int64
 }
 
 func contentsOf(ctx context.Context, h *data.Handle, i index.Index) (now contents, err error) {
@@ -85,10 +147,24 @@ type seenField struct {
 	values   map[string]int // by their JSON; how many chunks have each
 	least    float64
 	greatest float64
-	numbers  bool // all values are numbers
+	types    map[string]int // how many values have each
+	first    stated         // and last, of the times
+	last     stated
 }
 
-func describeFields(chunks []sampledChunk) string {
+// only reports whether all values have this type.
+func (f *seenField) only(kind string) bool { return len(f.types) == 1 && f.types[kind] > 0 }
+
+// frequent returns the most frequent of the short values, as JSON.
+func (f *seenField) frequent(most int) []string {
+	values := slices.SortedFunc(maps.Keys(f.values), func(a, b string) int {
+		return cmp.Or(cmp.Compare(f.values[b], f.values[a]), strings.Compare(a, b))
+	})
+	return values[:min(len(values), most)]
+}
+
+// seenFields returns the fields of a sample, those of most chunks first, without ragd's own.
+func seenFields(chunks []sampledChunk) []*seenField {
 	seen := map[string]*seenField{}
 	for _, chunk := range chunks {
 		for name, value := range chunk.metadata {
@@ -97,18 +173,21 @@ func describeFields(chunks []sampledChunk) string {
 			}
 			if nested, ok := value.(map[string]any); ok {
 				for inner, value := range nested {
-					countField(seen, name+"."+inner, value)
+					countField(seen, filter.FieldName(name, inner), value)
 				}
 				continue
 			}
-			countField(seen, name, value)
+			countField(seen, filter.FieldName(name), value)
 		}
 	}
-	fields := slices.SortedFunc(maps.Values(seen), func(a, b *seenField) int {
+	return slices.SortedFunc(maps.Values(seen), func(a, b *seenField) int {
 		return cmp.Or(cmp.Compare(b.chunks, a.chunks), strings.Compare(a.name, b.name))
 	})
+}
+
+func describeFields(chunks []sampledChunk) string {
 	var b strings.Builder
-	for i, field := range fields {
+	for i, field := range seenFields(chunks) {
 		described := field.String()
 		if i > 0 {
 			described = "; " + described
@@ -127,7 +206,7 @@ func countField(seen map[string]*seenField, name string, value any) {
 	}
 	f := seen[name]
 	if f == nil {
-		f = &seenField{name: name, values: map[string]int{}, numbers: true}
+		f = &seenField{name: name, values: map[string]int{}, types: map[string]int{}}
 		seen[name] = f
 	}
 	f.chunks++
@@ -141,25 +220,42 @@ func countField(seen map[string]*seenField, name string, value any) {
 }
 
 func (f *seenField) count(value any) {
-	number, isNumber := value.(float64)
-	if isNumber && f.numbers {
-		if len(f.values) == 0 {
-			f.least, f.greatest = number, number
-		}
-		f.least, f.greatest = min(f.least, number), max(f.greatest, number)
-	}
-	f.numbers = f.numbers && isNumber
 	switch v := value.(type) {
+	case float64:
+		if f.types["number"]++; f.types["number"] == 1 {
+			f.least, f.greatest = v, v
+		}
+		f.least, f.greatest = min(f.least, v), max(f.greatest, v)
+	case bool:
+		f.types["boolean"]++
 	case string:
+		if at, ok := filter.Instant(v); ok {
+			f.countTime(stated{v, at})
+		} else {
+			f.types["text"]++
+		}
 		if len(v) > maxFieldValue || !isPlain(v) {
 			return
 		}
 	case map[string]any, []any:
+		f.types["object"]++
 		return
 	}
 	raw, err := json.Marshal(value)
 	if err == nil && len(f.values) < maxCountedField {
 		f.values[string(raw)]++
+	}
+}
+
+func (f *seenField) countTime(t stated) {
+	if f.types[typeTime]++; f.types[typeTime] == 1 {
+		f.first, f.last = t, t
+	}
+	if t.at < f.first.at {
+		f.first = t
+	}
+	if t.at > f.last.at {
+		f.last = t
 	}
 }
 
@@ -171,13 +267,13 @@ func isPlain(s string) bool {
 
 // String returns the name and values of the field.
 func (f *seenField) String() string {
-	if f.numbers && len(f.values) > maxFieldValues {
+	if f.only(typeTime) && !f.list && len(f.values) > maxFieldValues {
+		return fmt.Sprintf("%s (times %s to %s)", f.name, f.first.text, f.last.text)
+	}
+	if f.only("number") && len(f.values) > maxFieldValues {
 		return fmt.Sprintf("%s (%s to %s)", f.name, strconv.FormatFloat(f.least, 'g', -1, 64), strconv.FormatFloat(f.greatest, 'g', -1, 64))
 	}
-	values := slices.SortedFunc(maps.Keys(f.values), func(a, b string) int {
-		return cmp.Or(cmp.Compare(f.values[b], f.values[a]), strings.Compare(a, b))
-	})
-	values = values[:min(len(values), maxFieldValues)]
+	values := f.frequent(maxFieldValues)
 	switch {
 	case len(values) == 0:
 		return f.name

@@ -24,6 +24,10 @@ func TestDescribeFields(t *testing.T) {
 		}, `kind ("news", "guide"); tags (list of "b", "a"); draft (false)`},
 		"nested and empty": {[]sampledChunk{chunk(map[string]any{"author": map[string]any{"name": "Ada"}, "none": nil, "text": "x"})}, `author.name ("Ada")`},
 		"ranges":           {varied, `id ("n0", "n1", "n10"); year (1990 to 2039)`},
+		"times and names with dots": {[]sampledChunk{
+			chunk(map[string]any{"when": "2024-03-01", "dc.title": "x"}), chunk(map[string]any{"when": "2024-03-01T05:00:00+06:00"}),
+			chunk(map[string]any{"when": "2023-01-01"}), chunk(map[string]any{"when": "2024-01-01T00:00:00Z"}),
+		}, `when (times 2023-01-01 to 2024-03-01); dc\.title ("x")`},
 		"no long or unprintable texts": {[]sampledChunk{chunk(map[string]any{"a": strings.Repeat("x", 41), "b": "line\nbreak", "c\n": 1.0, "d": map[string]any{"e": []any{"f"}}})},
 			`a; b; d.e (list of "f")`},
 	} {

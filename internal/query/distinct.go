@@ -34,11 +34,11 @@ type Place struct {
 // again as are wanted; if that leaves too few it searches again for more.
 func (s *Service) distinct(ctx context.Context, id tenant.ID, h *data.Handle, i index.Index, p prepared, watch *Stopwatch) (a answer, err error) {
 	if !p.distinct || p.plain || p.lists() {
-		return s.search(ctx, id, h, i, p, watch)
+		return s.boosted(ctx, id, h, i, p, watch)
 	}
 	wanted := p.fetch()
 	for p.further = (p.topK + 1) / 2; ; p.further = min(2*p.fetch(), maxCandidates) - wanted {
-		if a, err = s.search(ctx, id, h, i, p, watch); err != nil {
+		if a, err = s.boosted(ctx, id, h, i, p, watch); err != nil {
 			return a, err
 		}
 		found := a.sources

@@ -27,6 +27,7 @@ type Request struct {
 	Neighbours     int     // chunks to add before and after each source, see Question.Expand
 	Diversity      float64 // 0: by score alone, to 1: as unlike each other as can be
 	MaxPerDocument int     // sources from one document; 0: any number
+	Boost          *Boost  // nil: none
 	Prefix         bool    // the last word of QueryText may be the beginning of one
 }
 
@@ -56,7 +57,8 @@ type Source struct {
 	// KeywordScore is the calibrated score of the keywords, above 0 and below 1; nil without a
 	// keyword search, and if no term of the question matches.
 	KeywordScore *float64
-	BM25         float64 // of which the KeywordScore is made
+	Recency      *Recency // nil without a Boost
+	BM25         float64  // of which the KeywordScore is made
 }
 
 // Response is an answer. Its sources are best first, ties by id.
@@ -92,6 +94,7 @@ type prepared struct {
 	diversity      float64
 	maxPerDocument int
 	prefix         bool
+	boost          *boost        // nil: none
 	reranker       *Reranker     // nil: none
 	rerankFrom     int           // candidates of the reranker
 	access         filter.Filter // mandatory, part of scope.filter
@@ -146,6 +149,9 @@ func (r Request) prepare() (prepared, error) {
 		return p, err
 	}
 	if err := p.fusion.check(); err != nil {
+		return p, err
+	}
+	if p.boost, err = r.Boost.check(p.fusion); err != nil {
 		return p, err
 	}
 	p.sparse, p.sparseField = r.SparseVector, "sparseVector"

@@ -41,11 +41,25 @@ func showIndex(index *ragdv1.Index) func(io.Writer) {
 		output.Field(w, "documents pending", index.GetPendingDocumentCount())
 		output.Field(w, "documents failed", index.GetFailedDocumentCount())
 		output.Field(w, "chunks", index.GetCount())
+		output.Field(w, "metadata", fieldsSummary(index.GetFields()))
 		output.Field(w, "search width", widthSummary(index))
 		output.Field(w, "graph", graphSummary(index.GetGraph()))
 		output.Field(w, "created", output.Stamp(index.GetCreateTime()))
 		output.Field(w, "updated", output.Stamp(index.GetUpdateTime()))
 	}
+}
+
+// fieldsSummary names metadata fields with their types.
+func fieldsSummary(fields []*ragdv1.MetadataField) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		kind := strings.Join(f.GetTypes(), " or ")
+		if f.GetList() {
+			kind = "list of " + kind
+		}
+		names[i] = fmt.Sprintf("%s (%s)", f.GetName(), kind)
+	}
+	return strings.Join(names, ", ")
 }
 
 func indexCreate(p *command.Program) *cobra.Command {

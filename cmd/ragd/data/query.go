@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -141,6 +142,22 @@ func summary(e *ragdv1.Explain) string {
 	return strings.Join(facts, "; ")
 }
 
+// boostOf returns the boost of a flag, whose field may have colons; the service checks it.
+func boostOf(flag string) *ragdv1.Boost {
+	parts := strings.Split(flag, ":")
+	out := &ragdv1.Boost{}
+	if n := len(parts); n > 2 {
+		if weight, err := strconv.ParseFloat(parts[n-1], 64); err == nil {
+			out.Weight, parts = &weight, parts[:n-1]
+		}
+	}
+	if n := len(parts); n > 1 {
+		out.HalfLife, parts = parts[n-1], parts[:n-1]
+	}
+	out.Field = strings.Join(parts, ":")
+	return out
+}
+
 // queryFlags adds the flags of a search. The returned function builds the request for a
 // question.
 func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryRequest {
@@ -160,6 +177,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	explain := flags.Bool("explain", false, "print of what each score is made, how the answer was found and how long each stage took")
 	budget := budgetFlags(flags, "the text for a prompt")
 	distinct := distinctFlag(flags)
+	boost := flags.String("boost", "", "rank recent chunks higher, as FIELD:HALFLIFE or FIELD:HALFLIFE:WEIGHT, such as published:30d (weight 0 to 1, default 0.5)")
 	begun := flags.Bool("last-word-prefix", false, "also find words that begin with the last word of the question")
 	expand := expandFlag(flags)
 	return func(question string) *ragdv1.VectorQueryRequest {
@@ -172,6 +190,9 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 		req.Distinct, req.Expand = distinct(), *expand
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)
+		}
+		if *boost != "" {
+			req.Boost = boostOf(*boost)
 		}
 		if *fusion != "" {
 			req.Hybrid = &ragdv1.Hybrid{Fusion: *fusion}

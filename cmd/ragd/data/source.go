@@ -247,6 +247,13 @@ func explainScore(source *ragdv1.Source, mode string) string {
 	if source.Similarity != nil {
 		facts = append(facts, fmt.Sprintf("similarity %.4f", source.GetSimilarity()))
 	}
+	if r := source.GetRecency(); r != nil {
+		age := "no time"
+		if r.GetTime() != nil {
+			age = r.GetTime().AsTime().Format(time.RFC3339)
+		}
+		facts = append(facts, fmt.Sprintf("%.4f x %.4f for its time (%s)", r.GetScore(), r.GetFactor(), age))
+	}
 	text := strings.Join(facts, ", ")
 	return text + explainReranking(details, text != "")
 }

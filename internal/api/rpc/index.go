@@ -3,8 +3,12 @@ package rpc
 import (
 	"context"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/query/notable"
 )
 
@@ -116,8 +120,15 @@ func (h *Handlers) DescribeIndex(ctx context.Context, req *ragdv1.DescribeIndexR
 	if err != nil {
 		return nil, err
 	}
+	fields, err := h.Queries.Fields(ctx, i.Name)
+	if err != nil && fault.KindOf(err) != fault.Deadline { // a sample that takes too long is left out
+		return nil, err
+	}
 	message, err := indexMessage(index.Described{Index: i, Counts: counts})
 	if err != nil {
+		return nil, err
+	}
+	if message.Fields, err = convertAll(ctx, fields, fieldMessage); err != nil {
 		return nil, err
 	}
 	g := message.Graph
@@ -130,6 +141,23 @@ func (h *Handlers) DescribeIndex(ctx context.Context, req *ragdv1.DescribeIndexR
 		g.Nodes = int32(counts.Chunks)
 	}
 	return message, nil
+}
+
+func fieldMessage(f query.Field) (message *ragdv1.MetadataField, err error) {
+	message = &ragdv1.MetadataField{Name: f.Name, Types: f.Types, List: f.List, Share: f.Share, Indexed: f.Indexed, Values: make([]*structpb.Value, len(f.Values))}
+	for n, v := range f.Values {
+		if message.Values[n], err = structpb.NewValue(v); err != nil {
+			return nil, err
+		}
+	}
+	if f.Least == nil {
+		return message, nil
+	}
+	if message.Least, err = structpb.NewValue(f.Least); err != nil {
+		return nil, err
+	}
+	message.Greatest, err = structpb.NewValue(f.Most)
+	return message, err
 }
 
 // ListIndexes implements IndexService.

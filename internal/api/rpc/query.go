@@ -30,6 +30,7 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 		},
 		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Prefix: req.GetPrefix(),
+		Boost: boostOf(req.GetBoost()),
 	})
 	if err != nil {
 		return nil, err
@@ -57,6 +58,24 @@ func fusionOf(h *ragdv1.Hybrid) query.Fusion {
 		return query.Fusion{}
 	}
 	return query.Fusion{Method: query.Method(h.GetFusion()), VectorWeight: h.VectorWeight, KeywordWeight: h.KeywordWeight}
+}
+
+func boostOf(b *ragdv1.Boost) *query.Boost {
+	if b == nil {
+		return nil
+	}
+	return &query.Boost{Field: b.GetField(), HalfLife: b.GetHalfLife(), Weight: b.Weight}
+}
+
+func recencyMessage(r *query.Recency) *ragdv1.Recency {
+	if r == nil {
+		return nil
+	}
+	message := &ragdv1.Recency{Score: r.Score, Factor: r.Factor}
+	if !r.Time.IsZero() {
+		message.Time = timestamp(r.Time)
+	}
+	return message
 }
 
 func databaseConfigOf(c *ragdv1.DatabaseConfig) query.DatabaseConfig {
@@ -87,7 +106,7 @@ func (r *objectReader) sourceMessage(s query.Source) (*ragdv1.Source, error) {
 		Id: s.ID, Metadata: metadata, Vector: s.Vector, Score: s.Score, Document: s.Text, DocumentId: s.DocumentID,
 		Uri: s.URI, Title: s.Title, Ordinal: int32(s.Ordinal), StartByte: uint32(s.StartByte), EndByte: uint32(s.EndByte),
 		Details: rerankDetails(s.Details), Highlight: highlightMessage(s.Highlight), Chunk: chunkMessage(s.Chunk), Similarity: s.Similarity, KeywordScore: s.KeywordScore,
-		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount), Hits: hitMessages(s.Hits),
+		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount), Hits: hitMessages(s.Hits), Recency: recencyMessage(s.Recency),
 	}, nil
 }
 

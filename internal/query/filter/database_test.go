@@ -22,7 +22,7 @@ func connect(t testing.TB) *pgx.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	instant, err := fs.ReadFile(migrations.Shared(), "000022_instants.up.sql")
+	instant, err := fs.ReadFile(migrations.Shared(), "000023_instants.up.sql")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -166,6 +166,12 @@ func (p *parser) instant(text string) (int64, bool) {
 	return at, ok
 }
 
+// InstantOf returns the time that a field of the metadata states, which is named as in filters.
+func InstantOf(metadata map[string]any, field string) (microseconds int64, ok bool) {
+	text, _ := parsePath(field).find(metadata).(string)
+	return Instant(text)
+}
+
 // isInstant reports whether equality with v compares times. A text relative to now is a time only below $date.
 func isInstant(v any) bool {
 	text, ok := v.(string)

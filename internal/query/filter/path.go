@@ -53,6 +53,10 @@ func (p path) String() string {
 	return name
 }
 
+// FieldName returns the name of the field at these keys in a filter, in which dots of keys and a dollar sign at the
+// start are escaped.
+func FieldName(keys ...string) string { return path(keys).String() }
+
 // below returns p followed by rest, in new memory.
 func (p path) below(rest path) path { return slices.Concat(p, rest) }
 

@@ -6,7 +6,7 @@ import type { Chunk } from "./gen/ragd/v1/chunk_pb.js";
 import type { DeleteDocumentsResponse, Document, DocumentService, Job, ReadDocumentResponse } from "./gen/ragd/v1/document_pb.js";
 import type { EvaluateService, RecordFeedbackResponse } from "./gen/ragd/v1/evaluate_pb.js";
 import type { CreateIndexRequestSchema, Index, IndexService, UpdateIndexRequestSchema } from "./gen/ragd/v1/index_pb.js";
-import type { DatabaseConfigSchema, GraphOptionsSchema, GraphRagResponse, HybridSchema, QueryService, RerankerSchema, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
+import type { BoostSchema, DatabaseConfigSchema, GraphOptionsSchema, GraphRagResponse, HybridSchema, QueryService, RerankerSchema, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
 import { pauseBefore, repeat, sleep } from "./retry.js";
 import { uploadStream } from "./stream.js";
 import { type CallOptions, type Fields, headersFor, pages, type RagdOptions, stream, unary } from "./transport.js";
@@ -59,6 +59,8 @@ export interface QueryOptions extends SearchOptions {
   diversity?: number;
   /** Most sources of one document. Default: no limit. */
   maxPerDocument?: number;
+  /** Ranks recent chunks higher, by a metadata field with dates. */
+  boost?: Fields<typeof BoostSchema>;
   /** Whether the last word of the text may be the beginning of one, as in a search while it is typed. */
   prefix?: boolean;
   /** How vector and keyword search are combined. */
@@ -233,8 +235,8 @@ export class RagdIndex {
 
   /** query returns the chunks that match a question best. The question may be empty if a vector is given. */
   query(text: string, options: QueryOptions = {}): Promise<VectorQueryResponse> {
-    const { neighbours, diversity, maxPerDocument, prefix, hybrid, databaseConfig } = options;
-    const request = { ...this.#search(text, options), neighbours, diversity, maxPerDocument, prefix, hybrid, databaseConfig };
+    const { neighbours, diversity, maxPerDocument, boost, prefix, hybrid, databaseConfig } = options;
+    const request = { ...this.#search(text, options), neighbours, diversity, maxPerDocument, boost, prefix, hybrid, databaseConfig };
     return unary(this.options, options, (call) => this.#services.queries.vectorQuery(request, call));
   }
 

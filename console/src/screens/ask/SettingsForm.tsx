@@ -43,6 +43,8 @@ function Fields({ settings, onChange }: Props) {
         {!graph && <NumberInput label="Diversity" description="0 to 1" inputWrapperOrder={["label", "input"]} min={0} max={1} step={0.1} value={settings.diversity} onChange={number("diversity")} />}
         {!graph && <NumberInput label="Neighbours" min={0} max={10} value={settings.neighbours} onChange={number("neighbours")} />}
         {!graph && <NumberInput label="Per document" placeholder="No limit" min={0} value={settings.maxPerDocument || ""} onChange={number("maxPerDocument")} />}
+        {!graph && <TextInput label="Newer first by" placeholder="A field with dates" value={settings.newer} onChange={(event) => onChange({ newer: event.currentTarget.value })} />}
+        {!graph && settings.newer && <TextInput label="Half-life" placeholder="30d" value={settings.halfLife} onChange={(event) => onChange({ halfLife: event.currentTarget.value })} />}
         <Select label="Same passage" data={[{ value: "", label: "Once" }, { value: "each", label: "Each time" }]} value={settings.repeats} onChange={(repeats) => onChange({ repeats: repeats ?? "" })} allowDeselect={false} />
         <TextInput label="Namespace" placeholder="default" value={settings.namespace} onChange={(event) => onChange({ namespace: event.currentTarget.value })} />
       </div>

@@ -62,6 +62,7 @@ function Scores({ source, top }: { source: Source; top: number }) {
   const rows: [string, number, number][] = [["score", source.score, source.score / top]];
   if (source.similarity !== undefined) rows.push(["similarity", source.similarity, source.similarity]);
   if (source.keywordScore !== undefined) rows.push(["keyword", source.keywordScore, source.keywordScore]);
+  if (source.recency) rows.push(["time", source.recency.factor, source.recency.factor]);
   if (source.details) {
     rows.push([source.details.estimated ? "reranker (estimated)" : "reranker", source.details.semantic, source.details.semantic]);
     rows.push(["before reranking", source.details.vector, source.details.vector]);

@@ -16,6 +16,9 @@ export interface AskSettings {
   diversity: number;
   neighbours: number;
   maxPerDocument: number;
+  /** The field of metadata with dates by which newer sources rank higher, and the age at which half of that is left. */
+  newer: string;
+  halfLife: string;
   /** "each" returns near-identical passages each; empty for once. */
   repeats: string;
   namespace: string;
@@ -31,7 +34,7 @@ export const modes = [
   { value: "graph", label: "Graph" },
 ];
 
-const none: AskSettings = { index: "", mode: "", topK: 10, filter: "", rerank: "", model: "", diversity: 0, neighbours: 0, maxPerDocument: 0, repeats: "", namespace: "", context: "" };
+const none: AskSettings = { index: "", mode: "", topK: 10, filter: "", rerank: "", model: "", diversity: 0, neighbours: 0, maxPerDocument: 0, newer: "", halfLife: "30d", repeats: "", namespace: "", context: "" };
 
 /** fromAddress returns the settings in an address. Names of the second column begin with its prefix. */
 export function fromAddress(params: URLSearchParams, prefix = ""): AskSettings {
@@ -63,6 +66,7 @@ export function inWords(s: AskSettings): string {
     s.diversity > 0 && `diversity ${s.diversity}`,
     s.neighbours > 0 && `${s.neighbours} neighbour${s.neighbours === 1 ? "" : "s"}`,
     s.maxPerDocument > 0 && `at most ${s.maxPerDocument} per document`,
+    s.newer && `newer first by ${s.newer}, half-life ${s.halfLife}`,
     s.repeats && "same passage each time",
     s.namespace && `namespace ${s.namespace}`,
     conditions && `where ${text}`,
@@ -101,5 +105,6 @@ export function request(question: string, s: AskSettings): { method: "VectorQuer
   if (s.diversity) message.diversity = s.diversity;
   if (s.neighbours) message.neighbours = s.neighbours;
   if (s.maxPerDocument) message.maxPerDocument = s.maxPerDocument;
+  if (s.newer) message.boost = { field: s.newer, halfLife: s.halfLife };
   return { method: "VectorQuery", message, problem };
 }
