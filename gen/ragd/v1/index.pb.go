@@ -228,13 +228,16 @@ type Index struct {
 	ReembedJobId string `protobuf:"bytes,19,opt,name=reembed_job_id,json=reembedJobId,proto3" json:"reembed_job_id,omitempty"`
 	// The search width of the Postgres index over the embeddings; absent until it is measured.
 	SearchWidth *SearchWidth `protobuf:"bytes,20,opt,name=search_width,json=searchWidth,proto3" json:"search_width,omitempty"`
-	// Whether questions are recorded: of up to 128 recent ones the embeddings, without their texts,
-	// to measure the search width; and the texts of those that found nothing, took long or failed,
-	// see ListNotableQuestions. They are deleted with the index and by DeleteAskedQuestions.
+	// Whether embeddings of questions are recorded, without their texts, to measure the search
+	// width: up to 128 recent ones. They are deleted with the index and by DeleteAskedQuestions.
 	// true unless changed by UpdateIndex. The service may be set to record none at all.
 	RecordQuestions bool `protobuf:"varint,21,opt,name=record_questions,json=recordQuestions,proto3" json:"record_questions,omitempty"`
 	// Default extraction of uploads; absent if nothing is extracted.
-	Extract       *structpb.Struct `protobuf:"bytes,22,opt,name=extract,proto3" json:"extract,omitempty"`
+	Extract *structpb.Struct `protobuf:"bytes,22,opt,name=extract,proto3" json:"extract,omitempty"`
+	// The metadata fields that chunks have, those of most chunks first, up to 50. They are read from a sample of about 1,000
+	// chunks, without the fields that ragd adds. Filled by DescribeIndex only, and not for a credential or a request
+	// context with a filter.
+	Fields        []*MetadataField `protobuf:"bytes,23,rep,name=fields,proto3" json:"fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -423,6 +426,122 @@ func (x *Index) GetExtract() *structpb.Struct {
 	return nil
 }
 
+func (x *Index) GetFields() []*MetadataField {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+// MetadataField is a metadata field of an index, as it is in a sample of the chunks.
+type MetadataField struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As filters name it, such as author.name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The types of its values, or of the elements of its lists: text, number, boolean, time or object. A time is a text in
+	// the form of ISO 8601, see docs/reference/filters.md#times.
+	Types []string `protobuf:"bytes,2,rep,name=types,proto3" json:"types,omitempty"`
+	// Whether some values are lists.
+	List bool `protobuf:"varint,3,opt,name=list,proto3" json:"list,omitempty"`
+	// The part of the chunks that have it, above 0, to 1.
+	Share float64 `protobuf:"fixed64,4,opt,name=share,proto3" json:"share,omitempty"`
+	// Whether it is one of metadataIndexes.
+	Indexed bool `protobuf:"varint,5,opt,name=indexed,proto3" json:"indexed,omitempty"`
+	// The most frequent short values, up to 10.
+	Values []*structpb.Value `protobuf:"bytes,6,rep,name=values,proto3" json:"values,omitempty"`
+	// The least and greatest value of a field of which all are numbers or all are times.
+	Least         *structpb.Value `protobuf:"bytes,7,opt,name=least,proto3" json:"least,omitempty"`
+	Greatest      *structpb.Value `protobuf:"bytes,8,opt,name=greatest,proto3" json:"greatest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MetadataField) Reset() {
+	*x = MetadataField{}
+	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MetadataField) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MetadataField) ProtoMessage() {}
+
+func (x *MetadataField) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MetadataField.ProtoReflect.Descriptor instead.
+func (*MetadataField) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *MetadataField) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MetadataField) GetTypes() []string {
+	if x != nil {
+		return x.Types
+	}
+	return nil
+}
+
+func (x *MetadataField) GetList() bool {
+	if x != nil {
+		return x.List
+	}
+	return false
+}
+
+func (x *MetadataField) GetShare() float64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *MetadataField) GetIndexed() bool {
+	if x != nil {
+		return x.Indexed
+	}
+	return false
+}
+
+func (x *MetadataField) GetValues() []*structpb.Value {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *MetadataField) GetLeast() *structpb.Value {
+	if x != nil {
+		return x.Least
+	}
+	return nil
+}
+
+func (x *MetadataField) GetGreatest() *structpb.Value {
+	if x != nil {
+		return x.Greatest
+	}
+	return nil
+}
+
 // SearchWidth is the measured width of searches in the Postgres index over the embeddings:
 // the least with which they find 95 % of the 10 nearest chunks, with 95 % confidence.
 type SearchWidth struct {
@@ -444,7 +563,7 @@ type SearchWidth struct {
 
 func (x *SearchWidth) Reset() {
 	*x = SearchWidth{}
-	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -456,7 +575,7 @@ func (x *SearchWidth) String() string {
 func (*SearchWidth) ProtoMessage() {}
 
 func (x *SearchWidth) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[4]
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -469,7 +588,7 @@ func (x *SearchWidth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchWidth.ProtoReflect.Descriptor instead.
 func (*SearchWidth) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SearchWidth) GetWidth() int32 {
@@ -526,7 +645,7 @@ type GraphSettings struct {
 
 func (x *GraphSettings) Reset() {
 	*x = GraphSettings{}
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -538,7 +657,7 @@ func (x *GraphSettings) String() string {
 func (*GraphSettings) ProtoMessage() {}
 
 func (x *GraphSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -551,7 +670,7 @@ func (x *GraphSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSettings.ProtoReflect.Descriptor instead.
 func (*GraphSettings) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GraphSettings) GetOff() bool {
@@ -606,7 +725,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -618,7 +737,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -631,7 +750,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Graph) GetNames() int32 {
@@ -717,7 +836,7 @@ type CreateIndexRequest struct {
 
 func (x *CreateIndexRequest) Reset() {
 	*x = CreateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -729,7 +848,7 @@ func (x *CreateIndexRequest) String() string {
 func (*CreateIndexRequest) ProtoMessage() {}
 
 func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -742,7 +861,7 @@ func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateIndexRequest.ProtoReflect.Descriptor instead.
 func (*CreateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CreateIndexRequest) GetIndexName() string {
@@ -850,7 +969,7 @@ type UpdateIndexRequest struct {
 
 func (x *UpdateIndexRequest) Reset() {
 	*x = UpdateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -862,7 +981,7 @@ func (x *UpdateIndexRequest) String() string {
 func (*UpdateIndexRequest) ProtoMessage() {}
 
 func (x *UpdateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -875,7 +994,7 @@ func (x *UpdateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateIndexRequest.ProtoReflect.Descriptor instead.
 func (*UpdateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UpdateIndexRequest) GetIndexName() string {
@@ -950,7 +1069,7 @@ type MetadataIndexes struct {
 
 func (x *MetadataIndexes) Reset() {
 	*x = MetadataIndexes{}
-	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	mi := &file_ragd_v1_index_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -962,7 +1081,7 @@ func (x *MetadataIndexes) String() string {
 func (*MetadataIndexes) ProtoMessage() {}
 
 func (x *MetadataIndexes) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	mi := &file_ragd_v1_index_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -975,7 +1094,7 @@ func (x *MetadataIndexes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataIndexes.ProtoReflect.Descriptor instead.
 func (*MetadataIndexes) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *MetadataIndexes) GetFields() []string {
@@ -995,7 +1114,7 @@ type BuildIndexRequest struct {
 
 func (x *BuildIndexRequest) Reset() {
 	*x = BuildIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[10]
+	mi := &file_ragd_v1_index_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1007,7 +1126,7 @@ func (x *BuildIndexRequest) String() string {
 func (*BuildIndexRequest) ProtoMessage() {}
 
 func (x *BuildIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[10]
+	mi := &file_ragd_v1_index_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1020,7 +1139,7 @@ func (x *BuildIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildIndexRequest.ProtoReflect.Descriptor instead.
 func (*BuildIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BuildIndexRequest) GetIndexName() string {
@@ -1040,7 +1159,7 @@ type BuildIndexResponse struct {
 
 func (x *BuildIndexResponse) Reset() {
 	*x = BuildIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	mi := &file_ragd_v1_index_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1052,7 +1171,7 @@ func (x *BuildIndexResponse) String() string {
 func (*BuildIndexResponse) ProtoMessage() {}
 
 func (x *BuildIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	mi := &file_ragd_v1_index_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1065,7 +1184,7 @@ func (x *BuildIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildIndexResponse.ProtoReflect.Descriptor instead.
 func (*BuildIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BuildIndexResponse) GetJobId() string {
@@ -1085,7 +1204,7 @@ type RebuildGraphRequest struct {
 
 func (x *RebuildGraphRequest) Reset() {
 	*x = RebuildGraphRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[12]
+	mi := &file_ragd_v1_index_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1216,7 @@ func (x *RebuildGraphRequest) String() string {
 func (*RebuildGraphRequest) ProtoMessage() {}
 
 func (x *RebuildGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[12]
+	mi := &file_ragd_v1_index_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1229,7 @@ func (x *RebuildGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildGraphRequest.ProtoReflect.Descriptor instead.
 func (*RebuildGraphRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RebuildGraphRequest) GetIndexName() string {
@@ -1130,7 +1249,7 @@ type RebuildGraphResponse struct {
 
 func (x *RebuildGraphResponse) Reset() {
 	*x = RebuildGraphResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[13]
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1142,7 +1261,7 @@ func (x *RebuildGraphResponse) String() string {
 func (*RebuildGraphResponse) ProtoMessage() {}
 
 func (x *RebuildGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[13]
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1155,256 +1274,12 @@ func (x *RebuildGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildGraphResponse.ProtoReflect.Descriptor instead.
 func (*RebuildGraphResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RebuildGraphResponse) GetJobId() string {
 	if x != nil {
 		return x.JobId
-	}
-	return ""
-}
-
-type ListNotableQuestionsRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Default: all indexes that the credential may use.
-	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	// unanswered: no source, or none with a calibrated score of at least 0.3, as keyword and hybrid
-	// searches give. slow: 2 s or longer. failed: by a fault of the service or of a model. Default:
-	// all.
-	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// 1 to 1000; 0 means 100.
-	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The next_page_token of the previous page; empty for the first page.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListNotableQuestionsRequest) Reset() {
-	*x = ListNotableQuestionsRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListNotableQuestionsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListNotableQuestionsRequest) ProtoMessage() {}
-
-func (x *ListNotableQuestionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListNotableQuestionsRequest.ProtoReflect.Descriptor instead.
-func (*ListNotableQuestionsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *ListNotableQuestionsRequest) GetIndexName() string {
-	if x != nil {
-		return x.IndexName
-	}
-	return ""
-}
-
-func (x *ListNotableQuestionsRequest) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *ListNotableQuestionsRequest) GetPageSize() int32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *ListNotableQuestionsRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
-}
-
-type ListNotableQuestionsResponse struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Questions []*NotableQuestion     `protobuf:"bytes,1,rep,name=questions,proto3" json:"questions,omitempty"`
-	// Empty on the last page.
-	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListNotableQuestionsResponse) Reset() {
-	*x = ListNotableQuestionsResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListNotableQuestionsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListNotableQuestionsResponse) ProtoMessage() {}
-
-func (x *ListNotableQuestionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListNotableQuestionsResponse.ProtoReflect.Descriptor instead.
-func (*ListNotableQuestionsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *ListNotableQuestionsResponse) GetQuestions() []*NotableQuestion {
-	if x != nil {
-		return x.Questions
-	}
-	return nil
-}
-
-func (x *ListNotableQuestionsResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
-}
-
-// NotableQuestion is a question that found nothing, took long or failed. Texts that differ in case
-// and white space only are one question.
-type NotableQuestion struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
-	Namespace string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// unanswered, slow or failed.
-	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	// As it was asked last, in one line.
-	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
-	// How often it was asked.
-	Count int64 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
-	// When it was asked last.
-	LastTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
-	// The best score that a source had; absent if scores were not calibrated or there was no source.
-	BestScore *float64 `protobuf:"fixed64,7,opt,name=best_score,json=bestScore,proto3,oneof" json:"best_score,omitempty"`
-	// The longest time it took.
-	SlowestMs float64 `protobuf:"fixed64,8,opt,name=slowest_ms,json=slowestMs,proto3" json:"slowest_ms,omitempty"`
-	// Of the last failure: internal, unavailable or deadline_exceeded. Empty for other kinds.
-	Code          string `protobuf:"bytes,9,opt,name=code,proto3" json:"code,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *NotableQuestion) Reset() {
-	*x = NotableQuestion{}
-	mi := &file_ragd_v1_index_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *NotableQuestion) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*NotableQuestion) ProtoMessage() {}
-
-func (x *NotableQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use NotableQuestion.ProtoReflect.Descriptor instead.
-func (*NotableQuestion) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *NotableQuestion) GetIndexName() string {
-	if x != nil {
-		return x.IndexName
-	}
-	return ""
-}
-
-func (x *NotableQuestion) GetNamespace() string {
-	if x != nil {
-		return x.Namespace
-	}
-	return ""
-}
-
-func (x *NotableQuestion) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *NotableQuestion) GetText() string {
-	if x != nil {
-		return x.Text
-	}
-	return ""
-}
-
-func (x *NotableQuestion) GetCount() int64 {
-	if x != nil {
-		return x.Count
-	}
-	return 0
-}
-
-func (x *NotableQuestion) GetLastTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.LastTime
-	}
-	return nil
-}
-
-func (x *NotableQuestion) GetBestScore() float64 {
-	if x != nil && x.BestScore != nil {
-		return *x.BestScore
-	}
-	return 0
-}
-
-func (x *NotableQuestion) GetSlowestMs() float64 {
-	if x != nil {
-		return x.SlowestMs
-	}
-	return 0
-}
-
-func (x *NotableQuestion) GetCode() string {
-	if x != nil {
-		return x.Code
 	}
 	return ""
 }
@@ -1419,7 +1294,7 @@ type DeleteAskedQuestionsRequest struct {
 
 func (x *DeleteAskedQuestionsRequest) Reset() {
 	*x = DeleteAskedQuestionsRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[17]
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +1306,7 @@ func (x *DeleteAskedQuestionsRequest) String() string {
 func (*DeleteAskedQuestionsRequest) ProtoMessage() {}
 
 func (x *DeleteAskedQuestionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[17]
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +1319,7 @@ func (x *DeleteAskedQuestionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAskedQuestionsRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAskedQuestionsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DeleteAskedQuestionsRequest) GetIndexName() string {
@@ -1464,7 +1339,7 @@ type DeleteAskedQuestionsResponse struct {
 
 func (x *DeleteAskedQuestionsResponse) Reset() {
 	*x = DeleteAskedQuestionsResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[18]
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1351,7 @@ func (x *DeleteAskedQuestionsResponse) String() string {
 func (*DeleteAskedQuestionsResponse) ProtoMessage() {}
 
 func (x *DeleteAskedQuestionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[18]
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1364,7 @@ func (x *DeleteAskedQuestionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAskedQuestionsResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAskedQuestionsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteAskedQuestionsResponse) GetDeleted() int32 {
@@ -1509,7 +1384,7 @@ type TruncateIndexRequest struct {
 
 func (x *TruncateIndexRequest) Reset() {
 	*x = TruncateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[19]
+	mi := &file_ragd_v1_index_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1521,7 +1396,7 @@ func (x *TruncateIndexRequest) String() string {
 func (*TruncateIndexRequest) ProtoMessage() {}
 
 func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[19]
+	mi := &file_ragd_v1_index_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1534,7 +1409,7 @@ func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexRequest.ProtoReflect.Descriptor instead.
 func (*TruncateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TruncateIndexRequest) GetIndexName() string {
@@ -1552,7 +1427,7 @@ type TruncateIndexResponse struct {
 
 func (x *TruncateIndexResponse) Reset() {
 	*x = TruncateIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[20]
+	mi := &file_ragd_v1_index_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1564,7 +1439,7 @@ func (x *TruncateIndexResponse) String() string {
 func (*TruncateIndexResponse) ProtoMessage() {}
 
 func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[20]
+	mi := &file_ragd_v1_index_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1577,7 +1452,7 @@ func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexResponse.ProtoReflect.Descriptor instead.
 func (*TruncateIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{18}
 }
 
 type DescribeIndexRequest struct {
@@ -1590,7 +1465,7 @@ type DescribeIndexRequest struct {
 
 func (x *DescribeIndexRequest) Reset() {
 	*x = DescribeIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[21]
+	mi := &file_ragd_v1_index_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1602,7 +1477,7 @@ func (x *DescribeIndexRequest) String() string {
 func (*DescribeIndexRequest) ProtoMessage() {}
 
 func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[21]
+	mi := &file_ragd_v1_index_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1615,7 +1490,7 @@ func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeIndexRequest.ProtoReflect.Descriptor instead.
 func (*DescribeIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DescribeIndexRequest) GetIndexName() string {
@@ -1637,7 +1512,7 @@ type ListIndexesRequest struct {
 
 func (x *ListIndexesRequest) Reset() {
 	*x = ListIndexesRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[22]
+	mi := &file_ragd_v1_index_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1649,7 +1524,7 @@ func (x *ListIndexesRequest) String() string {
 func (*ListIndexesRequest) ProtoMessage() {}
 
 func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[22]
+	mi := &file_ragd_v1_index_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1662,7 +1537,7 @@ func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesRequest.ProtoReflect.Descriptor instead.
 func (*ListIndexesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListIndexesRequest) GetPageSize() int32 {
@@ -1691,7 +1566,7 @@ type ListIndexesResponse struct {
 
 func (x *ListIndexesResponse) Reset() {
 	*x = ListIndexesResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[23]
+	mi := &file_ragd_v1_index_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1703,7 +1578,7 @@ func (x *ListIndexesResponse) String() string {
 func (*ListIndexesResponse) ProtoMessage() {}
 
 func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[23]
+	mi := &file_ragd_v1_index_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1716,7 +1591,7 @@ func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesResponse.ProtoReflect.Descriptor instead.
 func (*ListIndexesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListIndexesResponse) GetIndexes() []*Index {
@@ -1750,7 +1625,7 @@ type DeleteIndexRequest struct {
 
 func (x *DeleteIndexRequest) Reset() {
 	*x = DeleteIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[24]
+	mi := &file_ragd_v1_index_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1762,7 +1637,7 @@ func (x *DeleteIndexRequest) String() string {
 func (*DeleteIndexRequest) ProtoMessage() {}
 
 func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[24]
+	mi := &file_ragd_v1_index_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1775,7 +1650,7 @@ func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexRequest.ProtoReflect.Descriptor instead.
 func (*DeleteIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeleteIndexRequest) GetIndexName() string {
@@ -1793,7 +1668,7 @@ type DeleteIndexResponse struct {
 
 func (x *DeleteIndexResponse) Reset() {
 	*x = DeleteIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[25]
+	mi := &file_ragd_v1_index_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1805,7 +1680,7 @@ func (x *DeleteIndexResponse) String() string {
 func (*DeleteIndexResponse) ProtoMessage() {}
 
 func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[25]
+	mi := &file_ragd_v1_index_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1818,7 +1693,7 @@ func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexResponse.ProtoReflect.Descriptor instead.
 func (*DeleteIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{23}
 }
 
 var File_ragd_v1_index_proto protoreflect.FileDescriptor
@@ -1835,7 +1710,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xac\a\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xdc\a\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -1863,7 +1738,17 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x0ereembed_job_id\x18\x13 \x01(\tR\freembedJobId\x127\n" +
 	"\fsearch_width\x18\x14 \x01(\v2\x14.ragd.v1.SearchWidthR\vsearchWidth\x12)\n" +
 	"\x10record_questions\x18\x15 \x01(\bR\x0frecordQuestions\x121\n" +
-	"\aextract\x18\x16 \x01(\v2\x17.google.protobuf.StructR\aextract\"\xbd\x01\n" +
+	"\aextract\x18\x16 \x01(\v2\x17.google.protobuf.StructR\aextract\x12.\n" +
+	"\x06fields\x18\x17 \x03(\v2\x16.ragd.v1.MetadataFieldR\x06fields\"\x8f\x02\n" +
+	"\rMetadataField\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05types\x18\x02 \x03(\tR\x05types\x12\x12\n" +
+	"\x04list\x18\x03 \x01(\bR\x04list\x12\x14\n" +
+	"\x05share\x18\x04 \x01(\x01R\x05share\x12\x18\n" +
+	"\aindexed\x18\x05 \x01(\bR\aindexed\x12.\n" +
+	"\x06values\x18\x06 \x03(\v2\x16.google.protobuf.ValueR\x06values\x12,\n" +
+	"\x05least\x18\a \x01(\v2\x16.google.protobuf.ValueR\x05least\x122\n" +
+	"\bgreatest\x18\b \x01(\v2\x16.google.protobuf.ValueR\bgreatest\"\xbd\x01\n" +
 	"\vSearchWidth\x12\x14\n" +
 	"\x05width\x18\x01 \x01(\x05R\x05width\x12\x16\n" +
 	"\x06recall\x18\x02 \x01(\x01R\x06recall\x12\x1c\n" +
@@ -1927,31 +1812,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"-\n" +
 	"\x14RebuildGraphResponse\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"\x8c\x01\n" +
-	"\x1bListNotableQuestionsRequest\x12\x1d\n" +
-	"\n" +
-	"index_name\x18\x01 \x01(\tR\tindexName\x12\x12\n" +
-	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1b\n" +
-	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
-	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageToken\"~\n" +
-	"\x1cListNotableQuestionsResponse\x126\n" +
-	"\tquestions\x18\x01 \x03(\v2\x18.ragd.v1.NotableQuestionR\tquestions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xab\x02\n" +
-	"\x0fNotableQuestion\x12\x1d\n" +
-	"\n" +
-	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
-	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n" +
-	"\x05count\x18\x05 \x01(\x03R\x05count\x127\n" +
-	"\tlast_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x12\"\n" +
-	"\n" +
-	"best_score\x18\a \x01(\x01H\x00R\tbestScore\x88\x01\x01\x12\x1d\n" +
-	"\n" +
-	"slowest_ms\x18\b \x01(\x01R\tslowestMs\x12\x12\n" +
-	"\x04code\x18\t \x01(\tR\x04codeB\r\n" +
-	"\v_best_score\"<\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"<\n" +
 	"\x1bDeleteAskedQuestionsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"8\n" +
@@ -1976,7 +1837,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x12DeleteIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"\x15\n" +
-	"\x13DeleteIndexResponse2\x97\x06\n" +
+	"\x13DeleteIndexResponse2\xad\x05\n" +
 	"\fIndexService\x12:\n" +
 	"\vCreateIndex\x12\x1b.ragd.v1.CreateIndexRequest\x1a\x0e.ragd.v1.Index\x12C\n" +
 	"\rDescribeIndex\x12\x1d.ragd.v1.DescribeIndexRequest\x1a\x0e.ragd.v1.Index\"\x03\x90\x02\x01\x12M\n" +
@@ -1985,8 +1846,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"BuildIndex\x12\x1a.ragd.v1.BuildIndexRequest\x1a\x1b.ragd.v1.BuildIndexResponse\x12K\n" +
 	"\fRebuildGraph\x12\x1c.ragd.v1.RebuildGraphRequest\x1a\x1d.ragd.v1.RebuildGraphResponse\x12c\n" +
-	"\x14DeleteAskedQuestions\x12$.ragd.v1.DeleteAskedQuestionsRequest\x1a%.ragd.v1.DeleteAskedQuestionsResponse\x12h\n" +
-	"\x14ListNotableQuestions\x12$.ragd.v1.ListNotableQuestionsRequest\x1a%.ragd.v1.ListNotableQuestionsResponse\"\x03\x90\x02\x01\x12N\n" +
+	"\x14DeleteAskedQuestions\x12$.ragd.v1.DeleteAskedQuestionsRequest\x1a%.ragd.v1.DeleteAskedQuestionsResponse\x12N\n" +
 	"\rTruncateIndex\x12\x1d.ragd.v1.TruncateIndexRequest\x1a\x1e.ragd.v1.TruncateIndexResponse\x12H\n" +
 	"\vDeleteIndex\x12\x1b.ragd.v1.DeleteIndexRequest\x1a\x1c.ragd.v1.DeleteIndexResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
@@ -2002,88 +1862,87 @@ func file_ragd_v1_index_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_index_proto_rawDescData
 }
 
-var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_ragd_v1_index_proto_goTypes = []any{
 	(*IndexConfig)(nil),                  // 0: ragd.v1.IndexConfig
 	(*IvfConfig)(nil),                    // 1: ragd.v1.IvfConfig
 	(*HnswConfig)(nil),                   // 2: ragd.v1.HnswConfig
 	(*Index)(nil),                        // 3: ragd.v1.Index
-	(*SearchWidth)(nil),                  // 4: ragd.v1.SearchWidth
-	(*GraphSettings)(nil),                // 5: ragd.v1.GraphSettings
-	(*Graph)(nil),                        // 6: ragd.v1.Graph
-	(*CreateIndexRequest)(nil),           // 7: ragd.v1.CreateIndexRequest
-	(*UpdateIndexRequest)(nil),           // 8: ragd.v1.UpdateIndexRequest
-	(*MetadataIndexes)(nil),              // 9: ragd.v1.MetadataIndexes
-	(*BuildIndexRequest)(nil),            // 10: ragd.v1.BuildIndexRequest
-	(*BuildIndexResponse)(nil),           // 11: ragd.v1.BuildIndexResponse
-	(*RebuildGraphRequest)(nil),          // 12: ragd.v1.RebuildGraphRequest
-	(*RebuildGraphResponse)(nil),         // 13: ragd.v1.RebuildGraphResponse
-	(*ListNotableQuestionsRequest)(nil),  // 14: ragd.v1.ListNotableQuestionsRequest
-	(*ListNotableQuestionsResponse)(nil), // 15: ragd.v1.ListNotableQuestionsResponse
-	(*NotableQuestion)(nil),              // 16: ragd.v1.NotableQuestion
-	(*DeleteAskedQuestionsRequest)(nil),  // 17: ragd.v1.DeleteAskedQuestionsRequest
-	(*DeleteAskedQuestionsResponse)(nil), // 18: ragd.v1.DeleteAskedQuestionsResponse
-	(*TruncateIndexRequest)(nil),         // 19: ragd.v1.TruncateIndexRequest
-	(*TruncateIndexResponse)(nil),        // 20: ragd.v1.TruncateIndexResponse
-	(*DescribeIndexRequest)(nil),         // 21: ragd.v1.DescribeIndexRequest
-	(*ListIndexesRequest)(nil),           // 22: ragd.v1.ListIndexesRequest
-	(*ListIndexesResponse)(nil),          // 23: ragd.v1.ListIndexesResponse
-	(*DeleteIndexRequest)(nil),           // 24: ragd.v1.DeleteIndexRequest
-	(*DeleteIndexResponse)(nil),          // 25: ragd.v1.DeleteIndexResponse
-	(*Chunking)(nil),                     // 26: ragd.v1.Chunking
-	(*timestamppb.Timestamp)(nil),        // 27: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),              // 28: google.protobuf.Struct
+	(*MetadataField)(nil),                // 4: ragd.v1.MetadataField
+	(*SearchWidth)(nil),                  // 5: ragd.v1.SearchWidth
+	(*GraphSettings)(nil),                // 6: ragd.v1.GraphSettings
+	(*Graph)(nil),                        // 7: ragd.v1.Graph
+	(*CreateIndexRequest)(nil),           // 8: ragd.v1.CreateIndexRequest
+	(*UpdateIndexRequest)(nil),           // 9: ragd.v1.UpdateIndexRequest
+	(*MetadataIndexes)(nil),              // 10: ragd.v1.MetadataIndexes
+	(*BuildIndexRequest)(nil),            // 11: ragd.v1.BuildIndexRequest
+	(*BuildIndexResponse)(nil),           // 12: ragd.v1.BuildIndexResponse
+	(*RebuildGraphRequest)(nil),          // 13: ragd.v1.RebuildGraphRequest
+	(*RebuildGraphResponse)(nil),         // 14: ragd.v1.RebuildGraphResponse
+	(*DeleteAskedQuestionsRequest)(nil),  // 15: ragd.v1.DeleteAskedQuestionsRequest
+	(*DeleteAskedQuestionsResponse)(nil), // 16: ragd.v1.DeleteAskedQuestionsResponse
+	(*TruncateIndexRequest)(nil),         // 17: ragd.v1.TruncateIndexRequest
+	(*TruncateIndexResponse)(nil),        // 18: ragd.v1.TruncateIndexResponse
+	(*DescribeIndexRequest)(nil),         // 19: ragd.v1.DescribeIndexRequest
+	(*ListIndexesRequest)(nil),           // 20: ragd.v1.ListIndexesRequest
+	(*ListIndexesResponse)(nil),          // 21: ragd.v1.ListIndexesResponse
+	(*DeleteIndexRequest)(nil),           // 22: ragd.v1.DeleteIndexRequest
+	(*DeleteIndexResponse)(nil),          // 23: ragd.v1.DeleteIndexResponse
+	(*Chunking)(nil),                     // 24: ragd.v1.Chunking
+	(*timestamppb.Timestamp)(nil),        // 25: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),              // 26: google.protobuf.Struct
+	(*structpb.Value)(nil),               // 27: google.protobuf.Value
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
 	2,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
 	1,  // 1: ragd.v1.IndexConfig.ivf:type_name -> ragd.v1.IvfConfig
 	0,  // 2: ragd.v1.Index.index_config:type_name -> ragd.v1.IndexConfig
-	26, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
-	27, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
-	27, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
-	6,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.Graph
-	4,  // 7: ragd.v1.Index.search_width:type_name -> ragd.v1.SearchWidth
-	28, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
-	27, // 9: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
-	5,  // 10: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
-	27, // 11: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
-	0,  // 12: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	26, // 13: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	5,  // 14: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	28, // 15: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
-	0,  // 16: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	9,  // 17: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
-	26, // 18: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	5,  // 19: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	28, // 20: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
-	16, // 21: ragd.v1.ListNotableQuestionsResponse.questions:type_name -> ragd.v1.NotableQuestion
-	27, // 22: ragd.v1.NotableQuestion.last_time:type_name -> google.protobuf.Timestamp
-	3,  // 23: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
-	7,  // 24: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	21, // 25: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	22, // 26: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	8,  // 27: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
-	10, // 28: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
-	12, // 29: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
-	17, // 30: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
-	14, // 31: ragd.v1.IndexService.ListNotableQuestions:input_type -> ragd.v1.ListNotableQuestionsRequest
-	19, // 32: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
-	24, // 33: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	3,  // 34: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	3,  // 35: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	23, // 36: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	3,  // 37: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
-	11, // 38: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
-	13, // 39: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
-	18, // 40: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
-	15, // 41: ragd.v1.IndexService.ListNotableQuestions:output_type -> ragd.v1.ListNotableQuestionsResponse
-	20, // 42: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
-	25, // 43: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	34, // [34:44] is the sub-list for method output_type
-	24, // [24:34] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	24, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
+	25, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
+	25, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
+	7,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.Graph
+	5,  // 7: ragd.v1.Index.search_width:type_name -> ragd.v1.SearchWidth
+	26, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
+	4,  // 9: ragd.v1.Index.fields:type_name -> ragd.v1.MetadataField
+	27, // 10: ragd.v1.MetadataField.values:type_name -> google.protobuf.Value
+	27, // 11: ragd.v1.MetadataField.least:type_name -> google.protobuf.Value
+	27, // 12: ragd.v1.MetadataField.greatest:type_name -> google.protobuf.Value
+	25, // 13: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
+	6,  // 14: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
+	25, // 15: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
+	0,  // 16: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	24, // 17: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	6,  // 18: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
+	26, // 19: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
+	0,  // 20: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	10, // 21: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
+	24, // 22: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	6,  // 23: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
+	26, // 24: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
+	3,  // 25: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
+	8,  // 26: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	19, // 27: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	20, // 28: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	9,  // 29: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	11, // 30: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	13, // 31: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
+	15, // 32: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
+	17, // 33: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	22, // 34: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 35: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 36: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	21, // 37: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 38: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	12, // 39: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	14, // 40: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
+	16, // 41: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
+	18, // 42: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	23, // 43: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	35, // [35:44] is the sub-list for method output_type
+	26, // [26:35] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }
@@ -2092,16 +1951,15 @@ func file_ragd_v1_index_proto_init() {
 		return
 	}
 	file_ragd_v1_chunk_proto_init()
-	file_ragd_v1_index_proto_msgTypes[5].OneofWrappers = []any{}
-	file_ragd_v1_index_proto_msgTypes[8].OneofWrappers = []any{}
-	file_ragd_v1_index_proto_msgTypes[16].OneofWrappers = []any{}
+	file_ragd_v1_index_proto_msgTypes[6].OneofWrappers = []any{}
+	file_ragd_v1_index_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_index_proto_rawDesc), len(file_ragd_v1_index_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

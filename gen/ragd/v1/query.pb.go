@@ -102,7 +102,9 @@ type VectorQueryRequest struct {
 	// neighbours says more; document: the document. At most 16 KiB are shown, around the chunk, and with
 	// maxTokens at most about half of them. Chunks that are then one text are one source, which names them
 	// in hits, so there may be fewer than topK. Default: the chunk.
-	Expand        string `protobuf:"bytes,36,opt,name=expand,proto3" json:"expand,omitempty"`
+	Expand string `protobuf:"bytes,36,opt,name=expand,proto3" json:"expand,omitempty"`
+	// Ranks recent chunks higher, by a time in their metadata. Default: none.
+	Boost         *Boost `protobuf:"bytes,37,opt,name=boost,proto3" json:"boost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -326,6 +328,145 @@ func (x *VectorQueryRequest) GetExpand() string {
 	return ""
 }
 
+func (x *VectorQueryRequest) GetBoost() *Boost {
+	if x != nil {
+		return x.Boost
+	}
+	return nil
+}
+
+// Boost ranks recent chunks higher: a score above 0 is multiplied with
+// 1 - weight + weight * 2^(-age / halfLife). A chunk whose field is missing or states no time counts as old, one
+// whose time is to come as new. See docs/explanation/retrieval.md#recency.
+type Boost struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The metadata field with the time, as in filters, such as published: a string in the form of ISO 8601, see
+	// docs/reference/filters.md#times.
+	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
+	// Required. The age at which half of the weight is left: a number with a unit (s, m, h, d, w or y), such as 30d; at
+	// most 1000y.
+	HalfLife string `protobuf:"bytes,2,opt,name=half_life,json=halfLife,proto3" json:"half_life,omitempty"`
+	// How much of the score depends on the age: above 0, to 1. Default 0.5.
+	Weight        *float64 `protobuf:"fixed64,3,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Boost) Reset() {
+	*x = Boost{}
+	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Boost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Boost) ProtoMessage() {}
+
+func (x *Boost) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Boost.ProtoReflect.Descriptor instead.
+func (*Boost) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Boost) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *Boost) GetHalfLife() string {
+	if x != nil {
+		return x.HalfLife
+	}
+	return ""
+}
+
+func (x *Boost) GetWeight() float64 {
+	if x != nil && x.Weight != nil {
+		return *x.Weight
+	}
+	return 0
+}
+
+// Recency reports what a boost did to a score.
+type Recency struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Before the boost.
+	Score float64 `protobuf:"fixed64,1,opt,name=score,proto3" json:"score,omitempty"`
+	// With which it was multiplied, if it is above 0.
+	Factor float64 `protobuf:"fixed64,2,opt,name=factor,proto3" json:"factor,omitempty"`
+	// Absent for a chunk without one.
+	Time          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Recency) Reset() {
+	*x = Recency{}
+	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Recency) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Recency) ProtoMessage() {}
+
+func (x *Recency) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Recency.ProtoReflect.Descriptor instead.
+func (*Recency) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Recency) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *Recency) GetFactor() float64 {
+	if x != nil {
+		return x.Factor
+	}
+	return 0
+}
+
+func (x *Recency) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
 // Hybrid sets how the scores of vector and keyword search are combined.
 type Hybrid struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -343,7 +484,7 @@ type Hybrid struct {
 
 func (x *Hybrid) Reset() {
 	*x = Hybrid{}
-	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	mi := &file_ragd_v1_query_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -355,7 +496,7 @@ func (x *Hybrid) String() string {
 func (*Hybrid) ProtoMessage() {}
 
 func (x *Hybrid) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	mi := &file_ragd_v1_query_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -368,7 +509,7 @@ func (x *Hybrid) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hybrid.ProtoReflect.Descriptor instead.
 func (*Hybrid) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{1}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Hybrid) GetFusion() string {
@@ -405,7 +546,7 @@ type DatabaseConfig struct {
 
 func (x *DatabaseConfig) Reset() {
 	*x = DatabaseConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	mi := &file_ragd_v1_query_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -417,7 +558,7 @@ func (x *DatabaseConfig) String() string {
 func (*DatabaseConfig) ProtoMessage() {}
 
 func (x *DatabaseConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	mi := &file_ragd_v1_query_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -430,7 +571,7 @@ func (x *DatabaseConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatabaseConfig.ProtoReflect.Descriptor instead.
 func (*DatabaseConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{2}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *DatabaseConfig) GetPgvector() *PgVectorConfig {
@@ -469,7 +610,7 @@ type PgVectorConfig struct {
 
 func (x *PgVectorConfig) Reset() {
 	*x = PgVectorConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	mi := &file_ragd_v1_query_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -481,7 +622,7 @@ func (x *PgVectorConfig) String() string {
 func (*PgVectorConfig) ProtoMessage() {}
 
 func (x *PgVectorConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	mi := &file_ragd_v1_query_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -494,7 +635,7 @@ func (x *PgVectorConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PgVectorConfig.ProtoReflect.Descriptor instead.
 func (*PgVectorConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PgVectorConfig) GetMinScore() float64 {
@@ -529,7 +670,7 @@ type PineconeConfig struct {
 
 func (x *PineconeConfig) Reset() {
 	*x = PineconeConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	mi := &file_ragd_v1_query_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -541,7 +682,7 @@ func (x *PineconeConfig) String() string {
 func (*PineconeConfig) ProtoMessage() {}
 
 func (x *PineconeConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	mi := &file_ragd_v1_query_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -554,7 +695,7 @@ func (x *PineconeConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PineconeConfig.ProtoReflect.Descriptor instead.
 func (*PineconeConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PineconeConfig) GetNamespace() string {
@@ -582,7 +723,7 @@ type SparseVector struct {
 
 func (x *SparseVector) Reset() {
 	*x = SparseVector{}
-	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	mi := &file_ragd_v1_query_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -594,7 +735,7 @@ func (x *SparseVector) String() string {
 func (*SparseVector) ProtoMessage() {}
 
 func (x *SparseVector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	mi := &file_ragd_v1_query_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -607,7 +748,7 @@ func (x *SparseVector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SparseVector.ProtoReflect.Descriptor instead.
 func (*SparseVector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SparseVector) GetIndices() []uint32 {
@@ -637,7 +778,7 @@ type ChromaConfig struct {
 
 func (x *ChromaConfig) Reset() {
 	*x = ChromaConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	mi := &file_ragd_v1_query_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -649,7 +790,7 @@ func (x *ChromaConfig) String() string {
 func (*ChromaConfig) ProtoMessage() {}
 
 func (x *ChromaConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	mi := &file_ragd_v1_query_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -662,7 +803,7 @@ func (x *ChromaConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChromaConfig.ProtoReflect.Descriptor instead.
 func (*ChromaConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ChromaConfig) GetWhere() *structpb.Value {
@@ -699,7 +840,7 @@ type VectorQueryResponse struct {
 
 func (x *VectorQueryResponse) Reset() {
 	*x = VectorQueryResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[7]
+	mi := &file_ragd_v1_query_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -711,7 +852,7 @@ func (x *VectorQueryResponse) String() string {
 func (*VectorQueryResponse) ProtoMessage() {}
 
 func (x *VectorQueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[7]
+	mi := &file_ragd_v1_query_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -724,7 +865,7 @@ func (x *VectorQueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorQueryResponse.ProtoReflect.Descriptor instead.
 func (*VectorQueryResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *VectorQueryResponse) GetRelevantContext() string {
@@ -831,7 +972,7 @@ type GraphRagRequest struct {
 
 func (x *GraphRagRequest) Reset() {
 	*x = GraphRagRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	mi := &file_ragd_v1_query_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -843,7 +984,7 @@ func (x *GraphRagRequest) String() string {
 func (*GraphRagRequest) ProtoMessage() {}
 
 func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	mi := &file_ragd_v1_query_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -856,7 +997,7 @@ func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRagRequest.ProtoReflect.Descriptor instead.
 func (*GraphRagRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GraphRagRequest) GetQueryText() string {
@@ -1053,7 +1194,7 @@ type GraphOptions struct {
 
 func (x *GraphOptions) Reset() {
 	*x = GraphOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	mi := &file_ragd_v1_query_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1065,7 +1206,7 @@ func (x *GraphOptions) String() string {
 func (*GraphOptions) ProtoMessage() {}
 
 func (x *GraphOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	mi := &file_ragd_v1_query_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1078,7 +1219,7 @@ func (x *GraphOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphOptions.ProtoReflect.Descriptor instead.
 func (*GraphOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GraphOptions) GetDimension() int32 {
@@ -1145,7 +1286,7 @@ type GraphRagResponse struct {
 
 func (x *GraphRagResponse) Reset() {
 	*x = GraphRagResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1157,7 +1298,7 @@ func (x *GraphRagResponse) String() string {
 func (*GraphRagResponse) ProtoMessage() {}
 
 func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1170,7 +1311,7 @@ func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRagResponse.ProtoReflect.Descriptor instead.
 func (*GraphRagResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GraphRagResponse) GetRelevantContext() string {
@@ -1264,14 +1405,16 @@ type Source struct {
 	// How many there are.
 	AlsoInCount int32 `protobuf:"varint,19,opt,name=also_in_count,json=alsoInCount,proto3" json:"also_in_count,omitempty"`
 	// Set with expand and neighbours: the chunks of document that were found, best first, this one too.
-	Hits          []*Hit `protobuf:"bytes,31,rep,name=hits,proto3" json:"hits,omitempty"`
+	Hits []*Hit `protobuf:"bytes,31,rep,name=hits,proto3" json:"hits,omitempty"`
+	// Set with boost.
+	Recency       *Recency `protobuf:"bytes,32,opt,name=recency,proto3" json:"recency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_ragd_v1_query_proto_msgTypes[11]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1283,7 +1426,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[11]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1296,7 +1439,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Source) GetId() string {
@@ -1446,6 +1589,13 @@ func (x *Source) GetHits() []*Hit {
 	return nil
 }
 
+func (x *Source) GetRecency() *Recency {
+	if x != nil {
+		return x.Recency
+	}
+	return nil
+}
+
 // Hit is a chunk that was found, as a part of a source.
 type Hit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1465,7 +1615,7 @@ type Hit struct {
 
 func (x *Hit) Reset() {
 	*x = Hit{}
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1477,7 +1627,7 @@ func (x *Hit) String() string {
 func (*Hit) ProtoMessage() {}
 
 func (x *Hit) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1490,7 +1640,7 @@ func (x *Hit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hit.ProtoReflect.Descriptor instead.
 func (*Hit) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Hit) GetId() string {
@@ -1554,7 +1704,7 @@ type Place struct {
 
 func (x *Place) Reset() {
 	*x = Place{}
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1566,7 +1716,7 @@ func (x *Place) String() string {
 func (*Place) ProtoMessage() {}
 
 func (x *Place) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1579,7 +1729,7 @@ func (x *Place) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Place.ProtoReflect.Descriptor instead.
 func (*Place) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Place) GetId() string {
@@ -1652,7 +1802,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +1814,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +1827,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Budget) GetMaxTokens() int32 {
@@ -1745,7 +1895,7 @@ type OmittedSource struct {
 
 func (x *OmittedSource) Reset() {
 	*x = OmittedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1757,7 +1907,7 @@ func (x *OmittedSource) String() string {
 func (*OmittedSource) ProtoMessage() {}
 
 func (x *OmittedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1770,7 +1920,7 @@ func (x *OmittedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OmittedSource.ProtoReflect.Descriptor instead.
 func (*OmittedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *OmittedSource) GetId() string {
@@ -1830,7 +1980,7 @@ type Highlight struct {
 
 func (x *Highlight) Reset() {
 	*x = Highlight{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1842,7 +1992,7 @@ func (x *Highlight) String() string {
 func (*Highlight) ProtoMessage() {}
 
 func (x *Highlight) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1855,7 +2005,7 @@ func (x *Highlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Highlight.ProtoReflect.Descriptor instead.
 func (*Highlight) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Highlight) GetPassage() *ByteRange {
@@ -1883,7 +2033,7 @@ type ByteRange struct {
 
 func (x *ByteRange) Reset() {
 	*x = ByteRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1895,7 +2045,7 @@ func (x *ByteRange) String() string {
 func (*ByteRange) ProtoMessage() {}
 
 func (x *ByteRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1908,7 +2058,7 @@ func (x *ByteRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ByteRange.ProtoReflect.Descriptor instead.
 func (*ByteRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ByteRange) GetStartByte() uint32 {
@@ -1963,7 +2113,7 @@ type Explain struct {
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1975,7 +2125,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1988,7 +2138,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -2088,7 +2238,7 @@ type Correction struct {
 
 func (x *Correction) Reset() {
 	*x = Correction{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2100,7 +2250,7 @@ func (x *Correction) String() string {
 func (*Correction) ProtoMessage() {}
 
 func (x *Correction) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2113,7 +2263,7 @@ func (x *Correction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Correction.ProtoReflect.Descriptor instead.
 func (*Correction) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Correction) GetWord() string {
@@ -2149,7 +2299,7 @@ type ContextValue struct {
 
 func (x *ContextValue) Reset() {
 	*x = ContextValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2311,7 @@ func (x *ContextValue) String() string {
 func (*ContextValue) ProtoMessage() {}
 
 func (x *ContextValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2324,7 @@ func (x *ContextValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextValue.ProtoReflect.Descriptor instead.
 func (*ContextValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ContextValue) GetName() string {
@@ -2231,7 +2381,7 @@ type GraphExplain struct {
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2243,7 +2393,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2256,7 +2406,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -2330,7 +2480,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2342,7 +2492,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2355,7 +2505,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -2416,7 +2566,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2428,7 +2578,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2441,7 +2591,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -2547,7 +2697,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2559,7 +2709,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2572,7 +2722,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -2628,7 +2778,7 @@ type ListEdgesRequest struct {
 
 func (x *ListEdgesRequest) Reset() {
 	*x = ListEdgesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2640,7 +2790,7 @@ func (x *ListEdgesRequest) String() string {
 func (*ListEdgesRequest) ProtoMessage() {}
 
 func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2653,7 +2803,7 @@ func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesRequest.ProtoReflect.Descriptor instead.
 func (*ListEdgesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListEdgesRequest) GetIndexName() string {
@@ -2703,7 +2853,7 @@ type ListEdgesResponse struct {
 
 func (x *ListEdgesResponse) Reset() {
 	*x = ListEdgesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2715,7 +2865,7 @@ func (x *ListEdgesResponse) String() string {
 func (*ListEdgesResponse) ProtoMessage() {}
 
 func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2728,7 +2878,7 @@ func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesResponse.ProtoReflect.Descriptor instead.
 func (*ListEdgesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListEdgesResponse) GetEdges() []*ChunkEdge {
@@ -2764,7 +2914,7 @@ type ChunkEdge struct {
 
 func (x *ChunkEdge) Reset() {
 	*x = ChunkEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2776,7 +2926,7 @@ func (x *ChunkEdge) String() string {
 func (*ChunkEdge) ProtoMessage() {}
 
 func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2789,7 +2939,7 @@ func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkEdge.ProtoReflect.Descriptor instead.
 func (*ChunkEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ChunkEdge) GetType() string {
@@ -2843,7 +2993,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2855,7 +3005,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2868,7 +3018,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Stage) GetName() string {
@@ -2919,7 +3069,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2931,7 +3081,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2944,7 +3094,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Reranker) GetModel() string {
@@ -3014,7 +3164,7 @@ type RerankerOptions struct {
 
 func (x *RerankerOptions) Reset() {
 	*x = RerankerOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3026,7 +3176,7 @@ func (x *RerankerOptions) String() string {
 func (*RerankerOptions) ProtoMessage() {}
 
 func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3039,7 +3189,7 @@ func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
 func (*RerankerOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RerankerOptions) GetWeights() *RerankerWeights {
@@ -3077,7 +3227,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3089,7 +3239,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3102,7 +3252,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Reranking) GetKind() string {
@@ -3183,7 +3333,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3195,7 +3345,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3208,7 +3358,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -3246,7 +3396,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3258,7 +3408,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3271,7 +3421,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -3308,7 +3458,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3320,7 +3470,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3333,7 +3483,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -3370,7 +3520,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3382,7 +3532,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3395,7 +3545,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -3436,7 +3586,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3448,7 +3598,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3461,7 +3611,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -3505,7 +3655,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3517,7 +3667,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3530,7 +3680,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -3575,7 +3725,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3587,7 +3737,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3600,7 +3750,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -3674,7 +3824,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3686,7 +3836,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3699,7 +3849,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -3794,7 +3944,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3806,7 +3956,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3819,7 +3969,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -3871,7 +4021,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3883,7 +4033,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3896,7 +4046,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -3942,7 +4092,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3954,7 +4104,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3967,7 +4117,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -4002,7 +4152,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4014,7 +4164,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4027,7 +4177,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -4061,7 +4211,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4073,7 +4223,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4086,7 +4236,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -4100,7 +4250,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf8\b\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9e\t\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -4136,7 +4286,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\rencoding_name\x18\x18 \x01(\tR\fencodingName\x12\x1f\n" +
 	"\bdistinct\x18\x19 \x01(\bH\x06R\bdistinct\x88\x01\x01\x12\x16\n" +
 	"\x06prefix\x18\x1a \x01(\bR\x06prefix\x12\x16\n" +
-	"\x06expand\x18$ \x01(\tR\x06expandB\b\n" +
+	"\x06expand\x18$ \x01(\tR\x06expand\x12$\n" +
+	"\x05boost\x18% \x01(\v2\x0e.ragd.v1.BoostR\x05boostB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -4144,7 +4295,16 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"_min_scoreB\x11\n" +
 	"\x0f_min_similarityB\r\n" +
 	"\v_max_tokensB\v\n" +
-	"\t_distinct\"\x9b\x01\n" +
+	"\t_distinct\"b\n" +
+	"\x05Boost\x12\x14\n" +
+	"\x05field\x18\x01 \x01(\tR\x05field\x12\x1b\n" +
+	"\thalf_life\x18\x02 \x01(\tR\bhalfLife\x12\x1b\n" +
+	"\x06weight\x18\x03 \x01(\x01H\x00R\x06weight\x88\x01\x01B\t\n" +
+	"\a_weight\"g\n" +
+	"\aRecency\x12\x14\n" +
+	"\x05score\x18\x01 \x01(\x01R\x05score\x12\x16\n" +
+	"\x06factor\x18\x02 \x01(\x01R\x06factor\x12.\n" +
+	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\x9b\x01\n" +
 	"\x06Hybrid\x12\x16\n" +
 	"\x06fusion\x18\x01 \x01(\tR\x06fusion\x12(\n" +
 	"\rvector_weight\x18\x02 \x01(\x01H\x00R\fvectorWeight\x88\x01\x01\x12*\n" +
@@ -4239,7 +4399,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
 	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\x12'\n" +
 	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\x12\x19\n" +
-	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\xcb\x05\n" +
+	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\xf7\x05\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -4266,7 +4426,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05chunk\x18\x11 \x01(\v2\x12.ragd.v1.ByteRangeR\x05chunk\x12'\n" +
 	"\aalso_in\x18\x12 \x03(\v2\x0e.ragd.v1.PlaceR\x06alsoIn\x12\"\n" +
 	"\ralso_in_count\x18\x13 \x01(\x05R\valsoInCount\x12 \n" +
-	"\x04hits\x18\x1f \x03(\v2\f.ragd.v1.HitR\x04hitsB\r\n" +
+	"\x04hits\x18\x1f \x03(\v2\f.ragd.v1.HitR\x04hits\x12*\n" +
+	"\arecency\x18  \x01(\v2\x10.ragd.v1.RecencyR\arecencyB\r\n" +
 	"\v_similarityB\x10\n" +
 	"\x0e_keyword_score\"\xa9\x01\n" +
 	"\x03Hit\x12\x0e\n" +
@@ -4533,134 +4694,139 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
-	(*Hybrid)(nil),                // 1: ragd.v1.Hybrid
-	(*DatabaseConfig)(nil),        // 2: ragd.v1.DatabaseConfig
-	(*PgVectorConfig)(nil),        // 3: ragd.v1.PgVectorConfig
-	(*PineconeConfig)(nil),        // 4: ragd.v1.PineconeConfig
-	(*SparseVector)(nil),          // 5: ragd.v1.SparseVector
-	(*ChromaConfig)(nil),          // 6: ragd.v1.ChromaConfig
-	(*VectorQueryResponse)(nil),   // 7: ragd.v1.VectorQueryResponse
-	(*GraphRagRequest)(nil),       // 8: ragd.v1.GraphRagRequest
-	(*GraphOptions)(nil),          // 9: ragd.v1.GraphOptions
-	(*GraphRagResponse)(nil),      // 10: ragd.v1.GraphRagResponse
-	(*Source)(nil),                // 11: ragd.v1.Source
-	(*Hit)(nil),                   // 12: ragd.v1.Hit
-	(*Place)(nil),                 // 13: ragd.v1.Place
-	(*Budget)(nil),                // 14: ragd.v1.Budget
-	(*OmittedSource)(nil),         // 15: ragd.v1.OmittedSource
-	(*Highlight)(nil),             // 16: ragd.v1.Highlight
-	(*ByteRange)(nil),             // 17: ragd.v1.ByteRange
-	(*Explain)(nil),               // 18: ragd.v1.Explain
-	(*Correction)(nil),            // 19: ragd.v1.Correction
-	(*ContextValue)(nil),          // 20: ragd.v1.ContextValue
-	(*GraphExplain)(nil),          // 21: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 22: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 23: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 24: ragd.v1.GraphEdge
-	(*ListEdgesRequest)(nil),      // 25: ragd.v1.ListEdgesRequest
-	(*ListEdgesResponse)(nil),     // 26: ragd.v1.ListEdgesResponse
-	(*ChunkEdge)(nil),             // 27: ragd.v1.ChunkEdge
-	(*Stage)(nil),                 // 28: ragd.v1.Stage
-	(*Reranker)(nil),              // 29: ragd.v1.Reranker
-	(*RerankerOptions)(nil),       // 30: ragd.v1.RerankerOptions
-	(*Reranking)(nil),             // 31: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 32: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 33: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 34: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 35: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 36: ragd.v1.RerankDetails
-	(*ListTopicsRequest)(nil),     // 37: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 38: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 39: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 40: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 41: ragd.v1.TopicDocument
-	(*EmbedRequest)(nil),          // 42: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 43: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 44: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 45: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 46: google.protobuf.Duration
-	(*structpb.Struct)(nil),       // 47: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 48: google.protobuf.Timestamp
+	(*Boost)(nil),                 // 1: ragd.v1.Boost
+	(*Recency)(nil),               // 2: ragd.v1.Recency
+	(*Hybrid)(nil),                // 3: ragd.v1.Hybrid
+	(*DatabaseConfig)(nil),        // 4: ragd.v1.DatabaseConfig
+	(*PgVectorConfig)(nil),        // 5: ragd.v1.PgVectorConfig
+	(*PineconeConfig)(nil),        // 6: ragd.v1.PineconeConfig
+	(*SparseVector)(nil),          // 7: ragd.v1.SparseVector
+	(*ChromaConfig)(nil),          // 8: ragd.v1.ChromaConfig
+	(*VectorQueryResponse)(nil),   // 9: ragd.v1.VectorQueryResponse
+	(*GraphRagRequest)(nil),       // 10: ragd.v1.GraphRagRequest
+	(*GraphOptions)(nil),          // 11: ragd.v1.GraphOptions
+	(*GraphRagResponse)(nil),      // 12: ragd.v1.GraphRagResponse
+	(*Source)(nil),                // 13: ragd.v1.Source
+	(*Hit)(nil),                   // 14: ragd.v1.Hit
+	(*Place)(nil),                 // 15: ragd.v1.Place
+	(*Budget)(nil),                // 16: ragd.v1.Budget
+	(*OmittedSource)(nil),         // 17: ragd.v1.OmittedSource
+	(*Highlight)(nil),             // 18: ragd.v1.Highlight
+	(*ByteRange)(nil),             // 19: ragd.v1.ByteRange
+	(*Explain)(nil),               // 20: ragd.v1.Explain
+	(*Correction)(nil),            // 21: ragd.v1.Correction
+	(*ContextValue)(nil),          // 22: ragd.v1.ContextValue
+	(*GraphExplain)(nil),          // 23: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 24: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 25: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 26: ragd.v1.GraphEdge
+	(*ListEdgesRequest)(nil),      // 27: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),     // 28: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),             // 29: ragd.v1.ChunkEdge
+	(*Stage)(nil),                 // 30: ragd.v1.Stage
+	(*Reranker)(nil),              // 31: ragd.v1.Reranker
+	(*RerankerOptions)(nil),       // 32: ragd.v1.RerankerOptions
+	(*Reranking)(nil),             // 33: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 34: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 35: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 36: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 37: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 38: ragd.v1.RerankDetails
+	(*ListTopicsRequest)(nil),     // 39: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 40: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 41: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 42: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 43: ragd.v1.TopicDocument
+	(*EmbedRequest)(nil),          // 44: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 45: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 46: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 47: google.protobuf.Value
+	(*durationpb.Duration)(nil),   // 48: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 49: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 50: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	45, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
-	2,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
-	1,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	29, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	46, // 4: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
-	3,  // 5: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
-	4,  // 6: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
-	6,  // 7: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
-	5,  // 8: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	45, // 9: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	45, // 10: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
-	11, // 11: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	18, // 12: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	14, // 13: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
-	45, // 14: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
-	9,  // 15: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	29, // 16: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	46, // 17: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
-	11, // 18: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	21, // 19: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	14, // 20: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	47, // 21: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	36, // 22: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	16, // 23: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	17, // 24: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
-	13, // 25: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
-	12, // 26: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
-	17, // 27: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
-	15, // 28: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
-	17, // 29: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	17, // 30: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	28, // 31: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	31, // 32: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	20, // 33: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	19, // 34: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
-	45, // 35: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	28, // 36: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	23, // 37: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	24, // 38: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	31, // 39: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	22, // 40: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	20, // 41: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	27, // 42: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	11, // 43: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	32, // 44: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	30, // 45: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	32, // 46: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	11, // 47: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	29, // 48: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	35, // 49: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	31, // 50: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	11, // 51: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	36, // 52: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	39, // 53: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	48, // 54: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	40, // 55: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	41, // 56: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	44, // 57: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 58: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	33, // 59: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	8,  // 60: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	37, // 61: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	25, // 62: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	42, // 63: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	7,  // 64: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	34, // 65: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	10, // 66: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	38, // 67: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	26, // 68: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	43, // 69: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	64, // [64:70] is the sub-list for method output_type
-	58, // [58:64] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	47, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	4,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
+	3,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
+	31, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	48, // 4: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	1,  // 5: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
+	49, // 6: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
+	5,  // 7: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
+	6,  // 8: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
+	8,  // 9: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
+	7,  // 10: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
+	47, // 11: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	47, // 12: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	13, // 13: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
+	20, // 14: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	16, // 15: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
+	47, // 16: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	11, // 17: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
+	31, // 18: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	48, // 19: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	13, // 20: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	23, // 21: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	16, // 22: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
+	50, // 23: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	38, // 24: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	18, // 25: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	19, // 26: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
+	15, // 27: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
+	14, // 28: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
+	2,  // 29: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
+	19, // 30: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
+	17, // 31: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
+	19, // 32: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	19, // 33: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	30, // 34: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	33, // 35: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	22, // 36: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	21, // 37: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
+	47, // 38: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	30, // 39: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	25, // 40: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	26, // 41: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	33, // 42: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	24, // 43: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	22, // 44: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	29, // 45: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	13, // 46: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	34, // 47: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	32, // 48: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	34, // 49: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	13, // 50: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	31, // 51: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	37, // 52: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	33, // 53: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	13, // 54: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	38, // 55: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	41, // 56: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	49, // 57: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	42, // 58: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	43, // 59: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	46, // 60: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 61: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	35, // 62: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	10, // 63: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	39, // 64: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	27, // 65: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	44, // 66: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	9,  // 67: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	36, // 68: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	12, // 69: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	40, // 70: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	28, // 71: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	45, // 72: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	67, // [67:73] is the sub-list for method output_type
+	61, // [61:67] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -4671,20 +4837,21 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[0].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[1].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[3].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[9].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[5].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[10].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[23].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[29].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[30].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[13].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[25].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[31].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[32].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[34].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   45,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

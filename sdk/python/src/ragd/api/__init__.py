@@ -1471,6 +1471,33 @@ class VectorQueryRequest(TypedDict, total=False):
     # maxTokens at most about half of them. Chunks that are then one text are one source, which names them
     # in hits, so there may be fewer than topK. Default: the chunk.
     expand: str
+    # Ranks recent chunks higher, by a time in their metadata. Default: none.
+    boost: Boost
+
+
+class Boost(TypedDict, total=False):
+    """Boost ranks recent chunks higher: a score above 0 is multiplied with
+    1 - weight + weight * 2^(-age / halfLife). A chunk whose field is missing or states no time counts as old, one
+    whose time is to come as new. See docs/explanation/retrieval.md#recency.
+    """
+    # Required. The metadata field with the time, as in filters, such as published: a string in the form of ISO 8601, see
+    # docs/reference/filters.md#times.
+    field: str
+    # Required. The age at which half of the weight is left: a number with a unit (s, m, h, d, w or y), such as 30d; at
+    # most 1000y.
+    halfLife: str
+    # How much of the score depends on the age: above 0, to 1. Default 0.5.
+    weight: float
+
+
+class Recency(TypedDict, total=False):
+    """Recency reports what a boost did to a score."""
+    # Before the boost.
+    score: float
+    # With which it was multiplied, if it is above 0.
+    factor: float
+    # Absent for a chunk without one.
+    time: str
 
 
 class Hybrid(TypedDict, total=False):
@@ -1689,6 +1716,8 @@ class Source(TypedDict, total=False):
     alsoInCount: int
     # Set with expand and neighbours: the chunks of document that were found, best first, this one too.
     hits: list[Hit]
+    # Set with boost.
+    recency: Recency
 
 
 class Hit(TypedDict, total=False):
@@ -3453,6 +3482,30 @@ class Index(TypedDict, total=False):
     recordQuestions: bool
     # Default extraction of uploads; absent if nothing is extracted.
     extract: dict[str, Any]
+    # The metadata fields that chunks have, those of most chunks first, up to 50. They are read from a sample of about 1,000
+    # chunks, without the fields that ragd adds. Filled by DescribeIndex only, and not for a credential or a request
+    # context with a filter.
+    fields: list[MetadataField]
+
+
+class MetadataField(TypedDict, total=False):
+    """MetadataField is a metadata field of an index, as it is in a sample of the chunks."""
+    # As filters name it, such as author.name.
+    name: str
+    # The types of its values, or of the elements of its lists: text, number, boolean, time or object. A time is a text in
+    # the form of ISO 8601, see docs/reference/filters.md#times.
+    types: list[str]
+    # Whether some values are lists.
+    list: bool
+    # The part of the chunks that have it, above 0, to 1.
+    share: float
+    # Whether it is one of metadataIndexes.
+    indexed: bool
+    # The most frequent short values, up to 10.
+    values: list[Any]
+    # The least and greatest value of a field of which all are numbers or all are times.
+    least: Any
+    greatest: Any
 
 
 class SearchWidth(TypedDict, total=False):
@@ -7471,6 +7524,7 @@ __all__ = [
     "AuditService",
     "AuthorizeConnectorRequest",
     "AuthorizeConnectorResponse",
+    "Boost",
     "Budget",
     "BuildIndexRequest",
     "BuildIndexResponse",
@@ -7719,6 +7773,7 @@ __all__ = [
     "McpTemplate",
     "Measure",
     "MeasureDifference",
+    "MetadataField",
     "MetadataIndexes",
     "MoveTenantRequest",
     "NotableQuestion",
@@ -7753,6 +7808,7 @@ __all__ = [
     "ReadDocumentResponse",
     "RebuildGraphRequest",
     "RebuildGraphResponse",
+    "Recency",
     "RecordFeedbackRequest",
     "RecordFeedbackResponse",
     "ReencryptSecretsRequest",
