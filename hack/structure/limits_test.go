@@ -351,6 +351,8 @@ var documentedLimits = []struct {
 	{"limits", "quoted phrases", "query.maxPhrases"},
 	{"limits", "terms of a question that are searched", "query.maxTerms"},
 	{"limits", "`neighbours`", "query.MaxNeighbours"},
+	{"limits", "searches of a query with a boost", "query.boostRounds query.maxCandidates"},
+	{"limits", "fields that `DescribeIndex` names", "query.maxListedFields query.maxListedValues"},
 	{"limits", "text of a source with `expand`", "query.MaxExpandedBytes/bytes query.shortSection/bytes query.MaxExpanded query.maxOutline"},
 	{"limits", "`maxTokens` of a query", "query/budget.Min query/budget.Max query/budget.MaxNamed"},
 	{"limits", "texts of `Embed`", "query.MaxEmbedTexts query.maxEmbedTextBytes/bytes"},

@@ -22,6 +22,9 @@ import (
 func checkMessage(raw json.RawMessage, message protoreflect.MessageDescriptor, path string) error {
 	if want, ok := wellKnown[message.FullName()]; ok {
 		if want.fits(raw) {
+			if isFreeForm(message.FullName()) {
+				return Exact(raw, path)
+			}
 			return nil
 		}
 		return wrong(path, want.name, raw)

@@ -22,11 +22,11 @@ import (
 
 // Unmarshal decodes data into message, which it resets. In a list of messages with two
 // string fields, a pair of strings stands for a message: ["##", "title"] for {"marker": "##",
-// "key": "title"}. Errors: Invalid, with a violation if a field is to blame.
+// "key": "title"}. A whole number in a value of free form, such as metadata, that would be rounded is an error. Errors: Invalid, with a violation if a field is to blame.
 func Unmarshal(data []byte, message proto.Message) error {
 	err := protojson.Unmarshal(data, message)
 	if err == nil {
-		return nil
+		return checkExact(data, message)
 	}
 	if !utf8.Valid(data) {
 		return notUTF8(data)
@@ -37,7 +37,7 @@ func Unmarshal(data []byte, message proto.Message) error {
 	}
 	whole, paired := withPairs(whole, message.ProtoReflect().Descriptor())
 	if paired && protojson.Unmarshal(whole, message) == nil {
-		return nil
+		return checkExact(whole, message)
 	}
 	if mistake := checkMessage(whole, message.ProtoReflect().Descriptor(), ""); mistake != nil {
 		return mistake

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/api/httpserver"
+	"github.com/ragdhq/ragd/internal/api/jsonmessage"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
@@ -47,7 +48,7 @@ func readJSON[In any](r *http.Request, memory *admission.Request) (*In, error) {
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, fault.New(fault.Invalid, "the body must be one JSON object, and something follows it")
 	}
-	return in, nil
+	return in, jsonmessage.Exact(data, "")
 }
 
 // malformed returns the error for a body that cannot be decoded.

@@ -12,7 +12,9 @@ import (
 	"reflect"
 	"unicode/utf8"
 
+	"github.com/ragdhq/ragd/internal/api/jsonmessage"
 	"github.com/ragdhq/ragd/internal/ingest/parse"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -103,6 +105,21 @@ func Decompress(r io.Reader) (io.Reader, error) {
 	return parse.Decompress(head, buffered)
 }
 
+// exactMetadata returns an error if the metadata of a line, which is valid JSON, have a whole number that would be rounded. The
+// id may have any number.
+func exactMetadata(line []byte) error {
+	if jsonmessage.Exact(line, "") == nil {
+		return nil
+	}
+	var fields struct {
+		Metadata json.RawMessage `json:"metadata"`
+	}
+	if json.Unmarshal(line, &fields) != nil {
+		return nil
+	}
+	return jsonmessage.Exact(fields.Metadata, "metadata")
+}
+
 // decodeLine returns the document of one line. The error's text says what is wrong with
 // the line.
 func decodeLine(line []byte) (Document, error) {
@@ -121,6 +138,9 @@ func decodeLine(line []byte) (Document, error) {
 	}
 	if err := json.Unmarshal(line, &fields); err != nil {
 		return Document{}, jsonReason(err)
+	}
+	if err := exactMetadata(line); err != nil {
+		return Document{}, errors.New(fault.Public(err))
 	}
 	doc := Document{
 		URI: fields.URI, Title: fields.Title, ContentType: fields.ContentType, Metadata: fields.Metadata,
