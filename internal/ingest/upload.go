@@ -232,7 +232,7 @@ func checkUTF8(format parse.Format, content []byte, mediaType string) error {
 	}
 	if !utf8.Valid(content) {
 		if !parse.IsEncoded(format, parse.Source{Content: content, ContentType: mediaType}) {
-			return parse.NotUTF8()
+			return parse.NotUTF8(content)
 		}
 		return fault.Field("content", "is not UTF-8 (first bad byte at offset %d), which this strategy of chunking needs: convert it, for example with `iconv -f WINDOWS-1252 -t UTF-8`", firstInvalidByte(content))
 	}

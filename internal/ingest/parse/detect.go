@@ -23,7 +23,7 @@ func Detect(src Source) (Format, error) {
 	if !known {
 		declared, known = formatOfName(src.FileName)
 	}
-	if bytes.IndexByte(src.Content[:min(len(src.Content), 8<<10)], 0) >= 0 && !isUTF16(src.Content) {
+	if bytes.IndexByte(src.Content[:min(len(src.Content), 8<<10)], 0) >= 0 && !isSigned(src.Content) {
 		if known && !declared.IsText() {
 			return "", broken(declared, nil)
 		}
@@ -106,13 +106,6 @@ func hasBinary(content []byte) bool {
 		head = head[n:]
 	}
 	return false
-}
-
-// isUTF16 reports whether content is a text in UTF-16: by its byte order mark, or because
-// most of its characters are of ASCII and none is a control character.
-func isUTF16(content []byte) bool {
-	return bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) ||
-		looksLikeUTF16(content, 0) || looksLikeUTF16(content, 1)
 }
 
 // looksLikeUTF16 reports whether the low bytes of the UTF-16 units of content are at the even

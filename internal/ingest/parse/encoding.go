@@ -2,37 +2,28 @@ package parse
 
 import (
 	"bytes"
+	"cmp"
 	"mime"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
-	textunicode "golang.org/x/text/encoding/unicode"
 )
 
 // encodingSample is the number of bytes by which an encoding is recognized.
 const encodingSample = 64 << 10
 
-// encodingOf recognizes the encoding of a text that is not UTF-8: UTF-16 by its byte order
-// mark, Shift_JIS and EUC-JP by their kana, windows-1252, of which Latin-1 is a part, windows-1250
-// and windows-1254 by words of European languages, and others by the letters of their script. It
-// returns nil if the encoding is not certain.
+// encodingOf recognizes the encoding of a text that is not UTF-8: UTF-16, UTF-32 and ISO-2022-JP by their signs, Shift_JIS
+// and EUC-JP by their kana, windows-1252, of which Latin-1 is a part, and others for Latin letters by words of European languages,
+// and others by the letters of their script. It returns nil if the encoding is not certain.
 func encodingOf(content []byte) (encoding.Encoding, string) {
-	if isUTF16(content) {
-		order := textunicode.LittleEndian
-		if looksLikeUTF16(content, 1) {
-			order = textunicode.BigEndian
-		}
-		return textunicode.UTF16(order, textunicode.UseBOM), "utf-16"
+	if known, name := signedEncoding(content); known != nil {
+		return known, name
 	}
-	sample := content
-	if first := bytes.IndexFunc(content, func(r rune) bool { return r >= utf8.RuneSelf }); first > 0 {
-		line := bytes.LastIndexByte(content[:first], '\n') + 1
-		sample = content[max(line, first-encodingSample/2):]
-	}
-	sample = sample[:min(len(sample), encodingSample)]
+	sample := sampleOf(content)
 	for _, label := range []string{"shift_jis", "euc-jp"} {
 		known, name := charset.Lookup(label)
 		decoded, err := known.NewDecoder().Bytes(sample)
@@ -44,6 +35,64 @@ func encodingOf(content []byte) (encoding.Encoding, string) {
 		return known, name
 	}
 	return scriptOf(sample)
+}
+
+// sampleOf returns the part of a text by which its encoding is recognized, around its first byte outside of ASCII.
+func sampleOf(content []byte) []byte {
+	sample := content
+	if first := bytes.IndexFunc(content, func(r rune) bool { return r >= utf8.RuneSelf }); first > 0 {
+		line := bytes.LastIndexByte(content[:first], '\n') + 1
+		sample = content[max(line, first-encodingSample/2):]
+	}
+	return sample[:min(len(sample), encodingSample)]
+}
+
+// likeliest returns the names of up to two encodings that a text may be in, the likeliest first. It is for a text whose encoding is
+// not certain.
+func likeliest(content []byte) []string {
+	sample := sampleOf(content)
+	type guess struct {
+		name, text string
+		share      float64
+	}
+	var guesses []guess
+	add := func(label string, share func(text string) float64) {
+		known, name := charset.Lookup(label)
+		decoded, err := known.NewDecoder().Bytes(sample)
+		text := strings.TrimRight(string(decoded), string(utf8.RuneError)) // one may be cut at the end
+		if err != nil || strings.ContainsRune(text, utf8.RuneError) || strings.ContainsFunc(text, isControl) {
+			return
+		}
+		if at := slices.IndexFunc(guesses, func(g guess) bool { return g.text == text }); at < 0 {
+			guesses = append(guesses, guess{name, text, share(text)})
+		}
+	}
+	for _, s := range scripts {
+		s.atLeast = 1
+		add(s.encoding, func(text string) float64 { return s.shareOf(text) / s.share })
+	}
+	for _, page := range latinPages {
+		add(page.encoding, func(text string) float64 {
+			accents, letters := accented(text)
+			if len(accents) == 0 || len(accents)*2 > letters {
+				return 0
+			}
+			return shareOfLanguage(accents, page.languages)
+		})
+	}
+	for _, label := range []string{"shift_jis", "euc-jp"} {
+		add(label, func(text string) float64 {
+			return script{letters: unicode.Han, frequent: chinese + taiwan + kanji, atLeast: 1}.shareOf(text) / 0.4
+		})
+	}
+	slices.SortStableFunc(guesses, func(a, b guess) int { return cmp.Compare(b.share, a.share) })
+	var names []string
+	for _, g := range guesses[:min(len(guesses), 2)] {
+		if g.share > 0 {
+			names = append(names, g.name)
+		}
+	}
+	return names
 }
 
 // declaredEncoding returns the encoding that the parameter charset of a content type names, nil

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
 
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -40,6 +43,17 @@ func TestTextInCommonEncodingsIsDecoded(t *testing.T) {
 		{"windows-1252", "Þegar vatnið lækkar undir merkið dælir dælan því upp í efri þróna."},
 		{"windows-1252", "O nível da água não está acima da marcação; a bomba só funciona às vezes."},
 		{"windows-1252", "The committee heard Mr Müller, Ms Nuñez and Mr Ærø on the state of the quays, and it thanked them for their patience in the long winter."},
+		{"gb18030", "会议纪要：下次会议将在星期二举行，请所有人准备好自己的文件。"},
+		{"big5", "會議紀要：下次會議將在星期二舉行，請所有人準備好自己的文件。"},
+		{"iso-2022-jp", "Re: 会議の資料\n" + japanese},
+		{"koi8-u", "Шановні колеги! Завтра о десятій годині відбудуться збори відділу. Просимо всіх бути вчасно."},
+		{"iso-8859-2", "Schůze začne zítra v deset hodin. Prosíme všechny, aby přišli včas; budeme jednat o rozpočtu."},
+		{"iso-8859-2", "Zebranie rozpocznie się jutro o dziesiątej. Prosimy wszystkich o punktualne przybycie. Źródło"},
+		{"iso-8859-15", "Le cœur coûte 5 €, c'est très cher cet été"},
+		{"windows-1257", "Rytojaus posėdis prasidės dešimtą valandą. Prašome visų dalyvauti laiku, aptarsime biudžetą."},
+		{"iso-8859-4", "Rytojaus posėdis prasidės dešimtą valandą. Prašome visų dalyvauti laiku, aptarsime biudžetą."},
+		{"iso-8859-6", "سيبدأ الاجتماع غدا في الساعة العاشرة. يرجى من الجميع الحضور في الوقت المحدد."},
+		{"windows-874", "การประชุมจะเริ่มพรุ่งนี้เวลาสิบนาฬิกา ขอให้ทุกคนมาตรงเวลา"},
 		{"utf-16", "Hällo wörld"},
 	} {
 		known, name := charset.Lookup(tc.encoding)
@@ -70,7 +84,7 @@ func TestTextInUncertainEncodingsIsRejected(t *testing.T) {
 	t.Parallel()
 	for encoding, text := range map[string]string{
 		"windows-1251": "Привет, мир: насос не работает.", "koi8-r": "Привет, мир: насос не работает.", "iso-8859-7": "Καλημέρα κόσμε",
-		"gb18030": "这是一个中文文本，可以搜索吗？", "euc-kr": "이것은 한국어 텍스트입니다.", "big5": "這是一個中文文本", "windows-1250": "Zażółć gęślą jaźń", "macintosh": "le café est fermé, la clé est là",
+		"x-mac-cyrillic": "Уважаемые коллеги! Завтра в десять часов состоится собрание отдела. Просим всех быть вовремя.", "gb18030": "会议资料", "shift_jis": "会議資料", "euc-jp": "東京都港区", "euc-kr": "이것은 한국어 텍스트입니다.", "big5": "這是一個中文文本", "windows-1250": "Zażółć gęślą jaźń", "macintosh": "le café est fermé, la clé est là",
 	} {
 		known, _ := charset.Lookup(encoding)
 		content, err := known.NewEncoder().Bytes([]byte(text))
@@ -81,8 +95,44 @@ func TestTextInUncertainEncodingsIsRejected(t *testing.T) {
 		if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "is not UTF-8 text, and its encoding is not certain: convert it") {
 			t.Errorf("%s is read as %q, error %v", encoding, got.Text, err)
 		}
+		if encoding != "macintosh" && encoding != "windows-1250" && encoding != "iso-8859-7" && !strings.Contains(fault.Public(err), "it is likely "+encoding) {
+			t.Errorf("%s is not the likeliest: %v", encoding, err)
+		}
 	}
 }
+
+// Texts in units of two and four bytes are read with and without a byte order mark, in every script.
+func TestWideTextIsDecoded(t *testing.T) {
+	t.Parallel()
+	texts := []string{
+		"Hello world, this is a plain text.\nAnother line.", "Уважаемые коллеги! Завтра в десять часов собрание.", "これは日本語のテキストです。検索できますか。",
+		"会议将于明天上午十点开始，请大家准时参加。", "회의는 내일 오전 열 시에 시작합니다. 모두 오십시오.", "سيبدأ الاجتماع غدا في الساعة العاشرة.", "การประชุมจะเริ่มพรุ่งนี้ ขอให้ทุกคนมา",
+	}
+	for name, of := range map[string]func(mark bool) encoding.Encoding{
+		"utf-16le": func(mark bool) encoding.Encoding { return unicode.UTF16(unicode.LittleEndian, markOf16[mark]) },
+		"utf-16be": func(mark bool) encoding.Encoding { return unicode.UTF16(unicode.BigEndian, markOf16[mark]) },
+		"utf-32le": func(mark bool) encoding.Encoding { return utf32.UTF32(utf32.LittleEndian, markOf32[mark]) },
+		"utf-32be": func(mark bool) encoding.Encoding { return utf32.UTF32(utf32.BigEndian, markOf32[mark]) },
+	} {
+		for _, text := range texts {
+			for _, mark := range []bool{false, true} {
+				content, err := of(mark).NewEncoder().Bytes([]byte(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := parse.Parse(t.Context(), parse.Source{Content: content, FileName: "a.txt"})
+				if err != nil || got.Text != text || got.Properties["encoding"] != name[:len("utf-16")] {
+					t.Errorf("%s, mark %v, %.20s: read as %.40q, error %v", name, mark, text, got.Text, err)
+				}
+			}
+		}
+	}
+}
+
+var (
+	markOf16 = map[bool]unicode.BOMPolicy{false: unicode.IgnoreBOM, true: unicode.UseBOM}
+	markOf32 = map[bool]utf32.BOMPolicy{false: utf32.IgnoreBOM, true: utf32.UseBOM}
+)
 
 // What a content type declares is believed if the text can be in that encoding.
 func TestTheDeclaredEncodingIsDecoded(t *testing.T) {

@@ -22,7 +22,19 @@ var latinPages = []struct {
 	}},
 	{"windows-1250", 2, []string{"ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž"}},
 	{"windows-1254", 3, []string{"çğıöşüâîû"}},
+	{"iso-8859-2", 2, []string{"ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž"}},
+	{"iso-8859-15", 2, []string{"àâæçéèêëîïôœùûüÿ", "åäöšž"}},
+	{"windows-1257", 2, []string{"ąčęėįšųūž", "āčēģīķļņšūž", "äöõüšž"}},
+	{"iso-8859-13", 2, []string{"ąčęėįšųūž", "āčēģīķļņšūž"}},
+	{"iso-8859-4", 2, []string{"ąčęėįšųūž", "āčēģīķļņšūž"}},
+	{"iso-8859-3", 2, []string{"ċġħżàèìòù", "ĉĝĥĵŝŭ"}},
 }
+
+// commonPages is the number of latinPages that texts are in by default. One in another has to fit clearly better.
+const (
+	commonPages  = 3
+	clearlyWorse = 0.9
+)
 
 // Bounds of what is certain about a text in Latin letters.
 const (
@@ -34,9 +46,9 @@ const (
 // latinOf returns the encoding in which a sample looks like words of a European language and in
 // which most letters outside of ASCII belong to one language. It returns nil if there is none.
 func latinOf(sample []byte) (encoding.Encoding, string) {
-	best := 0.0
+	best, tied := 0.0, false
 	var known encoding.Encoding
-	name := ""
+	name, text := "", ""
 	for i, page := range latinPages {
 		candidate, canonical := charset.Lookup(page.encoding)
 		decoded, err := candidate.NewDecoder().Bytes(sample)
@@ -49,12 +61,28 @@ func latinOf(sample []byte) (encoding.Encoding, string) {
 			share = shareOfLanguage(accents, page.languages)
 		}
 		sparse := i == 0 && float64(len(accents)) <= fewAccents*float64(letters)
+		if i >= commonPages && best > clearlyWorse*share {
+			tied = tied || best == share && !slices.Contains(commonNames(), name) && string(decoded) != text
+			continue
+		}
 		if i > 0 && (len(accents) < rareCodePage || share <= best) || share <= best || share < leastLatin && !sparse {
 			continue
 		}
-		best, known, name = share, candidate, canonical
+		best, known, name, text, tied = share, candidate, canonical, string(decoded), false
+	}
+	if tied {
+		return nil, ""
 	}
 	return known, name
+}
+
+// commonNames returns the names of the encodings that texts are in by default.
+func commonNames() []string {
+	var names []string
+	for _, page := range latinPages[:commonPages] {
+		names = append(names, page.encoding)
+	}
+	return names
 }
 
 // accented returns the letters of a text that are not of ASCII, in lower case, and the number of

@@ -39,7 +39,7 @@ func Lines(text string) Span { return Span{Kind: Line, End: len(text), Number: 1
 // content type declares, HTML and XML also in that of the page, and other text in an encoding that is
 // recognized with certainty.
 func IsEncoded(f Format, src Source) bool {
-	if f == HTML || f == XML || isUTF16(src.Content) {
+	if f == HTML || f == XML || isSigned(src.Content) {
 		return true
 	}
 	if _, _, ok := decodedAs(src.ContentType, src.Content); ok {
@@ -70,12 +70,12 @@ func (p *parser) utf8() (string, error) {
 		p.property("encoding", name)
 		return text, nil
 	}
-	if !isUTF16(content) && utf8.Valid(content) {
+	if !isSigned(content) && utf8.Valid(content) {
 		return string(content), nil
 	}
 	from, name := encodingOf(content)
 	if from == nil {
-		return "", NotUTF8()
+		return "", NotUTF8(content)
 	}
 	decoded, err := from.NewDecoder().Bytes(content)
 	if err != nil {
@@ -85,9 +85,14 @@ func (p *parser) utf8() (string, error) {
 	return string(decoded), nil
 }
 
-// NotUTF8 returns the error about a text whose encoding is not certain.
-func NotUTF8() error {
-	return fault.Field("content", "is not UTF-8 text, and its encoding is not certain: convert it, for example with `iconv -f WINDOWS-1251 -t UTF-8`")
+// NotUTF8 returns the error about a text whose encoding is not certain, which names the likeliest.
+func NotUTF8(content []byte) error {
+	names := likeliest(content)
+	if len(names) == 0 {
+		return fault.Field("content", "is not UTF-8 text, and its encoding is not certain: convert it, for example with `iconv -f WINDOWS-1251 -t UTF-8`")
+	}
+	return fault.Field("content", "is not UTF-8 text, and its encoding is not certain: convert it, for example with `iconv -f %s -t UTF-8`, or declare it, as in `text/plain; charset=%s`; it is likely %s",
+		strings.ToUpper(names[0]), names[0], strings.Join(names, " or "))
 }
 
 // unescaped returns JSON in which characters outside of ASCII are not written as escapes, in

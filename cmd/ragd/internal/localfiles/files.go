@@ -311,7 +311,7 @@ func suitable(src parse.Source) (parse.Format, error) {
 	case err != nil:
 		return "", errors.New(plainReason(err))
 	case format.IsText() && !parse.IsEncoded(format, src) && !utf8.Valid(src.Content):
-		return "", errors.New(plainReason(parse.NotUTF8()))
+		return "", errors.New(plainReason(parse.NotUTF8(src.Content)))
 	}
 	return format, nil
 }
