@@ -209,6 +209,7 @@ var documentedLimits = []struct {
 	{"limits", "values of a `sparsevec`", "index.maxIndexedNonZeros"},
 	{"limits", "`sparseValues` beside `values`", "index.maxSparseNonZeros"},
 	{"limits", "`metadataIndexes`", "index.maxMetadataIndexes"},
+	{"limits", "`metadataSchema`", "tool/schema.MaxBytes/bytes tool/schema.MaxDepth"},
 	{"limits", "graph loaded for a query", "graph.maxHops"},
 	{"limits", "nodes of an explained walk", "graph.MaxExplained graph.defaultExplained graph.maxExplainedEdges"},
 	{"limits", "edges of a chunk", "graph.MaxListedEdges"},

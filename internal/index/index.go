@@ -19,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tool/schema"
 )
 
 // Limits of an index.
@@ -76,6 +77,8 @@ type Index struct {
 	TextLanguage    string            // auto, one that package analyzer knows, or a text search configuration of PostgreSQL
 	analysis        *int              // version of the analyzer that made the terms of all chunks; 0: PostgreSQL's parser made those of some; nil: not known
 	Languages       []string          // of the documents, for the text language auto
+	MetadataSchema  json.RawMessage   // JSON Schema of the metadata of uploads; nil: any
+	metadataSchema  *schema.Schema    // of MetadataSchema
 	Graph           Graph
 	// Built reports whether the Postgres index over the embeddings exists. Until then
 	// every search is exact.
@@ -141,6 +144,7 @@ type Spec struct {
 	EmbeddingModel  string
 	Chunking        chunk.Settings
 	Extract         *extract.Settings // nil for nothing
+	MetadataSchema  json.RawMessage   // JSON Schema of the metadata of uploads; nil: any
 	TextLanguage    string
 	Graph           Graph
 }
@@ -206,6 +210,19 @@ func extractText(s *extract.Settings) string {
 	return string(raw)
 }
 
+// schemaText returns a JSON Schema in the form that equal ones share, for messages; "null" for none.
+func schemaText(raw json.RawMessage) string {
+	var value any
+	if removes(raw) || json.Unmarshal(raw, &value) != nil {
+		return "null"
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "null"
+	}
+	return string(text)
+}
+
 // differences describes the settings of an index that differ from a spec, with both
 // values.
 func (i Index) differences(s Spec) []string {
@@ -223,6 +240,7 @@ func (i Index) differences(s Spec) []string {
 	note("embeddingModel", i.EmbeddingModel, s.EmbeddingModel)
 	note("chunking", i.Chunking, s.Chunking)
 	note("extract", extractText(i.Extract), extractText(s.Extract))
+	note("metadataSchema", schemaText(i.MetadataSchema), schemaText(s.MetadataSchema))
 	note("textLanguage", i.TextLanguage, s.TextLanguage)
 	note("graph", i.Graph.String(), s.Graph.String())
 	return out

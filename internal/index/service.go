@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -113,6 +114,9 @@ func (s *Service) complete(ctx context.Context, h *data.Handle, spec *Spec) erro
 		return err
 	}
 	if err := s.extractor.CheckSettings(ctx, string(h.Tenant()), spec.Extract); err != nil {
+		return err
+	}
+	if err := checkMetadataSchema(spec.MetadataSchema); err != nil {
 		return err
 	}
 	if err := s.completeDimension(ctx, h.Tenant(), spec); err != nil {
@@ -248,6 +252,7 @@ type Change struct {
 	MetadataIndexes *[]string
 	Chunking        *chunk.Settings   // of uploads from now on
 	Extract         *extract.Settings // of uploads from now on; the zero Settings removes it
+	MetadataSchema  *json.RawMessage  // of uploads from now on; an empty object removes it
 	Graph           *Graph
 	// RecordQuestions says whether questions are recorded; false deletes those that were.
 	RecordQuestions *bool
@@ -279,6 +284,11 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 	}
 	if err := s.extractor.CheckSettings(ctx, string(r.Tenant), c.Extract); err != nil {
 		return Index{}, Counts{}, err
+	}
+	if c.MetadataSchema != nil {
+		if err := checkMetadataSchema(*c.MetadataSchema); err != nil {
+			return Index{}, Counts{}, err
+		}
 	}
 	model, err := s.newModel(ctx, r.Tenant, found, c)
 	if err != nil {
@@ -314,6 +324,11 @@ func (s *Service) update(ctx context.Context, tx *data.Tx, name string, c Change
 	}
 	if err := storeSettings(ctx, tx, changed); err != nil {
 		return err
+	}
+	if c.MetadataSchema != nil {
+		if err := storeMetadataSchema(ctx, tx, changed.ID, *c.MetadataSchema); err != nil {
+			return err
+		}
 	}
 	return s.startJobs(ctx, tx, old, changed, next)
 }

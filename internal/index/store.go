@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/quota"
+	"github.com/ragdhq/ragd/internal/tool/schema"
 )
 
 type indexRow struct {
@@ -32,6 +34,7 @@ type indexRow struct {
 	EmbeddingModel  string
 	Chunking        chunk.Settings
 	Extract         *extract.Settings
+	MetadataSchema  json.RawMessage // nil in a schema without the column, which is a migration behind
 	TextLanguage    string
 	TextAnalysis    *int // nil in a schema without the column, which is a migration behind
 	Languages       []string
@@ -54,17 +57,21 @@ type indexRow struct {
 }
 
 const indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
-	i.chunking, i.extract, i.text_language, (to_jsonb(i)->>'text_analysis')::int AS text_analysis, ` + languagesSQL + ` AS languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
+	i.chunking, i.extract, nullif(to_jsonb(i)->'metadata_schema', 'null') AS metadata_schema, i.text_language, (to_jsonb(i)->>'text_analysis')::int AS text_analysis, ` + languagesSQL + ` AS languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
 	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
 func (r indexRow) index() Index {
-	return Index{
+	i := Index{
 		ID: r.IndexID, Generation: r.Generation, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
 		Chunking: r.Chunking, Extract: r.Extract, TextLanguage: r.TextLanguage, analysis: r.TextAnalysis, Languages: r.Languages, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted,
-		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, MetadataSchema: r.MetadataSchema,
 	}
+	if len(i.MetadataSchema) > 0 {
+		i.metadataSchema = schema.Later(metadataSchemaField, i.MetadataSchema)
+	}
+	return i
 }
 
 // measured returns the measurement of the search width.
@@ -229,6 +236,12 @@ func insert(ctx context.Context, h *data.Handle, spec Spec, quota int) (Index, e
 			spec.EmbeddingModel, spec.Chunking, spec.Extract, spec.TextLanguage, spec.Graph)
 		if err != nil {
 			return err
+		}
+		if !removes(spec.MetadataSchema) {
+			if err := storeMetadataSchema(ctx, tx, row.IndexID, spec.MetadataSchema); err != nil {
+				return err
+			}
+			row.MetadataSchema = spec.MetadataSchema
 		}
 		made = row.index()
 		return makeTables(ctx, tx.OfIndex(made.ID, made.Generation), made)

@@ -141,6 +141,9 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	if d.extract != nil && d.extract.IsZero() {
 		d.extract = nil
 	}
+	if err := into.CheckMetadata(u.Metadata); err != nil {
+		return d, err
+	}
 	d.DocumentID = uuid.Must(uuid.NewV7()).String()
 	d.JobID = uuid.Must(uuid.NewV7()).String()
 	d.Namespace, d.URI, d.Title, d.Metadata, d.Fingerprint = u.Namespace, u.URI, u.Title, u.Metadata, u.Fingerprint

@@ -38,7 +38,7 @@ func aged(t *testing.T, n int) servicetest.Client {
 			metadata := map[string]any{"even": i%2 == 0}
 			if i%10 != 0 {
 				days := math.Pow(random.Float64(), 0.3) * 2000
-				metadata["dates"] = map[string]any{"out": time.Now().Add(-time.Duration(days*24*float64(time.Hour))).In(time.FixedZone("", -5*3600)).Format(time.RFC3339)}
+				metadata["dates"] = map[string]any{"out": time.Now().Add(-time.Duration(days * 24 * float64(time.Hour))).In(time.FixedZone("", -5*3600)).Format(time.RFC3339)}
 			}
 			values := make([]float32, 4)
 			for k := range values {

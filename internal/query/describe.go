@@ -44,7 +44,12 @@ var ownFields = []string{
 // It returns nothing for a caller with a filter, who must not see values that it hides.
 // Errors: NotFound for an unknown index.
 func (s *Service) DescribeFields(ctx context.Context, indexName string) (text string, err error) {
-	err = s.sampled(ctx, indexName, func(_ index.Index, sampled *sample) { text = sampled.fields() })
+	err = s.sampled(ctx, indexName, func(i index.Index, sampled *sample) {
+		text = sampled.fields()
+		if declared := declaredFields(i.MetadataSchema); len(declared) > 0 {
+			text = describeDeclared(declared, sampled.chunks)
+		}
+	})
 	return text, err
 }
 
@@ -76,8 +81,33 @@ type Field struct {
 	Share   float64  // of the chunks that have it, above 0, to 1
 	Indexed bool     // one of the index's metadataIndexes
 	Values  []any    // the most frequent short ones, at most 10
-	Least   any      // of numbers and of times, the first and the last; else nil
-	Most    any
+	// Declared reports whether the index's schema of metadata has the field, and Description is what it says of it.
+	Declared    bool
+	Description string
+	Least       any // of numbers and of times, the first and the last; else nil
+	Most        any
+}
+
+// describeDeclared describes the fields that a schema declares, and then those that it does not.
+func describeDeclared(declared []Field, chunks []sampledChunk) string {
+	var b strings.Builder
+	add := func(described string) {
+		if b.Len() > 0 {
+			described = "; " + described
+		}
+		if b.Len()+len(described) <= maxFieldsBytes {
+			b.WriteString(described)
+		}
+	}
+	for _, field := range declared[:min(len(declared), maxFields)] {
+		add(field.describe())
+	}
+	for _, field := range seenFields(chunks) {
+		if !slices.ContainsFunc(declared, func(d Field) bool { return d.Name == field.name }) {
+			add(field.String())
+		}
+	}
+	return b.String()
 }
 
 const (
@@ -90,8 +120,16 @@ const (
 // unknown index.
 func (s *Service) Fields(ctx context.Context, indexName string) (fields []Field, err error) {
 	err = s.sampled(ctx, indexName, func(i index.Index, sampled *sample) {
-		seen := seenFields(sampled.chunks)
-		for _, f := range seen[:min(len(seen), maxListedFields)] {
+		declared := declaredFields(i.MetadataSchema)
+		fields = declared[:min(len(declared), maxListedFields)]
+		for n := range fields {
+			fields[n].Indexed = slices.Contains(i.MetadataIndexes, fields[n].Name)
+		}
+		for _, f := range seenFields(sampled.chunks) {
+			at := slices.IndexFunc(fields, func(d Field) bool { return d.Name == f.name })
+			if at < 0 && len(fields) >= maxListedFields {
+				continue
+			}
 			field := Field{
 				Name: f.name, Types: slices.Sorted(maps.Keys(f.types)), List: f.list, Share: float64(f.chunks) / float64(len(sampled.chunks)),
 				Indexed: slices.Contains(i.MetadataIndexes, f.name),
@@ -109,7 +147,15 @@ func (s *Service) Fields(ctx context.Context, indexName string) (fields []Field,
 			case field.Types[0] == typeTime:
 				field.Least, field.Most = f.first.text, f.last.text
 			}
-			fields = append(fields, field)
+			if at < 0 {
+				fields = append(fields, field)
+				continue
+			}
+			field.Declared, field.Description = true, fields[at].Description
+			if len(fields[at].Values) > 0 {
+				field.Values = fields[at].Values
+			}
+			fields[at] = field
 		}
 	})
 	return fields, err

@@ -37,6 +37,7 @@ func showIndex(index *ragdv1.Index) func(io.Writer) {
 		output.Field(w, "text language", index.GetTextLanguage())
 		output.Field(w, "chunking", output.CompactJSON(index.GetChunking()))
 		output.Field(w, "extract", output.CompactJSON(index.GetExtract()))
+		output.Field(w, "metadata schema", output.CompactJSON(index.GetMetadataSchema()))
 		output.Field(w, "documents ready", index.GetDocumentCount())
 		output.Field(w, "documents pending", index.GetPendingDocumentCount())
 		output.Field(w, "documents failed", index.GetFailedDocumentCount())
@@ -86,11 +87,12 @@ model later, use "ragd index reembed".`,
 	language := flags.String("text-language", "", "language of keyword search: auto, simple or one such as english (default auto)")
 	chunking := command.ChunkingFlags(flags)
 	extract := command.ObjectFlag(flags, "extract", "default extraction of uploads, such as {\"title\": true, \"keywords\": true} (default nothing)")
+	schema := command.ObjectFlag(flags, "metadata-schema", "JSON Schema that the metadata of uploads must match, such as {\"required\": [\"team\"]} (default any metadata)")
 	graph := graphFlags(flags, "graph-")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		req := &ragdv1.CreateIndexRequest{
 			IndexName: args[0], Dimension: *dimension, Metric: *metric,
-			EmbeddingModel: *model, Chunking: chunking(), Extract: extract(), TextLanguage: *language, Graph: graph(),
+			EmbeddingModel: *model, Chunking: chunking(), Extract: extract(), TextLanguage: *language, Graph: graph(), MetadataSchema: schema(),
 		}
 		if *kind != "" || *m != 0 || *ef != 0 {
 			req.IndexConfig = &ragdv1.IndexConfig{Type: *kind}

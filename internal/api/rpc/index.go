@@ -2,12 +2,14 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/metadata"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/query/notable"
 )
@@ -22,12 +24,16 @@ func (h *Handlers) CreateIndex(ctx context.Context, req *ragdv1.CreateIndexReque
 	if err != nil {
 		return nil, err
 	}
+	schema, err := schemaJSON(req.GetMetadataSchema())
+	if err != nil {
+		return nil, err
+	}
 	i, counts, err := h.Indexes.Create(ctx, index.Spec{
 		Name: req.GetIndexName(), Dimension: int(req.GetDimension()), Metric: index.Metric(req.GetMetric()),
 		VectorType: index.VectorType(req.GetVectorType()), Config: indexConfigOf(req.GetIndexConfig()),
 		MetadataIndexes: req.GetMetadataIndexes(),
 		EmbeddingModel:  req.GetEmbeddingModel(), Chunking: chunking, Extract: extract, TextLanguage: req.GetTextLanguage(),
-		Graph: graphSettingsOf(req.GetGraph()),
+		Graph: graphSettingsOf(req.GetGraph()), MetadataSchema: schema,
 	})
 	if err != nil {
 		return nil, err
@@ -73,11 +79,26 @@ func (h *Handlers) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexReque
 		change.Graph = &settings
 	}
 	change.RecordQuestions = req.RecordQuestions
+	if req.GetMetadataSchema() != nil {
+		schema, err := schemaJSON(req.GetMetadataSchema())
+		if err != nil {
+			return nil, err
+		}
+		change.MetadataSchema = &schema
+	}
 	i, counts, err := h.Indexes.Update(ctx, req.GetIndexName(), change)
 	if err != nil {
 		return nil, err
 	}
 	return indexMessage(index.Described{Index: i, Counts: counts})
+}
+
+// schemaJSON returns a JSON Schema as JSON, nil for none.
+func schemaJSON(schema *structpb.Struct) (json.RawMessage, error) {
+	if schema == nil {
+		return nil, nil
+	}
+	return metadata.Marshal("metadataSchema", schema.AsMap())
 }
 
 // BuildIndex implements IndexService.
@@ -144,7 +165,7 @@ func (h *Handlers) DescribeIndex(ctx context.Context, req *ragdv1.DescribeIndexR
 }
 
 func fieldMessage(f query.Field) (message *ragdv1.MetadataField, err error) {
-	message = &ragdv1.MetadataField{Name: f.Name, Types: f.Types, List: f.List, Share: f.Share, Indexed: f.Indexed, Values: make([]*structpb.Value, len(f.Values))}
+	message = &ragdv1.MetadataField{Name: f.Name, Types: f.Types, List: f.List, Share: f.Share, Indexed: f.Indexed, Declared: f.Declared, Description: f.Description, Values: make([]*structpb.Value, len(f.Values))}
 	for n, v := range f.Values {
 		if message.Values[n], err = structpb.NewValue(v); err != nil {
 			return nil, err
@@ -239,6 +260,11 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 		Graph:       &ragdv1.Graph{Settings: &ragdv1.GraphSettings{Off: i.Graph.Off, EdgeTypes: i.Graph.EdgeTypes, Threshold: i.Graph.Threshold, TopicModel: i.Graph.TopicModel}},
 		SearchWidth: searchWidthMessage(i.Index), RecordQuestions: i.RecordsQuestions,
 		Status: i.Status(), CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt),
+	}
+	if len(i.MetadataSchema) > 0 {
+		if message.MetadataSchema, err = rawStruct(i.MetadataSchema); err != nil {
+			return nil, err
+		}
 	}
 	if i.Next != nil {
 		message.NextEmbeddingModel, message.ReembedJobId = i.Next.EmbeddingModel, i.Next.JobID

@@ -114,6 +114,9 @@ func (e Entry) row(into index.Index) (row, error) {
 	if err := into.CheckVector("values", r.values); err != nil {
 		return r, err
 	}
+	if err := into.CheckMetadata(e.Metadata); err != nil {
+		return r, err
+	}
 	raw, err := metadata.Marshal("metadata", e.Metadata)
 	r.metadata, r.searched = string(raw), searched(e.Document, e.Metadata)
 	return r, err

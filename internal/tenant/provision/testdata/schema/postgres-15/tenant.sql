@@ -91,7 +91,8 @@ CREATE TABLE tenant.indexes (
     next_vector_type text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    text_analysis integer DEFAULT 0 NOT NULL
+    text_analysis integer DEFAULT 0 NOT NULL,
+    metadata_schema jsonb
 );
 
 ALTER TABLE tenant.indexes ALTER COLUMN index_id ADD GENERATED ALWAYS AS IDENTITY (

@@ -1,0 +1,66 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/metadata"
+	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tool/schema"
+)
+
+// metadataSchemaField names the setting in errors.
+const metadataSchemaField = "metadataSchema"
+
+// checkMetadataSchema checks a JSON Schema of metadata, or an empty object, which removes one. Errors: Invalid.
+func checkMetadataSchema(raw json.RawMessage) error {
+	if removes(raw) {
+		return nil
+	}
+	_, err := schema.Compile(metadataSchemaField, raw)
+	return err
+}
+
+// removes reports whether a schema of a change or of a spec stands for none.
+func removes(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "{}" }
+
+// storeMetadataSchema stores the schema of the metadata of an index. Errors: Precondition in a schema of the database without the
+// column, which is a migration behind.
+func storeMetadataSchema(ctx context.Context, tx *data.Tx, indexID int64, raw json.RawMessage) error {
+	there, err := data.Value[bool](ctx, tx, `
+		SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = 'tenant.indexes'::regclass AND a.attname = 'metadata_schema')`)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return fault.New(fault.Precondition, "%s: the database of this tenant is being updated: try again later", metadataSchemaField)
+	}
+	var value *string
+	if !removes(raw) {
+		text := string(raw)
+		value = &text
+	}
+	_, err = tx.Exec(ctx, `UPDATE tenant.indexes SET metadata_schema = $2::jsonb WHERE index_id = $1`, indexID, value)
+	return err
+}
+
+// CheckMetadata checks the metadata of an upload against the schema of the index, if it has one. Errors: Invalid, naming the
+// fields below metadata.
+func (i Index) CheckMetadata(fields map[string]any) error {
+	if i.metadataSchema == nil {
+		return nil
+	}
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	raw, err := metadata.Marshal("metadata", fields)
+	if err != nil {
+		return err
+	}
+	value, err := schema.Decode(raw)
+	if err != nil {
+		return fault.Field("metadata", "%s", err)
+	}
+	return i.metadataSchema.Validate("metadata", value)
+}
