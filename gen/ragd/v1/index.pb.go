@@ -237,9 +237,11 @@ type Index struct {
 	// The metadata fields that chunks have, those of most chunks first, up to 50. They are read from a sample of about 1,000
 	// chunks, without the fields that ragd adds. Filled by DescribeIndex only, and not for a credential or a request
 	// context with a filter.
-	Fields        []*MetadataField `protobuf:"bytes,23,rep,name=fields,proto3" json:"fields,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Fields []*MetadataField `protobuf:"bytes,23,rep,name=fields,proto3" json:"fields,omitempty"`
+	// The JSON Schema of the metadata of uploads; absent if any are accepted.
+	MetadataSchema *structpb.Struct `protobuf:"bytes,24,opt,name=metadata_schema,json=metadataSchema,proto3" json:"metadata_schema,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Index) Reset() {
@@ -433,6 +435,13 @@ func (x *Index) GetFields() []*MetadataField {
 	return nil
 }
 
+func (x *Index) GetMetadataSchema() *structpb.Struct {
+	if x != nil {
+		return x.MetadataSchema
+	}
+	return nil
+}
+
 // MetadataField is a metadata field of an index, as it is in a sample of the chunks.
 type MetadataField struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -450,8 +459,12 @@ type MetadataField struct {
 	// The most frequent short values, up to 10.
 	Values []*structpb.Value `protobuf:"bytes,6,rep,name=values,proto3" json:"values,omitempty"`
 	// The least and greatest value of a field of which all are numbers or all are times.
-	Least         *structpb.Value `protobuf:"bytes,7,opt,name=least,proto3" json:"least,omitempty"`
-	Greatest      *structpb.Value `protobuf:"bytes,8,opt,name=greatest,proto3" json:"greatest,omitempty"`
+	Least    *structpb.Value `protobuf:"bytes,7,opt,name=least,proto3" json:"least,omitempty"`
+	Greatest *structpb.Value `protobuf:"bytes,8,opt,name=greatest,proto3" json:"greatest,omitempty"`
+	// Whether metadataSchema has the field. Those come first; share is 0 for one that no chunk of the sample has.
+	Declared bool `protobuf:"varint,9,opt,name=declared,proto3" json:"declared,omitempty"`
+	// What metadataSchema says of it.
+	Description   string `protobuf:"bytes,10,opt,name=description,proto3" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -540,6 +553,20 @@ func (x *MetadataField) GetGreatest() *structpb.Value {
 		return x.Greatest
 	}
 	return nil
+}
+
+func (x *MetadataField) GetDeclared() bool {
+	if x != nil {
+		return x.Declared
+	}
+	return false
+}
+
+func (x *MetadataField) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
 }
 
 // SearchWidth is the measured width of searches in the Postgres index over the embeddings:
@@ -829,9 +856,12 @@ type CreateIndexRequest struct {
 	// Default: all edge types are stored.
 	Graph *GraphSettings `protobuf:"bytes,10,opt,name=graph,proto3" json:"graph,omitempty"`
 	// Default extraction of uploads to this index, as in UploadDocument.
-	Extract       *structpb.Struct `protobuf:"bytes,11,opt,name=extract,proto3" json:"extract,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Extract *structpb.Struct `protobuf:"bytes,11,opt,name=extract,proto3" json:"extract,omitempty"`
+	// A JSON Schema of metadata: uploads of documents and vectors whose metadata do not match are refused. See
+	// docs/reference/metadata.md#schema-of-an-index. Default: any metadata.
+	MetadataSchema *structpb.Struct `protobuf:"bytes,12,opt,name=metadata_schema,json=metadataSchema,proto3" json:"metadata_schema,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CreateIndexRequest) Reset() {
@@ -941,6 +971,13 @@ func (x *CreateIndexRequest) GetExtract() *structpb.Struct {
 	return nil
 }
 
+func (x *CreateIndexRequest) GetMetadataSchema() *structpb.Struct {
+	if x != nil {
+		return x.MetadataSchema
+	}
+	return nil
+}
+
 type UpdateIndexRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -962,9 +999,11 @@ type UpdateIndexRequest struct {
 	// Whether to record questions; see Index. false deletes those that were recorded.
 	RecordQuestions *bool `protobuf:"varint,8,opt,name=record_questions,json=recordQuestions,proto3,oneof" json:"record_questions,omitempty"`
 	// Default extraction of later uploads; an empty object removes it.
-	Extract       *structpb.Struct `protobuf:"bytes,9,opt,name=extract,proto3" json:"extract,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Extract *structpb.Struct `protobuf:"bytes,9,opt,name=extract,proto3" json:"extract,omitempty"`
+	// The JSON Schema of the metadata of later uploads; an empty object removes it. What is stored is not checked.
+	MetadataSchema *structpb.Struct `protobuf:"bytes,10,opt,name=metadata_schema,json=metadataSchema,proto3" json:"metadata_schema,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *UpdateIndexRequest) Reset() {
@@ -1056,6 +1095,13 @@ func (x *UpdateIndexRequest) GetRecordQuestions() bool {
 func (x *UpdateIndexRequest) GetExtract() *structpb.Struct {
 	if x != nil {
 		return x.Extract
+	}
+	return nil
+}
+
+func (x *UpdateIndexRequest) GetMetadataSchema() *structpb.Struct {
+	if x != nil {
+		return x.MetadataSchema
 	}
 	return nil
 }
@@ -1710,7 +1756,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xdc\a\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\x9e\b\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -1739,7 +1785,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\fsearch_width\x18\x14 \x01(\v2\x14.ragd.v1.SearchWidthR\vsearchWidth\x12)\n" +
 	"\x10record_questions\x18\x15 \x01(\bR\x0frecordQuestions\x121\n" +
 	"\aextract\x18\x16 \x01(\v2\x17.google.protobuf.StructR\aextract\x12.\n" +
-	"\x06fields\x18\x17 \x03(\v2\x16.ragd.v1.MetadataFieldR\x06fields\"\x8f\x02\n" +
+	"\x06fields\x18\x17 \x03(\v2\x16.ragd.v1.MetadataFieldR\x06fields\x12@\n" +
+	"\x0fmetadata_schema\x18\x18 \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchema\"\xcd\x02\n" +
 	"\rMetadataField\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05types\x18\x02 \x03(\tR\x05types\x12\x12\n" +
@@ -1748,7 +1795,10 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\aindexed\x18\x05 \x01(\bR\aindexed\x12.\n" +
 	"\x06values\x18\x06 \x03(\v2\x16.google.protobuf.ValueR\x06values\x12,\n" +
 	"\x05least\x18\a \x01(\v2\x16.google.protobuf.ValueR\x05least\x122\n" +
-	"\bgreatest\x18\b \x01(\v2\x16.google.protobuf.ValueR\bgreatest\"\xbd\x01\n" +
+	"\bgreatest\x18\b \x01(\v2\x16.google.protobuf.ValueR\bgreatest\x12\x1a\n" +
+	"\bdeclared\x18\t \x01(\bR\bdeclared\x12 \n" +
+	"\vdescription\x18\n" +
+	" \x01(\tR\vdescription\"\xbd\x01\n" +
 	"\vSearchWidth\x12\x14\n" +
 	"\x05width\x18\x01 \x01(\x05R\x05width\x12\x16\n" +
 	"\x06recall\x18\x02 \x01(\x01R\x06recall\x12\x1c\n" +
@@ -1773,7 +1823,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"components\x18\x06 \x01(\x05R\n" +
 	"components\x12C\n" +
-	"\x0fcomponents_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x0ecomponentsTime\"\xcc\x03\n" +
+	"\x0fcomponents_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x0ecomponentsTime\"\x8e\x04\n" +
 	"\x12CreateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -1788,7 +1838,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x10metadata_indexes\x18\t \x03(\tR\x0fmetadataIndexes\x12,\n" +
 	"\x05graph\x18\n" +
 	" \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\x121\n" +
-	"\aextract\x18\v \x01(\v2\x17.google.protobuf.StructR\aextract\"\xcd\x03\n" +
+	"\aextract\x18\v \x01(\v2\x17.google.protobuf.StructR\aextract\x12@\n" +
+	"\x0fmetadata_schema\x18\f \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchema\"\x8f\x04\n" +
 	"\x12UpdateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x127\n" +
@@ -1799,7 +1850,9 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x0fembedding_model\x18\x06 \x01(\tR\x0eembeddingModel\x12\x1c\n" +
 	"\tdimension\x18\a \x01(\x05R\tdimension\x12.\n" +
 	"\x10record_questions\x18\b \x01(\bH\x00R\x0frecordQuestions\x88\x01\x01\x121\n" +
-	"\aextract\x18\t \x01(\v2\x17.google.protobuf.StructR\aextractB\x13\n" +
+	"\aextract\x18\t \x01(\v2\x17.google.protobuf.StructR\aextract\x12@\n" +
+	"\x0fmetadata_schema\x18\n" +
+	" \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchemaB\x13\n" +
 	"\x11_record_questions\")\n" +
 	"\x0fMetadataIndexes\x12\x16\n" +
 	"\x06fields\x18\x01 \x03(\tR\x06fields\"2\n" +
@@ -1904,45 +1957,48 @@ var file_ragd_v1_index_proto_depIdxs = []int32{
 	5,  // 7: ragd.v1.Index.search_width:type_name -> ragd.v1.SearchWidth
 	26, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
 	4,  // 9: ragd.v1.Index.fields:type_name -> ragd.v1.MetadataField
-	27, // 10: ragd.v1.MetadataField.values:type_name -> google.protobuf.Value
-	27, // 11: ragd.v1.MetadataField.least:type_name -> google.protobuf.Value
-	27, // 12: ragd.v1.MetadataField.greatest:type_name -> google.protobuf.Value
-	25, // 13: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
-	6,  // 14: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
-	25, // 15: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
-	0,  // 16: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	24, // 17: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	6,  // 18: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	26, // 19: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
-	0,  // 20: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	10, // 21: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
-	24, // 22: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	6,  // 23: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	26, // 24: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
-	3,  // 25: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
-	8,  // 26: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	19, // 27: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	20, // 28: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	9,  // 29: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
-	11, // 30: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
-	13, // 31: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
-	15, // 32: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
-	17, // 33: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
-	22, // 34: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	3,  // 35: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	3,  // 36: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	21, // 37: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	3,  // 38: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
-	12, // 39: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
-	14, // 40: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
-	16, // 41: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
-	18, // 42: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
-	23, // 43: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	35, // [35:44] is the sub-list for method output_type
-	26, // [26:35] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	26, // 10: ragd.v1.Index.metadata_schema:type_name -> google.protobuf.Struct
+	27, // 11: ragd.v1.MetadataField.values:type_name -> google.protobuf.Value
+	27, // 12: ragd.v1.MetadataField.least:type_name -> google.protobuf.Value
+	27, // 13: ragd.v1.MetadataField.greatest:type_name -> google.protobuf.Value
+	25, // 14: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
+	6,  // 15: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
+	25, // 16: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
+	0,  // 17: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	24, // 18: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	6,  // 19: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
+	26, // 20: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
+	26, // 21: ragd.v1.CreateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
+	0,  // 22: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	10, // 23: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
+	24, // 24: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	6,  // 25: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
+	26, // 26: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
+	26, // 27: ragd.v1.UpdateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
+	3,  // 28: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
+	8,  // 29: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	19, // 30: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	20, // 31: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	9,  // 32: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	11, // 33: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	13, // 34: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
+	15, // 35: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
+	17, // 36: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	22, // 37: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 38: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 39: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	21, // 40: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 41: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	12, // 42: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	14, // 43: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
+	16, // 44: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
+	18, // 45: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	23, // 46: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	38, // [38:47] is the sub-list for method output_type
+	29, // [29:38] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }

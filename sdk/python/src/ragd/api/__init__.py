@@ -3486,6 +3486,8 @@ class Index(TypedDict, total=False):
     # chunks, without the fields that ragd adds. Filled by DescribeIndex only, and not for a credential or a request
     # context with a filter.
     fields: list[MetadataField]
+    # The JSON Schema of the metadata of uploads; absent if any are accepted.
+    metadataSchema: dict[str, Any]
 
 
 class MetadataField(TypedDict, total=False):
@@ -3506,6 +3508,10 @@ class MetadataField(TypedDict, total=False):
     # The least and greatest value of a field of which all are numbers or all are times.
     least: Any
     greatest: Any
+    # Whether metadataSchema has the field. Those come first; share is 0 for one that no chunk of the sample has.
+    declared: bool
+    # What metadataSchema says of it.
+    description: str
 
 
 class SearchWidth(TypedDict, total=False):
@@ -3586,6 +3592,9 @@ class CreateIndexRequest(TypedDict, total=False):
     graph: GraphSettings
     # Default extraction of uploads to this index, as in UploadDocument.
     extract: dict[str, Any]
+    # A JSON Schema of metadata: uploads of documents and vectors whose metadata do not match are refused. See
+    # docs/reference/metadata.md#schema-of-an-index. Default: any metadata.
+    metadataSchema: dict[str, Any]
 
 
 class UpdateIndexRequest(TypedDict, total=False):
@@ -3610,6 +3619,8 @@ class UpdateIndexRequest(TypedDict, total=False):
     recordQuestions: bool
     # Default extraction of later uploads; an empty object removes it.
     extract: dict[str, Any]
+    # The JSON Schema of the metadata of later uploads; an empty object removes it. What is stored is not checked.
+    metadataSchema: dict[str, Any]
 
 
 class MetadataIndexes(TypedDict, total=False):
