@@ -2,7 +2,10 @@ import { ActionIcon, Autocomplete, Button, Group, JsonInput, Select, Stack, Text
 import { useQuery } from "@connectrpc/connect-query";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import { useMemo, useState } from "react";
+import { toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { DocumentService } from "@/gen/ragd/v1/document_pb";
+import { IndexService } from "@/gen/ragd/v1/index_pb";
 import classes from "./Ask.module.css";
 import { conditionsOf, fieldsOf, filterOf, operators, type Condition } from "./filter";
 
@@ -15,7 +18,16 @@ export function FilterBuilder({ indexName, filter, onChange }: { indexName: stri
   const [raw, setRaw] = useState(false);
   const [draft, setDraft] = useState<Condition[]>(); // while a condition has no field yet
   const documents = useQuery(DocumentService.method.listDocuments, { indexName, pageSize: examined }, { enabled: indexName !== "", staleTime: 60_000 });
-  const fields = useMemo(() => fieldsOf((documents.data?.documents ?? []).map((document) => document.metadata ?? {})), [documents.data]);
+  const index = useQuery(IndexService.method.describeIndex, { indexName }, { enabled: indexName !== "", staleTime: 60_000 });
+  const fields = useMemo(() => {
+    const found = fieldsOf((documents.data?.documents ?? []).map((document) => document.metadata ?? {}));
+    const known = (index.data?.fields ?? []).map(({ name, description, values }) => ({ name, description, values: values.map((value) => String(toJson(ValueSchema, value))) }));
+    return [
+      ...known.map((field) => ({ ...field, values: [...new Set([...field.values, ...(found.find(({ name }) => name === field.name)?.values ?? [])])] })),
+      ...found.filter(({ name }) => known.every((field) => field.name !== name)).map((field) => ({ ...field, description: "" })),
+    ];
+  }, [documents.data, index.data]);
+  const says = (name: string) => fields.find((field) => field.name === name)?.description || undefined;
   const conditions = draft && filterOf(draft) === filter ? draft : (parsed ?? []);
   const asText = raw || parsed === undefined;
 
@@ -36,7 +48,7 @@ export function FilterBuilder({ indexName, filter, onChange }: { indexName: stri
       {asText && <JsonInput aria-label="Filter as JSON" placeholder={'{"team": "legal"}'} autosize minRows={2} value={filter} onChange={onChange} error={filter.trim() !== "" && parsed === undefined && !isJson(filter) ? "This is not JSON." : undefined} />}
       {!asText && conditions.map((condition, i) => (
         <div key={i} className={classes.condition}>
-          <Autocomplete aria-label={`Field ${i + 1}`} placeholder="Field" data={["$uri", ...fields.map((field) => field.name)]} value={condition.field} onChange={(field) => change(i, { field })} />
+          <Autocomplete aria-label={`Field ${i + 1}`} placeholder="Field" title={says(condition.field)} data={["$uri", ...fields.map((field) => field.name)]} value={condition.field} onChange={(field) => change(i, { field })} />
           <Select aria-label={`Operator ${i + 1}`} data={operators} value={condition.operator} onChange={(operator) => change(i, { operator: operator ?? "$eq" })} allowDeselect={false} />
           <Autocomplete aria-label={`Value ${i + 1}`} placeholder="Value" data={fields.find((field) => field.name === condition.field)?.values ?? []} value={condition.value} onChange={(value) => change(i, { value })} limit={20} />
           <ActionIcon variant="subtle" color="gray" aria-label={`Remove condition ${i + 1}`} onClick={() => set(conditions.filter((_, at) => at !== i))}><IconTrash size={16} /></ActionIcon>
