@@ -3,14 +3,12 @@ package index
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/ingest/extract"
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -242,20 +240,6 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	}
 	defer s.known.forget(r.Tenant, name)
 	return untilNoConflict(func() error { return drop(ctx, h, s.queue, found) })
-}
-
-// Change holds the settings that Update changes. A nil setting stays unchanged.
-type Change struct {
-	EmbeddingModel  *string // starts a job that embeds the index again
-	Dimension       int     // of the embedding model; 0: the model's own
-	Config          *Config
-	MetadataIndexes *[]string
-	Chunking        *chunk.Settings   // of uploads from now on
-	Extract         *extract.Settings // of uploads from now on; the zero Settings removes it
-	MetadataSchema  *json.RawMessage  // of uploads from now on; an empty object removes it
-	Graph           *Graph
-	// RecordQuestions says whether questions are recorded; false deletes those that were.
-	RecordQuestions *bool
 }
 
 // Update changes settings of an index. Another config starts a job that builds the
