@@ -4,80 +4,49 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/emersion/go-message"
 	"github.com/emersion/go-message/mail"
 
+	"github.com/ragdhq/ragd/internal/ingest/parse/mailbox"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
-
-// postmark matches the line before a message in a mailbox: the sender and the time.
-var postmark = regexp.MustCompile(`^From \S+.* \d\d:\d\d(:\d\d)? .*\d{4}`)
 
 // isMailbox reports whether content begins with the line before a message, and a message.
 func isMailbox(content []byte) bool {
 	line, rest, _ := bytes.Cut(content[:min(len(content), 32<<10)], []byte("\n"))
-	return postmark.Match(line) && looksLikeEmail(rest)
+	return mailbox.IsPostmark(line) && looksLikeEmail(rest)
 }
 
-// mailboxMembers yields the messages of a mailbox as files, each named after its id, so that
-// a message keeps its name when others are added or deleted. A message without an id is
-// named after its number.
+// mailboxMembers yields the messages of a mailbox as files, each named as MessageName says.
 func mailboxMembers(content []byte, b *budget, yield func(Source, error) bool) {
 	number := 0
-	for len(content) > 0 {
+	for raw, err := range mailbox.Messages(bytes.NewReader(content), maxUnpacked) {
 		if number++; number > maxMembers {
 			yield(Source{}, tooLarge(Mailbox, "it has more than %d messages", maxMembers))
 			return
 		}
-		var raw []byte
-		raw, content = cutMessage(content)
-		if int64(len(raw)) > b.left {
+		if err != nil || int64(len(raw)) > b.left {
 			yield(Source{}, unpacksTooFar(Mailbox))
 			return
 		}
 		b.left -= int64(len(raw))
-		name := fmt.Sprintf("message %d.eml", number)
-		header := headerOf(raw)
-		if ids := messageIDs(header.Get("Message-Id")); len(ids) > 0 {
-			name = strings.ReplaceAll(ids[0], "/", "_") + ".eml"
-		}
-		if !yield(Source{Content: raw, ContentType: Email.MediaType(), FileName: name}, nil) {
+		if !yield(Source{Content: raw, ContentType: Email.MediaType(), FileName: MessageName(raw, number)}, nil) {
 			return
 		}
 	}
 }
 
-// cutMessage returns the first message of a mailbox, without the line before it and the ">"
-// that writers put before lines beginning with From, and the rest of the mailbox.
-func cutMessage(content []byte) (raw, rest []byte) {
-	_, content, _ = bytes.Cut(content, []byte("\n"))
-	at := 0
-	quoted := false
-	for at < len(content) {
-		line := content[at:]
-		if n := bytes.IndexByte(line, '\n'); n >= 0 {
-			line = line[:n+1]
-		}
-		if bytes.HasPrefix(line, []byte("From ")) && (at == 0 || isBlankLine(content[:at])) && postmark.Match(line) {
-			break
-		}
-		quoted = quoted || bytes.HasPrefix(line, []byte(">From "))
-		at += len(line)
+// MessageName returns the name of a message of a mailbox as a file: its id, so that it keeps its name when
+// others are added or deleted, else its number.
+func MessageName(raw []byte, number int) string {
+	header := headerOf(raw)
+	if ids := messageIDs(header.Get("Message-Id")); len(ids) > 0 {
+		return strings.ReplaceAll(ids[0], "/", "_") + ".eml"
 	}
-	raw = content[:at]
-	if quoted {
-		raw = bytes.ReplaceAll(raw, []byte("\n>From "), []byte("\nFrom "))
-	}
-	return raw, content[at:]
-}
-
-// isBlankLine reports whether text ends with an empty line.
-func isBlankLine(text []byte) bool {
-	return bytes.HasSuffix(text, []byte("\n\n")) || bytes.HasSuffix(text, []byte("\n\r\n"))
+	return fmt.Sprintf("message %d.eml", number)
 }
 
 // headerOf returns the header of a message, an empty one if it is broken.
@@ -89,9 +58,9 @@ func headerOf(raw []byte) mail.Header {
 	return mail.Header{Header: entity.Header}
 }
 
-// mailbox joins the messages of a mailbox into one document, each under its subject. What a
+// joinMailbox joins the messages of a mailbox into one document, each under its subject. What a
 // message quotes at its end of one that is also in the mailbox is left out.
-func (p *parser) mailbox(ctx context.Context) error {
+func (p *parser) joinMailbox(ctx context.Context) error {
 	var known []string
 	for member, err := range members(p.src, newBudget()) {
 		if err != nil {

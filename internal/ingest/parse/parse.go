@@ -210,7 +210,7 @@ func (p *parser) parse(ctx context.Context) error {
 	case Email:
 		return p.email(ctx)
 	case Mailbox:
-		return p.mailbox(ctx)
+		return p.joinMailbox(ctx)
 	case Notebook:
 		return p.notebook(ctx)
 	case Subtitles:
