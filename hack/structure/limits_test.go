@@ -20,6 +20,7 @@ var documentedLimits = []struct {
 	page, row string
 	constants string // separated by spaces, as package.name below internal
 }{
+	{"limits", "item of an export of another", "ingest/export.MaxItem/bytes ingest/export.maxItems"},
 	{"limits", "message over Connect", "api/rpc.MaxMessageBytes/bytes"},
 	{"limits", "large messages being received", "tenant/quota/admission.smallBytes/bytes tenant/quota/admission.maxWait"},
 	{"limits", "compressed message", "tenant/quota/admission.maxRatio tenant/quota/admission.freeRatioBytes/bytes api/rpc.maxQueryBytes/bytes"},

@@ -32,9 +32,10 @@
 //
 // See package job for the states of a job, and package backlog for how documents wait.
 //
-// The wing has three rooms more:
+// The wing has four rooms more:
 //
 //	parse    files to text: Markdown where a format has structure; foreign bytes are read in child processes
+//	export   exports of other systems to documents, for the command line
 //	extract  titles, summaries, keywords and fields that a language model finds
 //	backlog  the queue of documents of all tenants
 //

@@ -44,6 +44,10 @@ else; it says how much and why. A document is known by its uri, which is the fil
 path relative to the present folder, or to --base. Of a PATH outside the present folder
 it is the path in the folder given, or the name of the file.
 
+Exports of Notion, Confluence, Slack, GitHub issues, MediaWiki, Discourse and Zendesk,
+mailboxes and WARC files are read as folders of any size: each page, ticket, day of a
+channel or message is a document, with its author, times and address in its metadata.
+
 With --jsonl a PATH is a file of JSON Lines, - for standard input, compressed or not,
 with one document a line: {"id": "a1", "title": "...", "text": "...", "metadata":
 {...}}. The uri is the field uri, or else id. A field contentType is optional,
@@ -73,6 +77,7 @@ after an interrupt.`,
   ragd ingest contracts/ --metadata '{"team": "legal"}' --strategy markdown
   ragd ingest handbook/ --extract '{"model": "openai/gpt-5-mini", "summary": true, "keywords": true}'
   my-export | ragd ingest --jsonl -
+  ragd ingest slack-export.zip pages-articles.xml.bz2 takeout.zip
   ragd ingest --sync --dry-run handbook/`,
 		Args: command.Arguments("PATH..."),
 	})

@@ -241,6 +241,9 @@ func (w *folderWalk) enter(path string) error {
 // eachDocument yields the documents of a file and reports whether the caller wants
 // more.
 func eachDocument(f file, yield func(Document, error) bool) bool {
+	if known, more := eachItem(f, yield); known {
+		return more
+	}
 	content, err := readContent(f)
 	if err != nil {
 		return yield(Document{URI: f.uri}, err)
@@ -288,17 +291,23 @@ func eachMember(archive Document, yield func(Document, error) bool) bool {
 		case !utf8.ValidString(doc.URI):
 			err = problem(archive.Location, "has a member whose name is not valid UTF-8")
 		default:
-			format, unfit := suitable(member)
-			if unfit != nil {
-				err = &Skip{doc.Location, unfit.Error()}
-			}
-			doc.Warning = warningOf(format, member.Content)
+			err = doc.checkMember(member)
 		}
 		if !yield(doc, err) {
 			return false
 		}
 	}
 	return true
+}
+
+// checkMember sets the warning about a member of an archive. It returns a *Skip for one that the service cannot read.
+func (d *Document) checkMember(member parse.Source) error {
+	format, unfit := suitable(member)
+	if unfit != nil {
+		return &Skip{d.Location, unfit.Error()}
+	}
+	d.Warning = warningOf(format, member.Content)
+	return nil
 }
 
 // suitable returns the format of a file, or an error if the service cannot read it. The
