@@ -132,3 +132,97 @@ func TestPiecesOfALongRowHaveTheHeader(t *testing.T) {
 		checkCoverage(t, text, o, chunks)
 	}
 }
+
+func TestTablesInListsAndWithoutOuterPipes(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ before, header, row string }{
+		"in a list":           {"- The berths:\n\n", "  | Name | Length |\n  |---|---|\n", "  | berth %d | %d m |\n"},
+		"without outer pipes": {"Either a | b:\n", "Name | Length\n:--- | ---:\n", "berth %d | %d m\n"},
+	} {
+		var rows strings.Builder
+		for n := range 200 {
+			fmt.Fprintf(&rows, tc.row, n, n)
+		}
+		text := tc.before + tc.header + rows.String() + "\nText after.\n"
+		o, err := Settings{Strategy: Markdown}.RetrievalOptions("", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks, err := Split(t.Context(), text, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables := 0
+		for i, c := range chunks {
+			if strings.Contains(c.Text, "berth ") && strings.Count(c.Text, strings.TrimSpace(tc.header)) != 1 {
+				t.Errorf("%s: chunk %d begins %q", name, i, c.Text[:40])
+			}
+			if strings.Contains(c.Text, "berth ") {
+				tables++
+			}
+		}
+		if tables < 3 {
+			t.Errorf("%s: %d chunks", name, tables)
+		}
+		checkCoverage(t, text, o, chunks)
+	}
+}
+
+func TestALongRowIsCutBetweenItsCells(t *testing.T) {
+	t.Parallel()
+	const header = "| name | what | note |\n|---|---|---|\n"
+	long := strings.Repeat("It is wide \\| and long. ", 100)
+	text := header + "| first | short | one |\n| second | " + long + "| two |\n| third | short | three |\n"
+	o := Options{Strategy: Markdown, MaxSize: 800, Overlap: 200, StripWhitespace: true, Cuts: CutsSentences, AddStartIndex: true}
+	chunks, err := Split(t.Context(), text, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range chunks {
+		body, ok := strings.CutPrefix(c.Text, header)
+		if !ok || textspan.Units(c.Text) > o.MaxSize || c.Metadata["startIndex"] != c.StartByte {
+			t.Errorf("chunk %d of %d units at %d, %v: %q", i, textspan.Units(c.Text), c.StartByte, c.Metadata, c.Text[:40])
+		}
+		switch i {
+		case 0:
+			ok = body == "| first | short | one |"
+		case 1:
+			ok = strings.HasPrefix(body, "| second | It is wide")
+		case len(chunks) - 2:
+			ok = strings.HasPrefix(body, "| second | It is wide") && strings.HasSuffix(body, "| two |")
+		case len(chunks) - 1:
+			ok = body == "| third | short | three |"
+		default:
+			ok = strings.HasPrefix(body, "| second | ")
+		}
+		if !ok {
+			t.Errorf("chunk %d: %q", i, body)
+		}
+	}
+	if len(chunks) < 6 {
+		t.Errorf("%d chunks", len(chunks))
+	}
+	checkCoverage(t, text, o, chunks)
+}
+
+func TestARowOfManyCellsIsCutBetweenThem(t *testing.T) {
+	t.Parallel()
+	header := strings.Repeat("| c ", 10) + "|\n" + strings.Repeat("|---", 10) + "|\n"
+	cell := strings.Repeat("word. ", 40)
+	text := header + "| north " + strings.Repeat("| "+cell, 9) + "|\n"
+	o := Options{Strategy: Markdown, MaxSize: 800, StripWhitespace: true, Cuts: CutsSentences}
+	chunks, err := Split(t.Context(), text, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range chunks {
+		body, ok := strings.CutPrefix(c.Text, header+"| north ")
+		if !ok || strings.Count(strings.TrimLeft(body, "| "), "word")%40 != 0 {
+			t.Errorf("chunk %d: %q", i, c.Text)
+		}
+	}
+	if len(chunks) != 5 {
+		t.Errorf("%d chunks", len(chunks))
+	}
+	checkCoverage(t, text, o, chunks)
+}

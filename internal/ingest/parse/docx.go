@@ -250,6 +250,10 @@ func (w *wordReader) startTable(t xml.StartElement) {
 		w.flow.startTable()
 	case "tr":
 		w.dropRow = false
+	case "tblHeader":
+		if value := attrOf(t.Attr, "val"); value != "0" && value != "false" && value != "off" {
+			w.flow.headRow()
+		}
 	case "tc":
 		w.flow.startCell(1, false)
 	case "gridSpan":

@@ -1,6 +1,9 @@
 package parse
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // flow writes the paragraphs, lists, tables and notes of a document as Markdown. A reader
 // calls its methods in the order of the document. Tables may be nested. Calls that do not
@@ -34,8 +37,10 @@ type flowCell struct {
 }
 
 type flowTable struct {
-	rows [][]*flowCell
-	row  []*flowCell
+	rows  [][]*flowCell
+	row   []*flowCell
+	heads int  // how many of the first rows are marked as head
+	head  bool // row is
 }
 
 // Limits of tables. Wider cells and deeper tables are read, but lose their structure.
@@ -43,6 +48,7 @@ const (
 	maxCellSpan   = 64 // columns
 	maxTableDepth = 16
 	maxRepeated   = 120 // bytes of a cell over several rows that is repeated in each
+	maxHeadRows   = 8
 )
 
 // paragraph adds a paragraph, a heading or an item of a list.
@@ -154,14 +160,24 @@ func (f *flow) endCell() {
 	}
 }
 
+// headRow says that the row that is being read is one of the head of the table.
+func (f *flow) headRow() {
+	if n := len(f.tables); n > 0 {
+		f.tables[n-1].head = true
+	}
+}
+
 // endRow ends a row. A dropped row is not part of the table.
 func (f *flow) endRow(dropped bool) {
 	if n := len(f.tables); n > 0 {
 		t := f.tables[n-1]
 		if !dropped && len(t.row) > 0 {
+			if t.head && t.heads == len(t.rows) {
+				t.heads++
+			}
 			t.rows = append(t.rows, t.row)
 		}
-		t.row = nil
+		t.row, t.head = nil, false
 	}
 }
 
@@ -240,11 +256,55 @@ func (t *flowTable) repeat() {
 	}
 }
 
-// markdown writes the table with its first row as head. A cell over several columns stands
-// in the first of them.
+// headRows returns how many rows are the head of the table: those that are marked, or the first and those that it
+// reaches into, if it has names over several columns.
+func (t *flowTable) headRows() int {
+	heads := max(t.heads, 1)
+	for t.heads == 0 && heads < len(t.rows) && heads < maxHeadRows &&
+		slices.ContainsFunc(t.rows[heads-1], func(c *flowCell) bool { return c.span > 1 }) &&
+		slices.ContainsFunc(t.rows[heads], func(c *flowCell) bool { return c.above }) {
+		heads++
+	}
+	if heads >= len(t.rows) || heads > maxHeadRows {
+		return 1
+	}
+	return heads
+}
+
+// names returns the names of the columns of a head of several rows: what stands above each, from top to bottom.
+func (t *flowTable) names(heads, width int) []string {
+	names, last := make([]string, width), make([]string, width)
+	for _, row := range t.rows[:heads] {
+		column := 0
+		for _, c := range row {
+			text := inline(c.blocks)
+			for at := column; at < min(column+c.span, width); at++ {
+				if text != "" && text != last[at] {
+					names[at] = strings.TrimSpace(names[at] + " " + text)
+				}
+				last[at] = text
+			}
+			column += c.span
+		}
+	}
+	return names
+}
+
+// markdown writes the table with its first row as head, or its first rows joined. A cell over several columns
+// stands in the first of them.
 func (t *flowTable) markdown(out *textBuilder) {
 	width := min(t.width(), 1<<14)
-	for i, row := range t.rows {
+	heads := t.headRows()
+	rows := t.rows
+	if heads > 1 {
+		for _, name := range t.names(heads, width) {
+			out.write("| " + strings.ReplaceAll(name, "|", `\|`) + " ")
+		}
+		out.write("|\n|" + strings.Repeat(" --- |", width))
+		rows = rows[heads:]
+		out.write("\n")
+	}
+	for i, row := range rows {
 		if out.full {
 			return
 		}
@@ -254,10 +314,10 @@ func (t *flowTable) markdown(out *textBuilder) {
 			out.write(" " + strings.ReplaceAll(inline(c.blocks), "|", `\|`) + strings.Repeat(" |", c.span))
 			columns += c.span
 		}
-		if i == 0 {
+		if i == 0 && heads == 1 {
 			out.write(strings.Repeat("  |", max(width-columns, 0)) + "\n|" + strings.Repeat(" --- |", width))
 		}
-		if i < len(t.rows)-1 {
+		if i < len(rows)-1 {
 			out.write("\n")
 		}
 	}

@@ -25,6 +25,7 @@ func pageText(page *html.Node) (string, []Span, error) {
 	for _, n := range s.contents {
 		enclose(n)
 	}
+	prepareTables(s.root)
 	flatten(s.root)
 	text, err := markdownOf(s.root)
 	if err != nil {

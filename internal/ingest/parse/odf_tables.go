@@ -41,6 +41,9 @@ func (o *odfReader) startTable(t xml.StartElement) {
 		if n := len(o.columns); n > 0 {
 			o.columns[n-1] = 0
 		}
+		if o.parent() == "table-header-rows" {
+			o.flow.headRow()
+		}
 	case "table-cell":
 		across := max(number(attrOf(t.Attr, "number-columns-spanned")), 1)
 		o.flow.startCell(across, false)

@@ -31,6 +31,10 @@ func (r *rtfReader) structure(word string, value int) {
 		} else {
 			r.openTables(1)
 		}
+	case "trhdr":
+		if r.table() != nil {
+			r.flow.headRow()
+		}
 	case "clvmrg":
 		r.define(func(c *rtfCell) { c.above = true })
 	case "clmrg":

@@ -1,0 +1,143 @@
+package parse
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// prepareTables puts the captions of tables before them, and joins the rows of their heads to one, which is
+// all that a table in Markdown has.
+func prepareTables(root *html.Node) {
+	var found []*html.Node
+	for n := range root.Descendants() {
+		if n.DataAtom == atom.Table && n.Parent != nil {
+			found = append(found, n)
+		}
+	}
+	for _, table := range found {
+		for n := table.FirstChild; n != nil; n = n.NextSibling {
+			if n.DataAtom == atom.Caption {
+				table.RemoveChild(n)
+				n.DataAtom, n.Data, n.Attr = atom.P, "p", nil
+				table.Parent.InsertBefore(n, table)
+				break
+			}
+		}
+		if heads := headRows(table); len(heads) > 1 {
+			joinHeads(heads)
+		}
+	}
+}
+
+// headRows returns the rows of the head of a table: those in thead, else the first rows that have nothing but names
+// of columns. It returns nil for a head that has a table itself, or too many rows.
+func headRows(table *html.Node) (heads []*html.Node) {
+	rows, marked := rowsOf(table)
+	for n, row := range rows {
+		if n >= marked && (marked > 0 || !isHeadRow(row)) {
+			break
+		}
+		for below := range row.Descendants() {
+			if below.DataAtom == atom.Table {
+				return nil
+			}
+		}
+		heads = append(heads, row)
+	}
+	if len(heads) > maxHeadRows || len(heads) == len(rows) {
+		return nil
+	}
+	return heads
+}
+
+// rowsOf returns the rows of a table, of which the first marked ones are in its thead.
+func rowsOf(table *html.Node) (rows []*html.Node, marked int) {
+	for section := range table.ChildNodes() {
+		switch section.DataAtom {
+		case atom.Tr:
+			rows = append(rows, section)
+		case atom.Thead, atom.Tbody, atom.Tfoot:
+			before := len(rows)
+			for row := range section.ChildNodes() {
+				if row.DataAtom == atom.Tr {
+					rows = append(rows, row)
+				}
+			}
+			if section.DataAtom == atom.Thead && before == 0 {
+				marked = len(rows)
+			}
+		}
+	}
+	return rows, marked
+}
+
+// isHeadRow reports whether a row has only cells that are names.
+func isHeadRow(row *html.Node) bool {
+	names := 0
+	for cell := range row.ChildNodes() {
+		switch {
+		case cell.DataAtom == atom.Td || attribute(cell, "scope") == "row":
+			return false
+		case cell.DataAtom == atom.Th:
+			names++
+		}
+	}
+	return names > 0
+}
+
+// joinHeads writes what stands above each column into the first row of a head, and removes the others.
+func joinHeads(heads []*html.Node) {
+	var names, last []string
+	taken := map[int]int{} // rows for which a column is taken by a cell above, by column
+	for _, row := range heads {
+		column := 0
+		for cell := range row.ChildNodes() {
+			if cell.DataAtom != atom.Td && cell.DataAtom != atom.Th {
+				continue
+			}
+			for taken[column] > 0 {
+				taken[column]--
+				column++
+			}
+			text := strings.Join(strings.Fields(textOf(cell)), " ")
+			for range spanOf(cell, "colspan") {
+				for column >= len(names) {
+					names, last = append(names, ""), append(last, "")
+				}
+				if text != "" && text != last[column] {
+					names[column] = strings.TrimSpace(names[column] + " " + text)
+				}
+				last[column] = text
+				taken[column] = spanOf(cell, "rowspan") - 1
+				column++
+			}
+		}
+		for ; taken[column] > 0; column++ {
+			taken[column]--
+		}
+	}
+	first := heads[0]
+	for first.FirstChild != nil {
+		first.RemoveChild(first.FirstChild)
+	}
+	for _, name := range names {
+		cell := &html.Node{Type: html.ElementNode, DataAtom: atom.Th, Data: "th"}
+		cell.AppendChild(&html.Node{Type: html.TextNode, Data: name})
+		first.AppendChild(cell)
+	}
+	for _, row := range heads[1:] {
+		row.Parent.RemoveChild(row)
+	}
+}
+
+// spanOf returns over how many columns or rows a cell reaches.
+func spanOf(cell *html.Node, key string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(attribute(cell, key)))
+	if err != nil {
+		return 1
+	}
+	return min(max(n, 1), maxCellSpan)
+}
