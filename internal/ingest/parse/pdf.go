@@ -33,6 +33,7 @@ func (p *parser) pdf(ctx context.Context) error {
 		return broken(p.format, err)
 	}
 	p.doc.Title = file.Title
+	p.property("runningTitle", file.Running)
 	p.property("author", file.Author)
 	p.property("subject", file.Subject)
 	p.property("keywords", file.Keywords)
@@ -54,6 +55,9 @@ func (p *parser) pdf(ctx context.Context) error {
 	}
 	if p.text.Len() < file.Unreadable {
 		return fault.Field("content", "is a PDF file whose fonts do not say what their characters mean: print it to a new PDF with text, or run character recognition over it")
+	}
+	if p.doc.Title == "" && TitleOf(markdownType, p.text.String()) == "" {
+		p.doc.Title = file.Running // its words are in no page
 	}
 	var attached []Source
 	for _, a := range file.Attachments {

@@ -46,7 +46,8 @@ func FuzzLayout(f *testing.F) {
 		if a, b := letters(want), letters(got); a != b {
 			t.Errorf("letters %q of the lines, %q of the page", a, b)
 		}
-		for _, page := range layout([][]line{lines, lines, slices.Clone(lines)}, []string{"i", "", "2"}) {
+		texts, _ := layout([][]line{lines, lines, slices.Clone(lines)}, []string{"i", "", "2"})
+		for _, page := range texts {
 			if !utf8.ValidString(page) {
 				t.Errorf("%q is not valid", page)
 			}

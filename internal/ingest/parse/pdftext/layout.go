@@ -64,10 +64,10 @@ const (
 	maxHeading   = 160 // bytes; longer text in a large font is not a heading
 )
 
-// layout returns the text of each page as Markdown. labels are the numbers that the pages bear, ""
-// where that is the number of the page in the file.
-func layout(pages [][]line, labels []string) []string {
-	withoutRunning(pages, labels)
+// layout returns the text of each page as Markdown, and the running title of the pages, "" if they have none. labels
+// are the numbers that the pages bear, "" where that is the number of the page in the file.
+func layout(pages [][]line, labels []string) (texts []string, running string) {
+	running = withoutRunning(pages, labels)
 	body := bodySize(pages)
 	out := make([]string, len(pages))
 	note := 1
@@ -75,7 +75,7 @@ func layout(pages [][]line, labels []string) []string {
 		lines, note = takeNotes(lines, body, note)
 		out[i] = markdown(inColumns(lines), body)
 	}
-	return out
+	return out, running
 }
 
 // bodySize returns the font size of most of the text, rounded to half a point.

@@ -44,6 +44,9 @@ type File struct {
 	// Pages are the texts of the pages in order, as Markdown: paragraphs separated by
 	// blank lines, headings marked by #, tables. A page without text is "".
 	Pages []string
+	// Running is the title that stands at the edge of most pages and is left out of their texts, "" if there
+	// is none.
+	Running string
 	// Labels are the numbers that the pages bear, such as iv, "" where that is the number of the page in
 	// the file.
 	Labels []string
@@ -113,7 +116,8 @@ func (d *document) read(ctx context.Context, content []byte) (File, error) {
 		return File{}, err
 	}
 	labels := d.labels(counted.PageCount)
-	f := File{Pages: layout(pages, labels), Labels: labels, Scanned: d.scanned, Unreadable: d.unreadable}
+	texts, running := layout(pages, labels)
+	f := File{Pages: texts, Running: running, Labels: labels, Scanned: d.scanned, Unreadable: d.unreadable}
 	if d.hasForm() {
 		for i := range f.Pages {
 			f.Pages[i] = strings.Trim(f.Pages[i]+"\n\n"+d.values(i), "\n")

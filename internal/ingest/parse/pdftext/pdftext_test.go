@@ -2,6 +2,7 @@ package pdftext
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -70,9 +71,85 @@ func TestRunningLinesAreLeftOut(t *testing.T) {
 			{text: strconv.Itoa(98 + i), size: 8, across: 20},
 		})
 	}
-	for i, got := range layout(pages, nil) {
-		if strings.Contains(got, "Harbour") != (i == 0) || strings.ContainsAny(got, "019") || !strings.Contains(got, "Here.") {
+	texts, title := layout(pages, nil)
+	if title != "Harbour handbook" {
+		t.Errorf("the running title is %q", title)
+	}
+	for i, got := range texts {
+		if strings.Contains(got, "Harbour") || strings.ContainsAny(got, "019") || !strings.Contains(got, "Here.") {
 			t.Errorf("page %d: %q", i+1, got)
+		}
+	}
+}
+
+func TestRunningLinesOfSeveralKinds(t *testing.T) {
+	t.Parallel()
+	text := func(n int) []line {
+		return []line{
+			{text: fmt.Sprintf("Text of page %d", n), size: 10, across: 700}, {text: "goes on.", size: 10, across: 688},
+			{text: "It ends.", size: 10, across: 676}, {text: fmt.Sprintf("Here %d.", n), size: 10, across: 664},
+		}
+	}
+	rows := []line{
+		{text: "Berth Depth", size: 10, across: 600, cells: make([]cell, 2)}, {text: "North 11", size: 10, across: 588, cells: make([]cell, 2)},
+	}
+	for name, tc := range map[string]struct {
+		pages  int
+		edges  func(n int) []line
+		before bool // the text
+		gone   string
+		stays  string
+		title  string
+	}{
+		"numbers of all pages": {3, func(n int) []line { return []line{{text: fmt.Sprintf("Page %d of 3", n), size: 8, across: 20}} }, false, "Page", "", ""},
+		"two lines at the top": {3, func(int) []line {
+			return []line{{text: "Harbour office", size: 8, across: 800}, {text: "Internal", size: 8, across: 790}}
+		}, true, "Harbour Internal", "", "Harbour office"},
+		"a line at the bottom above a number": {3, func(n int) []line {
+			return []line{{text: "Confidential", size: 8, across: 40}, {text: fmt.Sprint(n), size: 8, across: 20}}
+		}, false, "Confidential", "", "Confidential"},
+		"chapters": {30, func(n int) []line {
+			return []line{{text: []string{"Tides", "Berths", "Locks", "Fees", "Ice", "Wind"}[(n-1)/5], size: 9, across: 800}}
+		}, true, "", "Tides Berths", ""},
+		"slides in steps": {30, func(n int) []line {
+			return []line{{text: []string{"Tides", "Berths", "Locks", "Fees", "Ice", "Wind"}[(n-1)/5], size: 20, across: 800}}
+		}, true, "", "Tides Berths", ""},
+		"the same table": {4, func(int) []line { return rows }, false, "", "North 11", ""},
+		"a heading on some pages": {30, func(n int) []line {
+			if n%10 == 3 {
+				return []line{{text: "Example", size: 10, across: 800}}
+			}
+			return nil
+		}, true, "", "Example", ""},
+	} {
+		var pages [][]line
+		for n := 1; n <= tc.pages; n++ {
+			if tc.before {
+				pages = append(pages, append(tc.edges(n), text(n)...))
+			} else {
+				pages = append(pages, append(text(n), tc.edges(n)...))
+			}
+		}
+		texts, title := layout(pages, nil)
+		all := strings.Join(texts, "\n")
+		if title != tc.title || strings.Count(all, "goes on.") != tc.pages || !strings.Contains(all, fmt.Sprintf("Here %d.", tc.pages)) {
+			t.Errorf("%s: title %q of %q", name, title, all)
+		}
+		for word := range strings.FieldsSeq(tc.gone) {
+			if strings.Contains(all, word+" ") || strings.Contains(all, word+"\n") {
+				t.Errorf("%s: %q is in %q", name, word, all)
+			}
+		}
+		for word := range strings.FieldsSeq(tc.stays) {
+			want := tc.pages
+			if name == "chapters" {
+				want = 1
+			} else if name != "the same table" {
+				want = strings.Count(all, word)
+			}
+			if got := strings.Count(all, word); got != want || got == 0 {
+				t.Errorf("%s: %q is there %d times", name, word, got)
+			}
 		}
 	}
 }
