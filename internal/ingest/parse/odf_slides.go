@@ -13,6 +13,7 @@ type odfSlide struct {
 	titles  []block
 	spoken  []block
 	notes   bool
+	hidden  bool
 }
 
 func (o *odfReader) startSlide(t xml.StartElement) {
@@ -20,7 +21,7 @@ func (o *odfReader) startSlide(t xml.StartElement) {
 		return
 	}
 	o.slide.number++
-	if o.styles[attrOf(t.Attr, "style-name")].hidden {
+	if o.slide.hidden = o.styles[attrOf(t.Attr, "style-name")].hidden; o.slide.hidden {
 		o.hiddenSlides = append(o.hiddenSlides, strconv.Itoa(o.slide.number))
 	}
 	o.slide.titles, o.slide.spoken = nil, nil
@@ -57,6 +58,9 @@ func (o *odfReader) endSlide() {
 		return
 	}
 	blocks := o.flow.endBox()
+	if o.slide.hidden {
+		return
+	}
 	_ = o.flow.out.span(Span{Kind: Slide, Number: o.slide.number}, func() error {
 		for _, b := range slices.Concat(o.slide.titles, blocks, o.slide.spoken) {
 			o.flow.paragraph(b)

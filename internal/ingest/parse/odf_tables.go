@@ -18,7 +18,8 @@ type odfSheets struct {
 // odfCells is the sheet that is being read.
 type odfCells struct {
 	table  sheetTable
-	start  int // in the text
+	skip   bool // the sheet is hidden
+	start  int  // in the text
 	row    sheetRow
 	number int // of the row
 	copies int // of the row
@@ -26,6 +27,10 @@ type odfCells struct {
 	width  int // of the row, in columns
 	across int // columns of the cell
 	down   int // rows of the cell
+
+	defined   int      // columns so far
+	hidden    [][2]int // the first and the last of hidden columns, from 1
+	hiddenRow bool
 }
 
 func (o *odfReader) startTable(t xml.StartElement) {
@@ -98,10 +103,11 @@ func (o *odfReader) startSheet(t xml.StartElement) {
 	if t.Name.Local == "table" && o.parent() == "spreadsheet" {
 		o.sheets.count++
 		name := sheetName(attrOf(t.Attr, "name"), o.sheets.count)
-		if o.styles[attrOf(t.Attr, "style-name")].hidden {
+		skip := o.styles[attrOf(t.Attr, "style-name")].hidden
+		if skip {
 			o.hiddenSheets = append(o.hiddenSheets, name)
 		}
-		o.sheets.open = append(o.sheets.open, &odfCells{table: sheetTable{out: o.flow.out, name: name}, start: o.flow.out.Len()})
+		o.sheets.open = append(o.sheets.open, &odfCells{table: sheetTable{out: o.flow.out, name: name}, skip: skip, start: o.flow.out.Len()})
 		o.sheets.merged, o.sheets.boxes = &merges{}, nil
 		return
 	}
@@ -110,7 +116,15 @@ func (o *odfReader) startSheet(t xml.StartElement) {
 	}
 	s := o.sheets.open[0]
 	switch t.Name.Local {
+	case "table-column":
+		columns := min(max(number(attrOf(t.Attr, "number-columns-repeated")), 1), 1<<14-s.defined)
+		if visibility := attrOf(t.Attr, "visibility"); (visibility == "collapse" || visibility == "filter") && columns > 0 {
+			s.hidden = append(s.hidden, [2]int{s.defined + 1, s.defined + columns})
+		}
+		s.defined += max(columns, 0)
 	case "table-row":
+		visibility := attrOf(t.Attr, "visibility")
+		s.hiddenRow = visibility == "collapse" || visibility == "filter"
 		s.number++
 		s.copies = max(number(attrOf(t.Attr, "number-rows-repeated")), 1)
 		s.row, s.width = sheetRow{number: s.number}, 0
@@ -138,8 +152,13 @@ func (o *odfReader) endSheet(name string) {
 				break
 			}
 			o.count(len(s.row.cells) + 1)
-			row := sheetRow{number: s.number + i, cells: slices.Clone(s.row.cells), wide: s.row.wide}
-			s.table.row(o.sheets.merged.apply(row.number, row.cells))
+			row := o.sheets.merged.apply(s.number+i, slices.Clone(s.row.cells))
+			if s.hiddenRow || s.skip {
+				s.table.hide(row.number)
+				continue
+			}
+			row.hideColumns(s.hidden)
+			s.table.row(row)
 			if o.failed != nil || o.ctx.Err() != nil {
 				return
 			}
@@ -151,6 +170,9 @@ func (o *odfReader) endSheet(name string) {
 		}
 		s.table.finish()
 		for _, b := range o.sheets.boxes {
+			if s.skip {
+				break
+			}
 			s.table.heading()
 			o.flow.paragraph(b)
 		}

@@ -9,7 +9,7 @@ import (
 
 // pptx reads a presentation: each slide's title as a heading, its text, tables, SmartArt,
 // charts and descriptions of pictures, then the speaker's notes and the comments, in the
-// order of the presentation. Hidden slides are read; the property hiddenSlides names them.
+// order of the presentation. Hidden slides are left out; the property hiddenSlides names them.
 // A slide or notes that are named again are not read again.
 func (p *parser) pptx(ctx context.Context) error {
 	from, err := p.openPack()
@@ -87,8 +87,8 @@ func (p *parser) slide(from *pack, name string) (shown bool, err error) {
 	}
 	out := flow{out: &p.text}
 	s := &slideReader{from: from, relations: relations, shown: true}
-	if err := s.read(data); err != nil {
-		return true, err
+	if err := s.read(data); err != nil || !s.shown {
+		return s.shown, err
 	}
 	for _, b := range append(s.titles, s.blocks...) {
 		out.paragraph(b)

@@ -70,6 +70,22 @@ func (t *sheetTable) row(r sheetRow) {
 	t.write(r)
 }
 
+// hideColumns empties the cells of hidden columns, given by the first and the last, from 1.
+func (r *sheetRow) hideColumns(hidden [][2]int) {
+	for _, columns := range hidden {
+		for column := columns[0]; column <= min(columns[1], len(r.cells)); column++ {
+			r.cells[column-1] = ""
+		}
+	}
+}
+
+// hide passes over a hidden row, which is no blank one.
+func (t *sheetTable) hide(number int) {
+	if t.last == number-1 {
+		t.last = number
+	}
+}
+
 // settle decides whether the pending row has names of columns, now that the row below it is
 // known. It reports whether next was part of the names.
 func (t *sheetTable) settle(next *sheetRow, gap bool) (consumed bool) {

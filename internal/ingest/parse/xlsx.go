@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,8 +22,8 @@ const (
 
 // xlsx reads a workbook: each sheet under its name, a line for each row, then the texts and
 // charts on the sheet. Cells are links where they lead to the web. A formula is its last result; numbers and dates are formatted as in the
-// workbook, dates in the format of the reader's country as 2026-01-02. Hidden sheets are read,
-// and the property hiddenSheets names them; those that only a program can show are not.
+// workbook, dates in the format of the reader's country as 2026-01-02. Hidden sheets,
+// rows and columns are left out; the property hiddenSheets names the sheets but those that only a program can show.
 func (p *parser) xlsx(ctx context.Context) error {
 	from, err := p.openPack()
 	if err != nil {
@@ -36,7 +37,7 @@ func (p *parser) xlsx(ctx context.Context) error {
 		return err
 	}
 	// The library trusts the sizes that the file declares.
-	tails, err := from.spend()
+	frames, err := from.spend()
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (p *parser) xlsx(ctx context.Context) error {
 		return broken(p.format, err)
 	}
 	defer book.Close()
-	r := bookReader{parser: p, ctx: ctx, from: from, book: book, tails: tails}
+	r := bookReader{parser: p, ctx: ctx, from: from, book: book, frames: frames}
 	var hidden []string
 	for i, sheet := range sheets {
 		if sheet.state == "veryHidden" {
@@ -58,6 +59,7 @@ func (p *parser) xlsx(ctx context.Context) error {
 		}
 		if sheet.state == "hidden" {
 			hidden = append(hidden, sheet.name)
+			continue
 		}
 		err := p.text.span(Span{Kind: Sheet, Name: sheetName(sheet.name, i+1)}, func() error { return r.sheet(sheet, i+1) })
 		if err != nil {
@@ -119,29 +121,35 @@ func sheetParts(from *pack) ([]sheetPart, error) {
 }
 
 // spend deducts the unpacked size of all parts from the budget, for a library that unpacks
-// them itself. It returns for each sheet what follows its rows.
-func (p *pack) spend() (tails map[string][]byte, err error) {
-	tails = map[string][]byte{}
+// them itself. It returns for each sheet what stands around its rows.
+func (p *pack) spend() (frames map[string]sheetFrame, err error) {
+	frames = map[string]sheetFrame{}
 	for name, f := range p.files {
-		var after sheetTail
-		if err := p.failure(p.budget.skim(f, &after)); err != nil {
+		var around sheetFrame
+		if err := p.failure(p.budget.skim(f, &around)); err != nil {
 			return nil, err
 		}
-		if strings.Contains(name, "worksheets/") && after.found {
-			tails[name] = after.tail
+		if strings.Contains(name, "worksheets/") {
+			frames[name] = around
 		}
 	}
-	return tails, nil
+	return frames, nil
 }
 
-// sheetTail keeps what is written to it after the last end of rows.
-type sheetTail struct {
+// sheetFrame keeps the beginning of what is written to it, and what comes after the last end of rows, if that
+// is found.
+type sheetFrame struct {
+	head  []byte
 	tail  []byte
 	found bool
 }
 
-func (s *sheetTail) Write(data []byte) (int, error) {
+// maxSheetHead is how much of a sheet is looked at for its columns, in bytes.
+const maxSheetHead = 64 << 10
+
+func (s *sheetFrame) Write(data []byte) (int, error) {
 	const end = "sheetData>"
+	s.head = append(s.head, data[:min(len(data), maxSheetHead-len(s.head))]...)
 	from := max(len(s.tail)-len(end), 0)
 	s.tail = append(s.tail, data...)
 	if at := bytes.LastIndex(s.tail[from:], []byte(end)); at >= 0 {
@@ -162,7 +170,7 @@ type bookReader struct {
 	ctx    context.Context
 	from   *pack
 	book   *excelize.File
-	tails  map[string][]byte
+	frames map[string]sheetFrame
 	cells  int // read so far
 }
 
@@ -189,7 +197,12 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 	if t.heads, err = b.tableHeads(relations); err != nil {
 		return err
 	}
-	tail := b.tails[sheet.relation.target]
+	frame := b.frames[sheet.relation.target]
+	var tail []byte
+	if frame.found {
+		tail = frame.tail
+	}
+	hidden := hiddenColumns(frame.head)
 	merged, links := newMerges(tail), newCellLinks(tail, relations)
 	rows, err := b.book.Rows(sheet.name)
 	if err != nil {
@@ -213,7 +226,13 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 			}
 			cells[column-1] += note
 		}
-		t.row(links.apply(merged.apply(number, cells)))
+		row := links.apply(merged.apply(number, cells))
+		if rows.GetRowOpts().Hidden {
+			t.hide(number)
+			continue
+		}
+		row.hideColumns(hidden)
+		t.row(row)
 		if t.out.full {
 			return nil
 		}
@@ -223,6 +242,28 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 		return broken(b.parser.format, err)
 	}
 	return nil
+}
+
+var (
+	sheetColumn  = regexp.MustCompile(`<(?:\w+:)?col\s[^>]*>`)
+	columnNumber = regexp.MustCompile(`\s(min|max|hidden)="(\w+)"`)
+)
+
+// hiddenColumns returns the first and the last of the columns, from 1, that the beginning of a sheet says to be hidden.
+func hiddenColumns(head []byte) (ranges [][2]int) {
+	if at := bytes.Index(head, []byte("sheetData")); at >= 0 {
+		head = head[:at]
+	}
+	for _, column := range sheetColumn.FindAll(head, -1) {
+		values := map[string]string{}
+		for _, found := range columnNumber.FindAllSubmatch(column, -1) {
+			values[string(found[1])] = string(found[2])
+		}
+		if first := number(values["min"]); first > 0 && (values["hidden"] == "1" || values["hidden"] == "true") {
+			ranges = append(ranges, [2]int{first, number(values["max"])})
+		}
+	}
+	return ranges
 }
 
 // comments returns the comments of a sheet by row and column.
