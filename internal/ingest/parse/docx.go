@@ -332,7 +332,7 @@ func (w *wordReader) endParagraph() {
 		w.carried = p
 		return
 	}
-	style := w.styles[p.style]
+	style := w.style(p.style)
 	if style.contents {
 		return
 	}

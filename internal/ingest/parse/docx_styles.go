@@ -46,11 +46,7 @@ func wordStyles(part *node) map[string]wordStyle {
 func newWordStyle(n *node) wordStyle {
 	s := wordStyle{basedOn: n.child("basedOn").attr("val"), depth: -1}
 	name := strings.ToLower(n.child("name").attr("val"))
-	if level, ok := strings.CutPrefix(name, "heading "); ok {
-		s.level = number(level)
-	} else if name == "title" {
-		s.level = 1
-	}
+	s.level = namedLevel(name)
 	s.contents = strings.HasPrefix(name, "toc ") || name == "table of figures"
 	properties := n.child("pPr")
 	if outline := properties.child("outlineLvl"); outline.name != "" {
@@ -64,6 +60,41 @@ func newWordStyle(n *node) wordStyle {
 		}
 	}
 	return s
+}
+
+// style returns the meaning of a style. One that the file does not define is what programs call so.
+func (w *wordReader) style(id string) wordStyle {
+	if style, ok := w.styles[id]; ok || id == "" {
+		return style
+	}
+	return wordStyle{level: namedLevel(id), depth: -1}
+}
+
+// headingNames are what programs call headings, in lower case and without spaces: in the languages of their users,
+// since some translate the names, and as ids, which have only letters of ASCII.
+var headingNames = words(`heading überschrift berschrift titre título ttulo titolo kop kopje overskrift rubrik otsikko
+	nagłówek nagwek nadpis címsor cmsor naslov titlu başlık balk заголовок заглавие επικεφαλίδα 標題 标题 見出し 제목 כותרת عنوان
+	หัวเรื่อง tiêuđề tiu encabezado cabeçalho`)
+
+func words(text string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(text) {
+		set[word] = true
+	}
+	return set
+}
+
+// namedLevel returns the heading level that the name or the id of a style says, 0 for none.
+func namedLevel(name string) int {
+	name = strings.ToLower(strings.Join(strings.Fields(name), ""))
+	if name == "title" {
+		return 1
+	}
+	bare := strings.TrimRight(name, "123456789")
+	if level := name[len(bare):]; len(level) == 1 && headingNames[bare] {
+		return number(level)
+	}
+	return 0
 }
 
 // outlineLevel returns the heading level of an outline level, 0 for that of other text.

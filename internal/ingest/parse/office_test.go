@@ -57,6 +57,33 @@ func TestWordParagraphs(t *testing.T) {
 	}
 }
 
+func TestWordHeadingsByTheirNames(t *testing.T) {
+	t.Parallel()
+	styled := func(style string) string {
+		return `<w:p><w:pPr><w:pStyle w:val="` + style + `"/></w:pPr>` + run("Text") + `</w:p>`
+	}
+	for style, want := range map[string]string{ // without a list of styles
+		"Heading1": "# Text", "heading 3": "### Text", "berschrift2": "## Text", "Titre1": "# Text", "Ttulo4": "#### Text", "Title": "# Text",
+		"Normal": "Text", "Heading": "Text", "1": "Text", "Heading10": "Text", "Titre": "Text", "ListParagraph1": "Text",
+	} {
+		if got, err := wordText(t, styled(style), nil); got != want || err != nil {
+			t.Errorf("%s: %q, %v", style, got, err)
+		}
+	}
+	relations := relationHead + `<Relationship Id="r1" Type="http://x/styles" Target="styles.xml"/>` + relationFoot
+	for name, want := range map[string]string{
+		"heading 2": "## Text", "Überschrift 2": "## Text", "見出し 1": "# Text", "Заголовок 3": "### Text", "标题 2": "## Text", "Own": "Text",
+	} {
+		styles := `<w:styles xmlns:w="x"><w:style w:styleId="a1"><w:name w:val="` + name + `"/></w:style><w:style w:styleId="a2"><w:name w:val="Mine"/><w:basedOn w:val="a1"/></w:style></w:styles>`
+		for _, id := range []string{"a1", "a2"} {
+			got, err := wordText(t, styled(id), map[string]string{"word/_rels/document.xml.rels": relations, "word/styles.xml": styles})
+			if got != want || err != nil {
+				t.Errorf("%s of %s: %q, %v", id, name, got, err)
+			}
+		}
+	}
+}
+
 func TestWordPagesAreThoseThatWordShowed(t *testing.T) {
 	t.Parallel()
 	body := `<w:p>` + run("one") + `</w:p><w:p><w:r><w:lastRenderedPageBreak/><w:t>two</w:t></w:r></w:p><w:p>` + run("more") + `</w:p>`
