@@ -55,3 +55,35 @@ func TestHiddenSheetsRowsAndColumnsAreLeftOut(t *testing.T) {
 		}
 	}
 }
+
+func TestFormulasWithoutResultsAreCounted(t *testing.T) {
+	t.Parallel()
+	book := excelize.NewFile()
+	defer book.Close()
+	if err := book.SetSheetRow("Sheet1", "A1", &[]any{"Berth", "Fee"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := book.SetCellFormula("Sheet1", "B2", "1+1"); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := book.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Parse(t.Context(), Source{Content: file.Bytes(), FileName: "a.xlsx"})
+	if err != nil || d.Properties["formulasWithoutResults"] != "1" {
+		t.Errorf("%v, %v", d.Properties, err)
+	}
+	const sheet = `<c><f>1+1</f><v></v></c><c><f>1</f><v>1</v></c><c><f>2</f></c><c><f>3</f><v/></c><c><f>3</f><v /></c><c><v></v></c>`
+	for size := 1; size < 40; size++ {
+		var frame sheetFrame
+		for rest := []byte(sheet); len(rest) > 0; rest = rest[min(size, len(rest)):] {
+			if _, err := frame.Write(rest[:min(size, len(rest))]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if frame.unknown != 4 {
+			t.Errorf("in pieces of %d bytes: %d formulas", size, frame.unknown)
+		}
+	}
+}

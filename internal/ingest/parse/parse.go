@@ -77,7 +77,7 @@ type Document struct {
 	Units []Unit
 	// Properties are the metadata of the file: author, subject, keywords, created
 	// (RFC 3339), language; programmingLanguage; columns of a table; hiddenSlides, their
-	// numbers, and hiddenSheets, their names; frontMatterError, why something that looks like
+	// numbers, and hiddenSheets, their names; runningTitle; formulasWithoutResults, their number; frontMatterError, why something that looks like
 	// front matter belongs to the text; for a message from, to, cc, date, messageId and inReplyTo,
 	// ids without their brackets. Nil if there are none.
 	Properties map[string]string

@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/xuri/excelize/v2"
@@ -70,6 +70,9 @@ func (p *parser) xlsx(ctx context.Context) error {
 		}
 	}
 	p.property("hiddenSheets", strings.Join(hidden, ", "))
+	if r.unknown > 0 {
+		p.property("formulasWithoutResults", strconv.Itoa(r.unknown))
+	}
 	return nil
 }
 
@@ -120,58 +123,15 @@ func sheetParts(from *pack) ([]sheetPart, error) {
 	return sheets, err
 }
 
-// spend deducts the unpacked size of all parts from the budget, for a library that unpacks
-// them itself. It returns for each sheet what stands around its rows.
-func (p *pack) spend() (frames map[string]sheetFrame, err error) {
-	frames = map[string]sheetFrame{}
-	for name, f := range p.files {
-		var around sheetFrame
-		if err := p.failure(p.budget.skim(f, &around)); err != nil {
-			return nil, err
-		}
-		if strings.Contains(name, "worksheets/") {
-			frames[name] = around
-		}
-	}
-	return frames, nil
-}
-
-// sheetFrame keeps the beginning of what is written to it, and what comes after the last end of rows, if that
-// is found.
-type sheetFrame struct {
-	head  []byte
-	tail  []byte
-	found bool
-}
-
-// maxSheetHead is how much of a sheet is looked at for its columns, in bytes.
-const maxSheetHead = 64 << 10
-
-func (s *sheetFrame) Write(data []byte) (int, error) {
-	const end = "sheetData>"
-	s.head = append(s.head, data[:min(len(data), maxSheetHead-len(s.head))]...)
-	from := max(len(s.tail)-len(end), 0)
-	s.tail = append(s.tail, data...)
-	if at := bytes.LastIndex(s.tail[from:], []byte(end)); at >= 0 {
-		s.tail, s.found = append(s.tail[:0], s.tail[from+at+len(end):]...), true
-	}
-	if keep := len(end); !s.found && len(s.tail) > keep {
-		s.tail = append(s.tail[:0], s.tail[len(s.tail)-keep:]...)
-	}
-	if len(s.tail) > maxSheetTail {
-		s.tail, s.found = s.tail[len(s.tail)-len(end):], false
-	}
-	return len(data), nil
-}
-
 // bookReader reads the sheets of a workbook.
 type bookReader struct {
-	parser *parser
-	ctx    context.Context
-	from   *pack
-	book   *excelize.File
-	frames map[string]sheetFrame
-	cells  int // read so far
+	parser  *parser
+	ctx     context.Context
+	from    *pack
+	book    *excelize.File
+	frames  map[string]sheetFrame
+	cells   int // read so far
+	unknown int // formulas without results
 }
 
 // sheet reads a sheet.
@@ -203,6 +163,7 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 		tail = frame.tail
 	}
 	hidden := hiddenColumns(frame.head)
+	b.unknown += frame.unknown
 	merged, links := newMerges(tail), newCellLinks(tail, relations)
 	rows, err := b.book.Rows(sheet.name)
 	if err != nil {
@@ -242,28 +203,6 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 		return broken(b.parser.format, err)
 	}
 	return nil
-}
-
-var (
-	sheetColumn  = regexp.MustCompile(`<(?:\w+:)?col\s[^>]*>`)
-	columnNumber = regexp.MustCompile(`\s(min|max|hidden)="(\w+)"`)
-)
-
-// hiddenColumns returns the first and the last of the columns, from 1, that the beginning of a sheet says to be hidden.
-func hiddenColumns(head []byte) (ranges [][2]int) {
-	if at := bytes.Index(head, []byte("sheetData")); at >= 0 {
-		head = head[:at]
-	}
-	for _, column := range sheetColumn.FindAll(head, -1) {
-		values := map[string]string{}
-		for _, found := range columnNumber.FindAllSubmatch(column, -1) {
-			values[string(found[1])] = string(found[2])
-		}
-		if first := number(values["min"]); first > 0 && (values["hidden"] == "1" || values["hidden"] == "true") {
-			ranges = append(ranges, [2]int{first, number(values["max"])})
-		}
-	}
-	return ranges
 }
 
 // comments returns the comments of a sheet by row and column.
