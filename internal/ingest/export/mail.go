@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"hash/maphash"
 	"strings"
 
 	"github.com/emersion/go-message"
@@ -19,7 +20,29 @@ func isMailbox(name string, head []byte) bool {
 	return err == nil && format == parse.Mailbox
 }
 
-// messages yields the messages of a mailbox. Their text is read by package parse.
+// mailMessages yields the messages of a mailbox. Their text is read by package parse, without what they quote at their
+// end of other messages of the mailbox.
+func mailMessages(open opener, yield yielder) {
+	seed, known := maphash.MakeSeed(), map[uint64]bool{} // hashes of ids
+	opened(open, "mailbox", func(r *bufio.Reader, _ yielder) {
+		for raw := range mailbox.Messages(r, MaxItem) {
+			if id, _ := parse.MessageIDs(raw); id != "" && len(known) < maxNames {
+				known[maphash.String(seed, id)] = true
+			}
+		}
+	})(func(Item, error) bool { return false })
+	opened(open, "mailbox", func(r *bufio.Reader, yield yielder) {
+		messages(r, func(item Item, err error) bool {
+			if _, answered := parse.MessageIDs(item.Content); answered != "" && known[maphash.String(seed, answered)] {
+				item.Origin.Links = []string{answered}
+				item.Content = append([]byte(parse.QuotedElsewhere+": yes\r\n"), item.Content...)
+			}
+			return yield(item, err)
+		})
+	})(yield)
+}
+
+// messages yields the messages of a mailbox as they are.
 func messages(r *bufio.Reader, yield yielder) {
 	number := 0
 	for raw, err := range mailbox.Messages(r, MaxItem) {

@@ -51,7 +51,7 @@ func openStream(name string, open opener) (*Export, bool) {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 	switch {
 	case isMailbox(name, head):
-		return &Export{"mail", opened(open, "mailbox", messages)}, true
+		return &Export{"mail", func(yield yielder) { mailMessages(open, yield) }}, true
 	case bytes.HasPrefix(head, []byte("WARC/")):
 		return &Export{"web", opened(open, "WARC file", warc)}, true
 	case bytes.HasPrefix(text, []byte("<")) && isMediaWiki(text):

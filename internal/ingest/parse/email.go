@@ -31,6 +31,7 @@ func (p *parser) email(ctx context.Context) error {
 		return broken(p.format, err)
 	}
 	p.describeMessage(mail.Header{Header: entity.Header})
+	repeats := entity.Header.Get(QuotedElsewhere) != ""
 	m := &messageReader{}
 	if err := entity.Walk(func(_ []int, part *message.Entity, err error) error {
 		if err := ctx.Err(); err != nil {
@@ -55,7 +56,7 @@ func (p *parser) email(ctx context.Context) error {
 	if err != nil {
 		return broken(p.format, err)
 	}
-	if p.answersKnown() {
+	if repeats || p.answersKnown() {
 		body = withoutQuotation(body)
 	}
 	p.text.block(body)

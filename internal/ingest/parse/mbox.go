@@ -42,12 +42,30 @@ func mailboxMembers(content []byte, b *budget, yield func(Source, error) bool) {
 // MessageName returns the name of a message of a mailbox as a file: its id, so that it keeps its name when
 // others are added or deleted, else its number.
 func MessageName(raw []byte, number int) string {
-	header := headerOf(raw)
-	if ids := messageIDs(header.Get("Message-Id")); len(ids) > 0 {
-		return strings.ReplaceAll(ids[0], "/", "_") + ".eml"
+	if id, _ := MessageIDs(raw); id != "" {
+		return strings.ReplaceAll(id, "/", "_") + ".eml"
 	}
 	return fmt.Sprintf("message %d.eml", number)
 }
+
+// MessageIDs returns the id of a message and that of the message that it answers, "" if it does not say them.
+func MessageIDs(raw []byte) (id, answered string) {
+	header := headerOf(raw)
+	for to, fields := range map[*string][]string{&id: {"Message-Id"}, &answered: {"References", "In-Reply-To"}} {
+		for _, field := range fields {
+			if ids := messageIDs(header.Get(field)); field == "References" && len(ids) > 0 {
+				*to = ids[len(ids)-1]
+			} else if len(ids) > 0 {
+				*to = ids[0]
+			}
+		}
+	}
+	return id, answered
+}
+
+// QuotedElsewhere is a field of the header of a message that says that what it quotes at its end is a document of its
+// own, and not to be read again.
+const QuotedElsewhere = "X-Ragd-Quoted-Elsewhere"
 
 // headerOf returns the header of a message, an empty one if it is broken.
 func headerOf(raw []byte) mail.Header {

@@ -77,3 +77,14 @@ func TestALargeMailboxIsReadOnce(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestWhatIsQuotedElsewhereIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	const message = "From: bo@example.org\r\nDate: Mon, 4 Mar 2024 10:00:00 +0000\r\nMIME-Version: 1.0\r\n\r\nOn Thursday.\r\n\r\nOn 4 March 2024, Ana wrote:\r\n> When does it come?\r\n"
+	for header, want := range map[string]bool{"": true, QuotedElsewhere + ": yes\r\n": false} {
+		d, err := Parse(t.Context(), Source{Content: []byte(header + message), FileName: "a.eml"})
+		if err != nil || strings.Contains(d.Text, "When does it come?") != want || !strings.Contains(d.Text, "On Thursday.") {
+			t.Errorf("%q: %q, %v", header, d.Text, err)
+		}
+	}
+}
