@@ -64,6 +64,23 @@ func TestIngestAFolder(t *testing.T) {
 	})
 }
 
+func TestIngestAnExport(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	export := filepath.Join(t.TempDir(), "issues.json")
+	content := `[{"number":12,"title":"Crane 3 stops","body":"It stops at 38 t.","html_url":"https://github.com/h/c/issues/12","user":{"login":"ana"},"state":"open"},{"number":"x"}]`
+	if err := os.WriteFile(export, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := s.run("ingest", export)
+	if code != 1 || !strings.HasPrefix(stdout, "1 document ready in index documents: ") ||
+		!strings.Contains(stderr, "failed: "+export+":record 2: is no record as those of github: the field number is a string; mend or remove it\n") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	s.want(t, step{args: []string{"query", "crane", "--filter", `{"origin.status": "open"}`}, stdout: "...Crane 3 stops, issues.json/h/c/issues/12"})
+	s.want(t, step{args: args("document list --json"), stdout: `..."author":"ana"`})
+}
+
 func TestIngestNamesFilesFromTheFolderGiven(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
