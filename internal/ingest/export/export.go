@@ -157,7 +157,10 @@ func (e *Export) Items() iter.Seq2[Item, error] {
 			}
 			seen[hash] = true
 			if err == nil && len(item.Content) > MaxItem {
-				item.Content, err = nil, errTooLarge()
+				err = errTooLarge()
+			}
+			if err != nil {
+				item.Content = nil
 			}
 			return yield(item, err)
 		})

@@ -196,6 +196,26 @@ func TestItemsOverTheLimitAreErrorsOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestARecordThatCannotBeUnpackedIsAnErrorOfItsOwn(t *testing.T) {
+	t.Parallel()
+	var file strings.Builder
+	for n, body := range []string{"\x1f\x8b\x07broken", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03broken", "<p>Plain.</p>"} {
+		answer := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n" + body
+		fmt.Fprintf(&file, "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.example/%d\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", n, len(answer), answer)
+	}
+	exported, ok := export.Open("a.warc", strings.NewReader(file.String()), int64(file.Len()))
+	if !ok {
+		t.Fatal("it is not recognised")
+	}
+	var got []string
+	for item, err := range exported.Items() {
+		got = append(got, fmt.Sprint(item.Name, " ", string(item.Content), err != nil && fault.KindOf(err) == fault.Invalid))
+	}
+	if want := []string{"a.example/0 true", "a.example/1 true", "a.example/2 <p>Plain.</p>false"}; !cmp.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func FuzzExport(f *testing.F) {
 	for name, content := range samples(f) {
 		f.Add(name, content)

@@ -104,6 +104,7 @@ func warcItem(header textproto.MIMEHeader, block io.Reader) (Item, error) {
 		item.Origin.Updated = at
 		item.Origin.Properties = map[string]string{"captured": at.UTC().Format(time.RFC3339)}
 	}
+	packed := false
 	switch header.Get("Warc-Type") {
 	case "resource":
 	case "response":
@@ -116,6 +117,7 @@ func warcItem(header textproto.MIMEHeader, block io.Reader) (Item, error) {
 		if at, err := http.ParseTime(res.Header.Get("Last-Modified")); err == nil {
 			item.Origin.Updated = at
 		}
+		packed = res.Header.Get("Content-Encoding") != ""
 		if block, err = decoded(res); err != nil {
 			item.Name = name
 			return item, err
@@ -131,7 +133,7 @@ func warcItem(header textproto.MIMEHeader, block io.Reader) (Item, error) {
 	switch {
 	case len(item.Content) > MaxItem:
 		return item, errTooLarge()
-	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF): // servers often close too early
+	case err != nil && (packed || !errors.Is(err, io.ErrUnexpectedEOF)): // servers often close too early
 		return item, broken("record of a WARC file", err)
 	case len(item.Content) == 0:
 		item.Name = ""
@@ -148,7 +150,11 @@ func decoded(res *http.Response) (io.Reader, error) {
 	case "", "identity":
 		return body, nil
 	case "gzip", "x-gzip", "zstd":
-		return parse.Decompress(head, body)
+		unpacked, err := parse.Decompress(head, body)
+		if err != nil {
+			return nil, broken("record of a WARC file", err)
+		}
+		return unpacked, nil
 	}
 	if kind := http.DetectContentType(head); strings.HasPrefix(kind, "text/") {
 		return body, nil
