@@ -228,8 +228,9 @@ type Index struct {
 	ReembedJobId string `protobuf:"bytes,19,opt,name=reembed_job_id,json=reembedJobId,proto3" json:"reembed_job_id,omitempty"`
 	// The search width of the Postgres index over the embeddings; absent until it is measured.
 	SearchWidth *SearchWidth `protobuf:"bytes,20,opt,name=search_width,json=searchWidth,proto3" json:"search_width,omitempty"`
-	// Whether embeddings of questions are recorded, without their texts, to measure the search
-	// width: up to 128 recent ones. They are deleted with the index and by DeleteAskedQuestions.
+	// Whether questions are recorded: of up to 128 recent ones the embeddings, without their texts,
+	// to measure the search width; and the texts of those that found nothing, took long or failed,
+	// see ListNotableQuestions. They are deleted with the index and by DeleteAskedQuestions.
 	// true unless changed by UpdateIndex. The service may be set to record none at all.
 	RecordQuestions bool `protobuf:"varint,21,opt,name=record_questions,json=recordQuestions,proto3" json:"record_questions,omitempty"`
 	// Default extraction of uploads; absent if nothing is extracted.
@@ -1330,6 +1331,250 @@ func (x *RebuildGraphResponse) GetJobId() string {
 	return ""
 }
 
+type ListNotableQuestionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: all indexes that the credential may use.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// unanswered: no source, or none with a calibrated score of at least 0.3, as keyword and hybrid
+	// searches give. slow: 2 s or longer. failed: by a fault of the service or of a model. Default:
+	// all.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// 1 to 1000; 0 means 100.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page; empty for the first page.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNotableQuestionsRequest) Reset() {
+	*x = ListNotableQuestionsRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNotableQuestionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNotableQuestionsRequest) ProtoMessage() {}
+
+func (x *ListNotableQuestionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNotableQuestionsRequest.ProtoReflect.Descriptor instead.
+func (*ListNotableQuestionsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListNotableQuestionsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *ListNotableQuestionsRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ListNotableQuestionsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListNotableQuestionsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListNotableQuestionsResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Questions []*NotableQuestion     `protobuf:"bytes,1,rep,name=questions,proto3" json:"questions,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNotableQuestionsResponse) Reset() {
+	*x = ListNotableQuestionsResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNotableQuestionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNotableQuestionsResponse) ProtoMessage() {}
+
+func (x *ListNotableQuestionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNotableQuestionsResponse.ProtoReflect.Descriptor instead.
+func (*ListNotableQuestionsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListNotableQuestionsResponse) GetQuestions() []*NotableQuestion {
+	if x != nil {
+		return x.Questions
+	}
+	return nil
+}
+
+func (x *ListNotableQuestionsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// NotableQuestion is a question that found nothing, took long or failed. Texts that differ in case
+// and white space only are one question.
+type NotableQuestion struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	Namespace string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// unanswered, slow or failed.
+	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	// As it was asked last, in one line.
+	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	// How often it was asked.
+	Count int64 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
+	// When it was asked last.
+	LastTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
+	// The best score that a source had; absent if scores were not calibrated or there was no source.
+	BestScore *float64 `protobuf:"fixed64,7,opt,name=best_score,json=bestScore,proto3,oneof" json:"best_score,omitempty"`
+	// The longest time it took.
+	SlowestMs float64 `protobuf:"fixed64,8,opt,name=slowest_ms,json=slowestMs,proto3" json:"slowest_ms,omitempty"`
+	// Of the last failure: internal, unavailable or deadline_exceeded. Empty for other kinds.
+	Code          string `protobuf:"bytes,9,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NotableQuestion) Reset() {
+	*x = NotableQuestion{}
+	mi := &file_ragd_v1_index_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NotableQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NotableQuestion) ProtoMessage() {}
+
+func (x *NotableQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NotableQuestion.ProtoReflect.Descriptor instead.
+func (*NotableQuestion) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *NotableQuestion) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *NotableQuestion) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *NotableQuestion) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *NotableQuestion) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *NotableQuestion) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *NotableQuestion) GetLastTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastTime
+	}
+	return nil
+}
+
+func (x *NotableQuestion) GetBestScore() float64 {
+	if x != nil && x.BestScore != nil {
+		return *x.BestScore
+	}
+	return 0
+}
+
+func (x *NotableQuestion) GetSlowestMs() float64 {
+	if x != nil {
+		return x.SlowestMs
+	}
+	return 0
+}
+
+func (x *NotableQuestion) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
 type DeleteAskedQuestionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -1340,7 +1585,7 @@ type DeleteAskedQuestionsRequest struct {
 
 func (x *DeleteAskedQuestionsRequest) Reset() {
 	*x = DeleteAskedQuestionsRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	mi := &file_ragd_v1_index_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1352,7 +1597,7 @@ func (x *DeleteAskedQuestionsRequest) String() string {
 func (*DeleteAskedQuestionsRequest) ProtoMessage() {}
 
 func (x *DeleteAskedQuestionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	mi := &file_ragd_v1_index_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1365,7 +1610,7 @@ func (x *DeleteAskedQuestionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAskedQuestionsRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAskedQuestionsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteAskedQuestionsRequest) GetIndexName() string {
@@ -1385,7 +1630,7 @@ type DeleteAskedQuestionsResponse struct {
 
 func (x *DeleteAskedQuestionsResponse) Reset() {
 	*x = DeleteAskedQuestionsResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	mi := &file_ragd_v1_index_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1397,7 +1642,7 @@ func (x *DeleteAskedQuestionsResponse) String() string {
 func (*DeleteAskedQuestionsResponse) ProtoMessage() {}
 
 func (x *DeleteAskedQuestionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	mi := &file_ragd_v1_index_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1410,7 +1655,7 @@ func (x *DeleteAskedQuestionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAskedQuestionsResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAskedQuestionsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteAskedQuestionsResponse) GetDeleted() int32 {
@@ -1430,7 +1675,7 @@ type TruncateIndexRequest struct {
 
 func (x *TruncateIndexRequest) Reset() {
 	*x = TruncateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[17]
+	mi := &file_ragd_v1_index_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1442,7 +1687,7 @@ func (x *TruncateIndexRequest) String() string {
 func (*TruncateIndexRequest) ProtoMessage() {}
 
 func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[17]
+	mi := &file_ragd_v1_index_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1455,7 +1700,7 @@ func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexRequest.ProtoReflect.Descriptor instead.
 func (*TruncateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TruncateIndexRequest) GetIndexName() string {
@@ -1473,7 +1718,7 @@ type TruncateIndexResponse struct {
 
 func (x *TruncateIndexResponse) Reset() {
 	*x = TruncateIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[18]
+	mi := &file_ragd_v1_index_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1485,7 +1730,7 @@ func (x *TruncateIndexResponse) String() string {
 func (*TruncateIndexResponse) ProtoMessage() {}
 
 func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[18]
+	mi := &file_ragd_v1_index_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1498,7 +1743,7 @@ func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexResponse.ProtoReflect.Descriptor instead.
 func (*TruncateIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{21}
 }
 
 type DescribeIndexRequest struct {
@@ -1511,7 +1756,7 @@ type DescribeIndexRequest struct {
 
 func (x *DescribeIndexRequest) Reset() {
 	*x = DescribeIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[19]
+	mi := &file_ragd_v1_index_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1523,7 +1768,7 @@ func (x *DescribeIndexRequest) String() string {
 func (*DescribeIndexRequest) ProtoMessage() {}
 
 func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[19]
+	mi := &file_ragd_v1_index_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +1781,7 @@ func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeIndexRequest.ProtoReflect.Descriptor instead.
 func (*DescribeIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DescribeIndexRequest) GetIndexName() string {
@@ -1558,7 +1803,7 @@ type ListIndexesRequest struct {
 
 func (x *ListIndexesRequest) Reset() {
 	*x = ListIndexesRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[20]
+	mi := &file_ragd_v1_index_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1570,7 +1815,7 @@ func (x *ListIndexesRequest) String() string {
 func (*ListIndexesRequest) ProtoMessage() {}
 
 func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[20]
+	mi := &file_ragd_v1_index_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1583,7 +1828,7 @@ func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesRequest.ProtoReflect.Descriptor instead.
 func (*ListIndexesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListIndexesRequest) GetPageSize() int32 {
@@ -1612,7 +1857,7 @@ type ListIndexesResponse struct {
 
 func (x *ListIndexesResponse) Reset() {
 	*x = ListIndexesResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[21]
+	mi := &file_ragd_v1_index_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1624,7 +1869,7 @@ func (x *ListIndexesResponse) String() string {
 func (*ListIndexesResponse) ProtoMessage() {}
 
 func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[21]
+	mi := &file_ragd_v1_index_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1637,7 +1882,7 @@ func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesResponse.ProtoReflect.Descriptor instead.
 func (*ListIndexesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListIndexesResponse) GetIndexes() []*Index {
@@ -1671,7 +1916,7 @@ type DeleteIndexRequest struct {
 
 func (x *DeleteIndexRequest) Reset() {
 	*x = DeleteIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[22]
+	mi := &file_ragd_v1_index_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1683,7 +1928,7 @@ func (x *DeleteIndexRequest) String() string {
 func (*DeleteIndexRequest) ProtoMessage() {}
 
 func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[22]
+	mi := &file_ragd_v1_index_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1696,7 +1941,7 @@ func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexRequest.ProtoReflect.Descriptor instead.
 func (*DeleteIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeleteIndexRequest) GetIndexName() string {
@@ -1714,7 +1959,7 @@ type DeleteIndexResponse struct {
 
 func (x *DeleteIndexResponse) Reset() {
 	*x = DeleteIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[23]
+	mi := &file_ragd_v1_index_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1726,7 +1971,7 @@ func (x *DeleteIndexResponse) String() string {
 func (*DeleteIndexResponse) ProtoMessage() {}
 
 func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[23]
+	mi := &file_ragd_v1_index_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1739,7 +1984,7 @@ func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexResponse.ProtoReflect.Descriptor instead.
 func (*DeleteIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{26}
 }
 
 var File_ragd_v1_index_proto protoreflect.FileDescriptor
@@ -1865,7 +2110,31 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"-\n" +
 	"\x14RebuildGraphResponse\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"<\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"\x8c\x01\n" +
+	"\x1bListNotableQuestionsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"~\n" +
+	"\x1cListNotableQuestionsResponse\x126\n" +
+	"\tquestions\x18\x01 \x03(\v2\x18.ragd.v1.NotableQuestionR\tquestions\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xab\x02\n" +
+	"\x0fNotableQuestion\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n" +
+	"\x05count\x18\x05 \x01(\x03R\x05count\x127\n" +
+	"\tlast_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x12\"\n" +
+	"\n" +
+	"best_score\x18\a \x01(\x01H\x00R\tbestScore\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"slowest_ms\x18\b \x01(\x01R\tslowestMs\x12\x12\n" +
+	"\x04code\x18\t \x01(\tR\x04codeB\r\n" +
+	"\v_best_score\"<\n" +
 	"\x1bDeleteAskedQuestionsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"8\n" +
@@ -1890,7 +2159,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x12DeleteIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"\x15\n" +
-	"\x13DeleteIndexResponse2\xad\x05\n" +
+	"\x13DeleteIndexResponse2\x97\x06\n" +
 	"\fIndexService\x12:\n" +
 	"\vCreateIndex\x12\x1b.ragd.v1.CreateIndexRequest\x1a\x0e.ragd.v1.Index\x12C\n" +
 	"\rDescribeIndex\x12\x1d.ragd.v1.DescribeIndexRequest\x1a\x0e.ragd.v1.Index\"\x03\x90\x02\x01\x12M\n" +
@@ -1899,7 +2168,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"BuildIndex\x12\x1a.ragd.v1.BuildIndexRequest\x1a\x1b.ragd.v1.BuildIndexResponse\x12K\n" +
 	"\fRebuildGraph\x12\x1c.ragd.v1.RebuildGraphRequest\x1a\x1d.ragd.v1.RebuildGraphResponse\x12c\n" +
-	"\x14DeleteAskedQuestions\x12$.ragd.v1.DeleteAskedQuestionsRequest\x1a%.ragd.v1.DeleteAskedQuestionsResponse\x12N\n" +
+	"\x14DeleteAskedQuestions\x12$.ragd.v1.DeleteAskedQuestionsRequest\x1a%.ragd.v1.DeleteAskedQuestionsResponse\x12h\n" +
+	"\x14ListNotableQuestions\x12$.ragd.v1.ListNotableQuestionsRequest\x1a%.ragd.v1.ListNotableQuestionsResponse\"\x03\x90\x02\x01\x12N\n" +
 	"\rTruncateIndex\x12\x1d.ragd.v1.TruncateIndexRequest\x1a\x1e.ragd.v1.TruncateIndexResponse\x12H\n" +
 	"\vDeleteIndex\x12\x1b.ragd.v1.DeleteIndexRequest\x1a\x1c.ragd.v1.DeleteIndexResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
@@ -1915,7 +2185,7 @@ func file_ragd_v1_index_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_index_proto_rawDescData
 }
 
-var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_ragd_v1_index_proto_goTypes = []any{
 	(*IndexConfig)(nil),                  // 0: ragd.v1.IndexConfig
 	(*IvfConfig)(nil),                    // 1: ragd.v1.IvfConfig
@@ -1932,73 +2202,80 @@ var file_ragd_v1_index_proto_goTypes = []any{
 	(*BuildIndexResponse)(nil),           // 12: ragd.v1.BuildIndexResponse
 	(*RebuildGraphRequest)(nil),          // 13: ragd.v1.RebuildGraphRequest
 	(*RebuildGraphResponse)(nil),         // 14: ragd.v1.RebuildGraphResponse
-	(*DeleteAskedQuestionsRequest)(nil),  // 15: ragd.v1.DeleteAskedQuestionsRequest
-	(*DeleteAskedQuestionsResponse)(nil), // 16: ragd.v1.DeleteAskedQuestionsResponse
-	(*TruncateIndexRequest)(nil),         // 17: ragd.v1.TruncateIndexRequest
-	(*TruncateIndexResponse)(nil),        // 18: ragd.v1.TruncateIndexResponse
-	(*DescribeIndexRequest)(nil),         // 19: ragd.v1.DescribeIndexRequest
-	(*ListIndexesRequest)(nil),           // 20: ragd.v1.ListIndexesRequest
-	(*ListIndexesResponse)(nil),          // 21: ragd.v1.ListIndexesResponse
-	(*DeleteIndexRequest)(nil),           // 22: ragd.v1.DeleteIndexRequest
-	(*DeleteIndexResponse)(nil),          // 23: ragd.v1.DeleteIndexResponse
-	(*Chunking)(nil),                     // 24: ragd.v1.Chunking
-	(*timestamppb.Timestamp)(nil),        // 25: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),              // 26: google.protobuf.Struct
-	(*structpb.Value)(nil),               // 27: google.protobuf.Value
+	(*ListNotableQuestionsRequest)(nil),  // 15: ragd.v1.ListNotableQuestionsRequest
+	(*ListNotableQuestionsResponse)(nil), // 16: ragd.v1.ListNotableQuestionsResponse
+	(*NotableQuestion)(nil),              // 17: ragd.v1.NotableQuestion
+	(*DeleteAskedQuestionsRequest)(nil),  // 18: ragd.v1.DeleteAskedQuestionsRequest
+	(*DeleteAskedQuestionsResponse)(nil), // 19: ragd.v1.DeleteAskedQuestionsResponse
+	(*TruncateIndexRequest)(nil),         // 20: ragd.v1.TruncateIndexRequest
+	(*TruncateIndexResponse)(nil),        // 21: ragd.v1.TruncateIndexResponse
+	(*DescribeIndexRequest)(nil),         // 22: ragd.v1.DescribeIndexRequest
+	(*ListIndexesRequest)(nil),           // 23: ragd.v1.ListIndexesRequest
+	(*ListIndexesResponse)(nil),          // 24: ragd.v1.ListIndexesResponse
+	(*DeleteIndexRequest)(nil),           // 25: ragd.v1.DeleteIndexRequest
+	(*DeleteIndexResponse)(nil),          // 26: ragd.v1.DeleteIndexResponse
+	(*Chunking)(nil),                     // 27: ragd.v1.Chunking
+	(*timestamppb.Timestamp)(nil),        // 28: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),              // 29: google.protobuf.Struct
+	(*structpb.Value)(nil),               // 30: google.protobuf.Value
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
 	2,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
 	1,  // 1: ragd.v1.IndexConfig.ivf:type_name -> ragd.v1.IvfConfig
 	0,  // 2: ragd.v1.Index.index_config:type_name -> ragd.v1.IndexConfig
-	24, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
-	25, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
-	25, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
+	27, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
+	28, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
+	28, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
 	7,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.Graph
 	5,  // 7: ragd.v1.Index.search_width:type_name -> ragd.v1.SearchWidth
-	26, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
+	29, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
 	4,  // 9: ragd.v1.Index.fields:type_name -> ragd.v1.MetadataField
-	26, // 10: ragd.v1.Index.metadata_schema:type_name -> google.protobuf.Struct
-	27, // 11: ragd.v1.MetadataField.values:type_name -> google.protobuf.Value
-	27, // 12: ragd.v1.MetadataField.least:type_name -> google.protobuf.Value
-	27, // 13: ragd.v1.MetadataField.greatest:type_name -> google.protobuf.Value
-	25, // 14: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
+	29, // 10: ragd.v1.Index.metadata_schema:type_name -> google.protobuf.Struct
+	30, // 11: ragd.v1.MetadataField.values:type_name -> google.protobuf.Value
+	30, // 12: ragd.v1.MetadataField.least:type_name -> google.protobuf.Value
+	30, // 13: ragd.v1.MetadataField.greatest:type_name -> google.protobuf.Value
+	28, // 14: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
 	6,  // 15: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
-	25, // 16: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
+	28, // 16: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
 	0,  // 17: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	24, // 18: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	27, // 18: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
 	6,  // 19: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	26, // 20: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
-	26, // 21: ragd.v1.CreateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
+	29, // 20: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
+	29, // 21: ragd.v1.CreateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
 	0,  // 22: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
 	10, // 23: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
-	24, // 24: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	27, // 24: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
 	6,  // 25: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	26, // 26: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
-	26, // 27: ragd.v1.UpdateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
-	3,  // 28: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
-	8,  // 29: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	19, // 30: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	20, // 31: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	9,  // 32: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
-	11, // 33: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
-	13, // 34: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
-	15, // 35: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
-	17, // 36: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
-	22, // 37: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	3,  // 38: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	3,  // 39: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	21, // 40: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	3,  // 41: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
-	12, // 42: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
-	14, // 43: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
-	16, // 44: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
-	18, // 45: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
-	23, // 46: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	38, // [38:47] is the sub-list for method output_type
-	29, // [29:38] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	29, // 26: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
+	29, // 27: ragd.v1.UpdateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
+	17, // 28: ragd.v1.ListNotableQuestionsResponse.questions:type_name -> ragd.v1.NotableQuestion
+	28, // 29: ragd.v1.NotableQuestion.last_time:type_name -> google.protobuf.Timestamp
+	3,  // 30: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
+	8,  // 31: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	22, // 32: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	23, // 33: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	9,  // 34: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	11, // 35: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	13, // 36: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
+	18, // 37: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
+	15, // 38: ragd.v1.IndexService.ListNotableQuestions:input_type -> ragd.v1.ListNotableQuestionsRequest
+	20, // 39: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	25, // 40: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 41: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 42: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	24, // 43: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 44: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	12, // 45: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	14, // 46: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
+	19, // 47: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
+	16, // 48: ragd.v1.IndexService.ListNotableQuestions:output_type -> ragd.v1.ListNotableQuestionsResponse
+	21, // 49: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	26, // 50: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	41, // [41:51] is the sub-list for method output_type
+	31, // [31:41] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }
@@ -2009,13 +2286,14 @@ func file_ragd_v1_index_proto_init() {
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_index_proto_msgTypes[6].OneofWrappers = []any{}
 	file_ragd_v1_index_proto_msgTypes[9].OneofWrappers = []any{}
+	file_ragd_v1_index_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_index_proto_rawDesc), len(file_ragd_v1_index_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,16 +25,16 @@ import (
 
 // emptyTables are the tables with rows of tenants in which a tenant of the test has none.
 var emptyTables = []string{
-	"ragd.backlog",                // everything is processed
-	"ragd.imports",                // while the tenant is being imported
-	"ragd_shared.stopped_tenants", // while the tenant is moved and accepts no writes
-	"ragd.event_tenants",          // only with an enabled hook or a watcher, as are the next three
-	"ragd_shared.event_watchers",  // while somebody watches
-	"ragd_shared.events",          // only if somebody wants them
-	"ragd_shared.hook_deliveries", // only of enabled hooks
-	"ragd.issuers",                // need an authorization server with https
+	"ragd.backlog",                  // everything is processed
+	"ragd.imports",                  // while the tenant is being imported
+	"ragd_shared.stopped_tenants",   // while the tenant is moved and accepts no writes
+	"ragd.event_tenants",            // only with an enabled hook or a watcher, as are the next three
+	"ragd_shared.event_watchers",    // while somebody watches
+	"ragd_shared.events",            // only if somebody wants them
+	"ragd_shared.hook_deliveries",   // only of enabled hooks
+	"ragd.issuers",                  // need an authorization server with https
 	"ragd_shared.notable_questions", // only of what found nothing, took long or failed
-	"ragd_shared.asked_questions", // of indexes whose search widths are measured
+	"ragd_shared.asked_questions",   // of indexes whose search widths are measured
 }
 
 // tenantTables returns how many rows a tenant has in each table with rows of all tenants.

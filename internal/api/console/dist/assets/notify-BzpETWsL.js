@@ -1,5 +1,0 @@
-<<<<<<<< HEAD:internal/api/console/dist/assets/notify-Dq01N6YH.js
-import{c as e}from"./index-C74Lm61M.js";import{r as t}from"./Code-CIpHXF47.js";var n={"aria-label":`Close`};function r(t){e.show({message:t,color:`tide`,withBorder:!0,autoClose:4e3,closeButtonProps:n})}function i(r){let{title:i,message:a,fields:o}=t(r);e.show({title:i,message:[a,...o.map(e=>`${e.field}: ${e.description}`)].join(` `),color:`red`,withBorder:!0,autoClose:!1,closeButtonProps:n})}export{i as n,r as t};
-========
-import{c as e}from"./index-D255HqTk.js";import{r as t}from"./Code-dodgg4Zo.js";var n={"aria-label":`Close`};function r(t){e.show({message:t,color:`tide`,withBorder:!0,autoClose:4e3,closeButtonProps:n})}function i(r){let{title:i,message:a,fields:o}=t(r);e.show({title:i,message:[a,...o.map(e=>`${e.field}: ${e.description}`)].join(` `),color:`red`,withBorder:!0,autoClose:!1,closeButtonProps:n})}export{i as n,r as t};
->>>>>>>> 487f382c (generated: make the page anew):internal/api/console/dist/assets/notify-BzpETWsL.js
