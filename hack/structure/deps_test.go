@@ -113,7 +113,7 @@ var mayImport = map[string][]string{
 	"cmd/ragd/internal/config":              {"internal/operate/nearest"},
 	"cmd/ragd/internal/graphdraw":           {},
 	"cmd/ragd/internal/jobs":                {"cmd/ragd/internal/client", "cmd/ragd/internal/output", "gen/ragd/v1"},
-	"cmd/ragd/internal/localfiles":          {"internal/api/jsonmessage", "internal/chunk/frontmatter", "internal/ingest/parse", "internal/operate/fault"},
+	"cmd/ragd/internal/localfiles":          {"internal/api/jsonmessage", "internal/chunk/frontmatter", "internal/ingest/export", "internal/ingest/parse", "internal/operate/fault"},
 	"cmd/ragd/internal/memory":              {},
 	"cmd/ragd/internal/misuse":              {},
 	"cmd/ragd/internal/output":              {},

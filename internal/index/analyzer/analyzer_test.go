@@ -98,7 +98,7 @@ func TestLanguagesAreDetected(t *testing.T) {
 }
 
 func FuzzTerms(f *testing.F) {
-	for _, text := range []string{"", "AB-1234/X C++ .NET", "it's O'Neil's", "数据库サーバーの환불은", "DE89 3704 0044", "1,000.5", "\xff\xfe\u00ad\u0301", "a\u0300-\u0301b"} {
+	for _, text := range []string{"", "AB-1234/X C++ .NET", "it's O'Neil's", "数据库サーバーの환불은", "DE89 3704 0044", "1,000.5", "\xff\xfe\u00ad\u0301", "a\u0300-\u0301b", "bint \u0650Hussein", "\u0640 \u05b0", "12\u0301-\u0640"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -114,7 +114,13 @@ func FuzzTerms(f *testing.F) {
 				last = k.position
 			}
 		})
-		New(English).Terms(text, func(Term) {})
+		for _, language := range []string{English, Simple, "arabic", "russian"} {
+			New(language).Terms(text, func(term Term) {
+				if term.Text == "" || !utf8.ValidString(term.Text) {
+					t.Fatalf("%q has in %s the term %+v", text, language, term)
+				}
+			})
+		}
 		finder := NewFinder(text, []string{English})
 		finder.Find(text, func(_, start, end int) {
 			if start < 0 || start >= end || end > len(text) {

@@ -95,7 +95,9 @@ func stem(word, language string, env *snowballstem.Env) string {
 	if f := stemmers[language]; f != nil && !hasDigit(word) {
 		env.SetCurrent(word)
 		f(env)
-		word = env.Current()
+		if stemmed := env.Current(); strings.ContainsFunc(stemmed, kept) {
+			word = stemmed
+		}
 	}
 	return folded(word)
 }
@@ -117,10 +119,7 @@ func folded(word string) string {
 	}
 	var b strings.Builder
 	for _, r := range norm.NFD.String(word) {
-		switch {
-		case 0x300 <= r && r <= 0x36f: // accents of Latin, Greek and Cyrillic letters
-			continue
-		case 0x5b0 <= r && r <= 0x5c7, 0x64b <= r && r <= 0x65f, r == 0x670, r == 0x640: // vowel points of Hebrew and Arabic, the tatweel
+		if dropped(r) {
 			continue
 		}
 		if plain, ok := plainLetters[r]; ok {
@@ -139,3 +138,12 @@ var plainLetters = map[rune]string{
 
 // digraphs are how umlauts and Nordic letters are written where a keyboard lacks them.
 var digraphs = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u", "aa", "a")
+
+// dropped reports whether a character of a word is no part of its term: accents of Latin, Greek and Cyrillic
+// letters, vowel points of Hebrew and Arabic, and the tatweel.
+func dropped(r rune) bool {
+	return 0x300 <= r && r <= 0x36f || 0x5b0 <= r && r <= 0x5c7 || 0x64b <= r && r <= 0x65f || r == 0x670 || r == 0x640
+}
+
+// kept reports whether a character of a word is a part of its term.
+func kept(r rune) bool { return !dropped(r) }

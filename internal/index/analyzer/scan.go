@@ -61,9 +61,14 @@ type segment struct {
 	left       bool // out: the s of it's
 }
 
-// scan yields the tokens of a text in reading order; a whole comes after its words.
+// scan yields the tokens of a text in reading order; a whole comes after its words. What would be an empty term,
+// such as an accent without a letter, is left out.
 func scan(text string, yield func(token)) {
-	s := scanner{text: text, yield: yield}
+	s := scanner{text: text, yield: func(t token) {
+		if t.text[0] < utf8.RuneSelf || strings.ContainsFunc(t.text, kept) {
+			yield(t)
+		}
+	}}
 	for at := 0; at < len(text); {
 		r, size := rune(text[at]), 1
 		if r >= utf8.RuneSelf {
