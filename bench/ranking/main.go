@@ -156,7 +156,7 @@ func foreignQuestions(sets []labelled, own, count int) []dataset.Question {
 func (a *arena) measureSet(ctx context.Context, s labelled, foreign []dataset.Question) error {
 	questions := append(append([]dataset.Question(nil), s.Questions...), foreign...)
 	for i, model := range strings.Split(a.models, ",") {
-		name := fmt.Sprintf("%s-%d", strings.ToLower(s.name), i)
+		name := fmt.Sprintf("set-%s-%d", strings.ToLower(s.name), i)
 		started := time.Now()
 		if err := a.load(ctx, s, name, model); err != nil {
 			return err

@@ -28,8 +28,8 @@ const (
 // does.
 type LinkFunc func(ctx context.Context, h *data.Handle, i Index) error
 
-// EmbeddedTextFunc returns the text of a stored chunk that is embedded, as when its document was ingested.
-type EmbeddedTextFunc func(StoredText) string
+// EmbeddedTextFunc returns the text of a stored chunk that is embedded for an index, as when its document is ingested.
+type EmbeddedTextFunc func(Index, StoredText) string
 
 // Reembedder changes the embedding model of indexes. It writes the next generation of
 // the chunks into a table beside that of the current one:

@@ -113,7 +113,7 @@ func (c *copier) copySome(ctx context.Context) (int, error) {
 	for _, row := range rows {
 		changes[row.DocumentID] = row.Change
 		if row.ChunkID != nil {
-			embedded := c.text(StoredText{Title: row.Title, Text: row.Text, Metadata: row.Metadata, ContentKeys: row.ContentKeys})
+			embedded := c.text(c.to, StoredText{Title: row.Title, Text: row.Text, Metadata: row.Metadata, ContentKeys: row.ContentKeys})
 			chunks, texts = append(chunks, *row.ChunkID), append(texts, embedded)
 		}
 	}

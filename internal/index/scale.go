@@ -23,7 +23,7 @@ type Scale struct {
 	// Match is the mean weight of a term in a chunk that has it, in (0, 1.4).
 	Match float64 `json:"match"`
 	// Far and Near are the stretched similarities (see Metric.Stretch) of two random chunks
-	// and of a chunk and the one nearest to it, at the median.
+	// and of a chunk and the nearest one of another document, at the median.
 	Far  float64 `json:"far"`
 	Near float64 `json:"near"`
 	// Chunks is the size of the index when the scale was measured; 0: it has not been.
@@ -192,6 +192,9 @@ const (
 	scaleSample = 4000
 	// similarPairs is the number of pairs of chunks that are compared.
 	similarPairs = 100
+	// similarNearest is the number of nearest chunks among which one of another document is looked for. If there
+	// is none, the last of them counts.
+	similarNearest = 40
 )
 
 // sampleOrder is the order in which a sample is drawn, as SQL.
@@ -226,30 +229,32 @@ func measureMatch(ctx context.Context, h data.Queryer, total int64) (float64, er
 	return sum / float64(len(chunks)), nil
 }
 
-// measureSimilarities returns the medians of the stretched similarities of random pairs of
-// chunks, and of chunks and those nearest to them: through the Postgres index if there is
-// one, else among a sample.
+// measureSimilarities returns the medians of the stretched similarities of random pairs of chunks, and of chunks
+// and those nearest to them in other documents: through the Postgres index if there is one, else among a sample.
+// Chunks of one document share its title and much of its words, as no question does.
 func measureSimilarities(ctx context.Context, h data.Queryer, i Index, total int64) (far, near float64, err error) {
-	candidates, order := sampledChunks(total), "1"
+	candidates := sampledChunks(total)
 	if i.Built {
-		candidates, order = "tenant.chunk AS c", "c.embedding "+i.Metric.Operator()+" p.embedding"
+		candidates = "tenant.chunk AS c"
 	}
 	type pair struct{ Random, Nearest *float64 }
 	pairs, err := data.Select[pair](ctx, h, `
 		WITH drawn AS MATERIALIZED (
-			SELECT c.chunk_id, c.embedding, row_number() OVER (ORDER BY `+sampleOrder+`) AS n
+			SELECT c.chunk_id, c.document_id, c.embedding, row_number() OVER (ORDER BY `+sampleOrder+`) AS n
 			FROM `+sampledChunks(total)+` ORDER BY n LIMIT $1 + 1
 		), p AS MATERIALIZED (
-			SELECT a.chunk_id, a.embedding, a.embedding `+i.Metric.Operator()+` b.embedding AS random
+			SELECT a.chunk_id, a.document_id, a.embedding, a.embedding `+i.Metric.Operator()+` b.embedding AS random
 			FROM drawn AS a JOIN drawn AS b ON b.n = a.n + 1
 		)
 		SELECT nullif(p.random, 'NaN')::float8 AS random, (
-			SELECT min(f.distance) FILTER (WHERE f.chunk_id <> p.chunk_id AND f.distance <> 'NaN') FROM (
-				SELECT c.chunk_id, c.embedding `+i.Metric.Operator()+` p.embedding AS distance FROM `+candidates+`
-				ORDER BY `+order+` LIMIT `+nearestLimit(i)+`
+			SELECT coalesce(min(f.distance) FILTER (WHERE f.document_id IS NULL OR f.document_id IS DISTINCT FROM p.document_id), max(f.distance))
+			FROM (
+				SELECT c.chunk_id, c.document_id, c.embedding `+i.Metric.Operator()+` p.embedding AS distance FROM `+candidates+`
+				ORDER BY c.embedding `+i.Metric.Operator()+` p.embedding LIMIT $2
 			) AS f
+			WHERE f.chunk_id <> p.chunk_id AND f.distance <> 'NaN'
 		)::float8 AS nearest
-		FROM p`, similarPairs)
+		FROM p`, similarPairs, similarNearest)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -268,15 +273,6 @@ func measureSimilarities(ctx context.Context, h data.Queryer, i Index, total int
 		near = min(near, nearestCap)
 	}
 	return far, max(near, far+leastSpread), nil
-}
-
-// nearestLimit is the LIMIT of the chunks among which measureSimilarities looks for the
-// nearest.
-func nearestLimit(i Index) string {
-	if i.Built {
-		return "2"
-	}
-	return "ALL"
 }
 
 func median(values []float64) float64 {

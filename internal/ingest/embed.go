@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ragdhq/ragd/internal/chunk"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/data"
@@ -31,7 +32,7 @@ func (w *Worker) embed(ctx context.Context, h *data.Handle, tasks []*task) error
 	if err != nil {
 		return err
 	}
-	var wanted unembedded
+	wanted := unembedded{index: tasks[0].into}
 	for _, t := range tasks {
 		t.embeddings = embeddings{inMemory: wanted.add(t.Title, t.chunks, known)}
 	}
@@ -60,7 +61,7 @@ func embedLong(ctx context.Context, h *data.Handle, model *embed.Model, t *task)
 		if err != nil {
 			return err
 		}
-		var wanted unembedded
+		wanted := unembedded{index: t.into}
 		made := wanted.add(t.Title, window, known)
 		err = wanted.embed(ctx, t.Tenant, model, func(done int) error {
 			return job.Progress(ctx, h, t.JobID, first+len(window)-len(wanted.texts)+done, len(t.chunks))
@@ -77,6 +78,7 @@ func embedLong(ctx context.Context, h *data.Handle, model *embed.Model, t *task)
 
 // unembedded holds texts to embed, and where to store the embeddings.
 type unembedded struct {
+	index index.Index
 	texts []string
 	into  []*[]float32
 }
@@ -90,7 +92,7 @@ func (u *unembedded) add(title string, chunks []chunk.Chunk, known map[textHash]
 			all[i] = known[hashOf(title, c)]
 		}
 		if all[i] == nil {
-			u.texts, u.into = append(u.texts, embeddedText(title, c.Metadata, c.Text)), append(u.into, &all[i])
+			u.texts, u.into = append(u.texts, embeddedText(u.index, title, c.Metadata, c.Text)), append(u.into, &all[i])
 		}
 	}
 	return all

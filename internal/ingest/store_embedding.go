@@ -18,20 +18,23 @@ type storedChunk struct {
 	Embedding []float32
 }
 
-// embeddedText returns the text of a chunk that is embedded, given its metadata from the content. The title of its
-// document and the headings above come first, as a chunk in the middle rarely says what it is about.
-func embeddedText(title string, metadata map[string]any, text string) string {
-	path := withoutTitle(title, headingsAbove(metadata))
-	above := strings.Trim(title+"\n"+strings.Join(path, parse.SectionSeparator), "\n")
+// embeddedText returns the text of a chunk that is embedded for an index, given its metadata from the content. The
+// title of its document and the headings above come first, as a chunk in the middle rarely says what it is
+// about. The builtin model, which compares words, gets no headings: each word takes weight from the others.
+func embeddedText(into index.Index, title string, metadata map[string]any, text string) string {
+	above := title
+	if !into.BuiltinModel() {
+		above = strings.Trim(title+"\n"+strings.Join(withoutTitle(title, headingsAbove(metadata)), parse.SectionSeparator), "\n")
+	}
 	if above == "" {
 		return text
 	}
 	return above + "\n\n" + text
 }
 
-// EmbeddedText returns the text of a stored chunk that is embedded, as when it was ingested.
-func EmbeddedText(s index.StoredText) string {
-	return embeddedText(s.Title, fromContent(s), s.Text)
+// EmbeddedText returns the text of a stored chunk that is embedded for an index, as when it is ingested.
+func EmbeddedText(into index.Index, s index.StoredText) string {
+	return embeddedText(into, s.Title, fromContent(s), s.Text)
 }
 
 // textHash is the SHA-256 of what an embedded text is made from: title, headings above and text.

@@ -473,9 +473,9 @@ type Hybrid struct {
 	// weighted (default): the weighted mean of both scores as log-odds; rrf: reciprocal rank
 	// fusion, which uses ranks only, so that scores of different questions are not comparable.
 	Fusion string `protobuf:"bytes,1,opt,name=fusion,proto3" json:"fusion,omitempty"`
-	// Only the ratio of the weights matters. Default: 0.4 to 0.6; rrf: equal. For the
-	// builtin model, whose embeddings say less than shared terms, the vector score only breaks
-	// ties.
+	// Only the ratio of the weights matters. Default: the rarer the terms of the question are, the more
+	// keywords weigh; rrf: equal. For the builtin model, whose embeddings say less than shared terms, the
+	// vector score only breaks ties.
 	VectorWeight  *float64 `protobuf:"fixed64,2,opt,name=vector_weight,json=vectorWeight,proto3,oneof" json:"vector_weight,omitempty"`
 	KeywordWeight *float64 `protobuf:"fixed64,3,opt,name=keyword_weight,json=keywordWeight,proto3,oneof" json:"keyword_weight,omitempty"`
 	unknownFields protoimpl.UnknownFields

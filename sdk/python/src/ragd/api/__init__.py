@@ -1505,9 +1505,9 @@ class Hybrid(TypedDict, total=False):
     # weighted (default): the weighted mean of both scores as log-odds; rrf: reciprocal rank
     # fusion, which uses ranks only, so that scores of different questions are not comparable.
     fusion: str
-    # Only the ratio of the weights matters. Default: 0.4 to 0.6; rrf: equal. For the
-    # builtin model, whose embeddings say less than shared terms, the vector score only breaks
-    # ties.
+    # Only the ratio of the weights matters. Default: the rarer the terms of the question are, the more
+    # keywords weigh; rrf: equal. For the builtin model, whose embeddings say less than shared terms, the
+    # vector score only breaks ties.
     vectorWeight: float
     keywordWeight: float
 
