@@ -437,8 +437,8 @@ var noOptions = map[string]string{
 	"budget.md What an answer says": "of answers", "mcp.md Errors": "of answers", "mcp.md Settings": "flags of ragd serve, as in settings.md", "metadata.md Of every chunk": "of answers",
 	"metadata.md Position in a file": "of answers", "metadata.md Properties of a file": "of answers", "metadata.md Of chunking options": "of answers",
 	"metadata.md Of extraction": "of answers", "evaluation.md Files": "flags, as in cli.md, and lines of files, whose tests are in package eval",
-	"formats.md Exports of other systems": "metadata: tests of package export",
-	"remote-tools.md Kind mcp":            "needs another server: TestTool of package mcptool", "workflows.md Steps": "of steps: tests of package workflow",
+	"metadata.md Of exports of other systems": "of answers",
+	"remote-tools.md Kind mcp":                "needs another server: TestTool of package mcptool", "workflows.md Steps": "of steps: tests of package workflow",
 }
 
 // Each field that a page names is accepted by the call that it is for.

@@ -142,7 +142,7 @@ func mistakes(folder, plain string) []mistake {
 		{name: "a PDF of pictures", args: []string{"ingest", in("scanned.pdf"), "--index", "docs"}, says: []string{"text"},
 			cause: "The pages are pictures.", remedy: "Run text recognition (OCR) first."},
 		{name: "text in an uncertain encoding", args: []string{"ingest", in("cyrillic.txt"), "--index", "docs"}, says: []string{"not UTF-8", "iconv"},
-			cause: "The bytes are no UTF-8, and could be several encodings.", remedy: "Convert the file with the encoding that it has."},
+			cause: "The bytes are no UTF-8, and could be several encodings, of which the two likeliest are named.", remedy: "Convert the file with the encoding that it has, or declare it in the content type."},
 		{name: "a bad line of JSON Lines", args: []string{"ingest", in("bad.jsonl"), "--index", "docs", "--jsonl"}, says: []string{"bad.jsonl:2"},
 			cause: "The line is no JSON object.", remedy: "Mend the line; the number follows the file's name."},
 

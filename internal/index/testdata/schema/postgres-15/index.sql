@@ -106,6 +106,8 @@ END));
 
 CREATE INDEX metadata_1_text_7c64634977425edc ON tenant.chunk_1 USING btree (((metadata ->> 'year'::text)) COLLATE "C");
 
+CREATE INDEX metadata_1_time_7c64634977425edc ON tenant.chunk_1 USING btree (ragd_shared.instant((metadata ->> 'year'::text)));
+
 CREATE INDEX word_1_word_idx ON tenant.word_1 USING btree (word);
 
 CREATE TRIGGER delete_edges AFTER DELETE ON tenant.chunk_1 REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.delete_edges('1');
