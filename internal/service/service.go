@@ -189,7 +189,6 @@ func (s *Service) Run(ctx context.Context) error {
 		group.Go(func() error {
 			return s.Handlers.Journal.Run(groupCtx, s.Handlers.Hooks.Wake)
 		})
-		group.Go(func() error { return s.Handlers.Notable.RunSweeps(groupCtx, s.database.work) })
 		group.Go(func() error { return s.Handlers.Hooks.Run(groupCtx) })
 		group.Go(func() error { return s.Handlers.Connectors.Run(groupCtx) })
 	}

@@ -4,15 +4,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
-// store merges questions into the rows of a tenant, and deletes those beyond maxKept. Questions of indexes that
+// store merges questions into the rows of a tenant, and deletes those of their indexes that are too old or beyond maxKept. Questions of indexes that
 // were deleted, or record none by now, are left out: the lock of the row lets none be stored after those of an index
 // were deleted with it. Rows are locked in one order, so that instances never wait in a circle.
 func (r *Recorder) store(ctx context.Context, id tenant.ID, rows map[key]*entry) error {
@@ -45,58 +41,14 @@ func (r *Recorder) store(ctx context.Context, id tenant.ID, rows map[key]*entry)
 		}
 		_, err = tx.Exec(ctx, `
 			DELETE FROM ragd_shared.notable_questions AS q USING (
-				SELECT k.index_id, k.kind, k.namespace, k.question_id,
+				SELECT k.index_id, k.kind, k.namespace, k.question_id, k.asked_at,
 					row_number() OVER (PARTITION BY k.index_id, k.kind ORDER BY k.asked_at DESC, k.namespace, k.question_id) AS n
 				FROM ragd_shared.notable_questions AS k WHERE k.index_id = ANY($1)
 			) AS k
-			WHERE q.index_id = k.index_id AND q.kind = k.kind AND q.namespace = k.namespace AND q.question_id = k.question_id AND k.n > $2`,
-			indexes, maxKept)
+			WHERE q.index_id = k.index_id AND q.kind = k.kind AND q.namespace = k.namespace AND q.question_id = k.question_id AND (k.n > $2 OR k.asked_at < now() - $3::interval)`,
+			indexes, maxKept, keep)
 		return err
 	})
-}
-
-// sweepInterval is how often an instance deletes what is no longer kept.
-const sweepInterval = 24 * time.Hour
-
-// Control runs statements on the control schema with the rights of the service.
-type Control interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-// RunSweeps deletes the questions of all tenants that are no longer kept, until ctx ends.
-func (r *Recorder) RunSweeps(ctx context.Context, control Control) error {
-	ticker := time.NewTicker(sweepInterval)
-	defer ticker.Stop()
-	for {
-		if err := r.Sweep(ctx, control); err != nil && ctx.Err() == nil {
-			r.config.Logger.WarnContext(ctx, "deleting old notable questions", "err", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
-}
-
-// Sweep is one round of RunSweeps. A tenant that fails does not stop the others; the last error is returned.
-func (r *Recorder) Sweep(ctx context.Context, control Control) error {
-	rows, _ := control.Query(ctx, `SELECT tenant_id FROM ragd.tenants WHERE status = 'ready'`)
-	all, err := pgx.CollectRows(rows, pgx.RowTo[tenant.ID])
-	if err != nil {
-		return postgres.Fault(err)
-	}
-	var last error
-	for _, id := range all {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		_, err := r.config.Work.Handle(id).Exec(ctx, `DELETE FROM ragd_shared.notable_questions AS q WHERE q.asked_at < now() - $1::interval`, keep)
-		if err != nil && fault.KindOf(err) != fault.NotFound {
-			last = err
-		}
-	}
-	return last
 }
 
 // position is the sort key of a Question.
