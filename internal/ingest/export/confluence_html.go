@@ -14,10 +14,7 @@ import (
 )
 
 // confluenceHTML is the export of a space of Confluence as pages of HTML.
-type confluenceHTML struct {
-	archive *zip.Reader
-	names   map[string]*zip.File
-}
+type confluenceHTML struct{ archive *zip.Reader }
 
 // isConfluenceHTML reports whether a zip file is such an export: its pages have the marks of Confluence.
 func isConfluenceHTML(archive *zip.Reader) bool {

@@ -34,9 +34,8 @@ func storagePage(storage string) (page string, links []string) {
 type storageReader struct {
 	out     strings.Builder
 	links   []string
-	macros  []string // names of the macros around
-	dropped int      // how many elements around are left out
-	target  string   // of the link that has had no text yet
+	dropped int    // how many elements around are left out
+	target  string // of the link that has had no text yet
 }
 
 // storageElements are the elements of the storage format with what stands for them: those without are left out
@@ -73,8 +72,6 @@ func (s *storageReader) start(t xml.StartElement) {
 		s.out.WriteString("<p><strong>")
 	case storageDropped[name]:
 		s.dropped = 1
-	case name == "ac:structured-macro" || name == "ac:macro":
-		s.macros = append(s.macros, attributes["ac:name"])
 	case name == "ac:plain-text-body":
 		s.out.WriteString("<pre><code>")
 	case name == "ri:page" || name == "ri:blog-post":
@@ -82,9 +79,7 @@ func (s *storageReader) start(t xml.StartElement) {
 		s.links = append(s.links, s.target)
 	case name == "ri:attachment":
 		s.target = attributes["ri:filename"]
-	case name == "ac:link" || name == "ac:image":
-		s.target = ""
-	case name == "ac:link-body" || name == "ac:plain-text-link-body":
+	case name == "ac:link" || name == "ac:image" || name == "ac:link-body" || name == "ac:plain-text-link-body":
 		s.target = ""
 	case name == "ac:emoticon":
 		s.out.WriteString(html.EscapeString(attributes["ac:emoji-fallback"]))
@@ -110,8 +105,6 @@ func (s *storageReader) end(t xml.EndElement) {
 		s.dropped--
 	case name == "ac:parameter":
 		s.out.WriteString("</strong></p>")
-	case (name == "ac:structured-macro" || name == "ac:macro") && len(s.macros) > 0:
-		s.macros = s.macros[:len(s.macros)-1]
 	case name == "ac:plain-text-body":
 		s.out.WriteString("</code></pre>")
 	case name == "ac:link":

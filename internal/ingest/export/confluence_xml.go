@@ -3,6 +3,7 @@ package export
 import (
 	"archive/zip"
 	"bufio"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"html"
@@ -47,6 +48,12 @@ func (o hibernateObject) reference(name string) string {
 		}
 	}
 	return ""
+}
+
+// isCurrent reports whether an object is neither a draft nor an older version.
+func (o hibernateObject) isCurrent() bool {
+	status := o.value("contentStatus")
+	return (status == "" || status == "current") && o.reference("originalVersion") == ""
 }
 
 // confluenceTexts is what is known of the pages, comments and attachments of an export.
@@ -120,11 +127,11 @@ func (c confluenceXML) objects(visit func(hibernateObject) bool) error {
 func (k *confluenceTexts) learn(o hibernateObject) bool {
 	switch o.Class {
 	case "Page", "BlogPost", "Comment":
-		if status := o.value("contentStatus"); (status == "" || status == "current") && o.reference("originalVersion") == "" {
+		if o.isCurrent() {
 			k.pages[o.ID] = o
 		}
 	case "Attachment":
-		if status := o.value("contentStatus"); (status == "" || status == "current") && o.reference("originalVersion") == "" {
+		if o.isCurrent() {
 			k.attachments = append(k.attachments, o)
 		}
 	case "ConfluenceUserImpl", "User":
@@ -187,10 +194,7 @@ func (k *confluenceTexts) item(body hibernateObject) Item {
 
 // origin returns what is known of a page, post, comment or attachment.
 func (k *confluenceTexts) origin(o hibernateObject) Origin {
-	origin := Origin{ID: o.ID, Author: k.people[o.reference("creator")]}
-	if origin.Author == "" {
-		origin.Author = o.value("creatorName")
-	}
+	origin := Origin{ID: o.ID, Author: cmp.Or(k.people[o.reference("creator")], o.value("creatorName"))}
 	origin.Authors = []string{origin.Author, k.people[o.reference("lastModifier")]}
 	origin.Created, origin.Updated = momentOf(o.value("creationDate")), momentOf(o.value("lastModificationDate"))
 	for _, label := range k.labelled[o.ID] {
@@ -216,15 +220,9 @@ func (k *confluenceTexts) origin(o hibernateObject) Origin {
 // attachment yields an attachment. It reports whether more items are wanted.
 func (c confluenceXML) attachment(known confluenceTexts, o hibernateObject, yield yielder) bool {
 	page := known.container(o)
-	version := o.value("version")
-	if version == "" {
-		version = o.value("attachmentVersion")
-	}
+	version := cmp.Or(o.value("version"), o.value("attachmentVersion"))
 	f := c.names["attachments/"+page+"/"+o.ID+"/"+version]
-	title := o.value("title")
-	if title == "" {
-		title = o.value("fileName")
-	}
+	title := cmp.Or(o.value("title"), o.value("fileName"))
 	if page == "" || f == nil || title == "" {
 		return true
 	}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -94,10 +95,7 @@ func (d discourseExport) item(r record) (Item, error) {
 		origin.Status = "closed"
 	}
 	for n, p := range posts {
-		who := p.Username
-		if who == "" {
-			who = d.users[string(p.UserID)]
-		}
+		who := cmp.Or(p.Username, d.users[string(p.UserID)])
 		posts[n].Username = who
 		origin.Authors = append(origin.Authors, who)
 		if p.CreatedAt.After(origin.Updated) {

@@ -225,12 +225,15 @@ func passedOver(f *zip.File) bool {
 	return !f.Mode().IsRegular()
 }
 
+// dayAndTime is how people write a time.
+const dayAndTime = "2 January 2006 15:04"
+
 // dated returns a time as people write it, empty for none.
 func dated(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return at.UTC().Format("2 January 2006 15:04")
+	return at.UTC().Format(dayAndTime)
 }
 
 // byline returns the line above a text that says who wrote it when.

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -68,12 +69,7 @@ func gitHubItem(r record) (Item, error) {
 	if err := json.Unmarshal(r.raw, &issue); err != nil {
 		return Item{}, err
 	}
-	if issue.Author == "" {
-		issue.Author = issue.User
-	}
-	if issue.HTMLURL == "" {
-		issue.HTMLURL = issue.URL
-	}
+	issue.Author, issue.HTMLURL = cmp.Or(issue.Author, issue.User), cmp.Or(issue.HTMLURL, issue.URL)
 	origin := Origin{
 		URL: issue.HTMLURL, Author: string(issue.Author), Created: later(issue.CreatedAt, issue.Created), Updated: later(issue.UpdatedAt, issue.Updated),
 		Status: strings.ToLower(issue.State), Labels: texts(issue.Labels),
@@ -121,10 +117,7 @@ func commentItem(c gitHubRecord, above string, origin Origin) Item {
 		kind = "pulls"
 	}
 	number := path.Base(above)
-	origin.ID = strings.Trim(string(c.ID), `"`)
-	if origin.ID == "" {
-		origin.ID = path.Base(c.URL)
-	}
+	origin.ID = cmp.Or(strings.Trim(string(c.ID), `"`), path.Base(c.URL))
 	origin.Parent = repositoryOf(c.HTMLURL) + kind + "/" + number
 	title := byline("Comment on #"+number, origin.Author, origin.Created)
 	return Item{Name: origin.Parent + "/comments/" + origin.ID, Title: title, ContentType: parse.Markdown.MediaType(), Content: []byte(c.Body), Origin: origin}

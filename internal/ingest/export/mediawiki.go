@@ -3,6 +3,7 @@ package export
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -88,10 +89,7 @@ func (p wikiPage) yield(base string, yield yielder) bool {
 	if latest.Model != "" && latest.Model != "wikitext" || strings.TrimSpace(latest.Text) == "" {
 		return true
 	}
-	origin := Origin{ID: p.ID, Author: latest.Contributor.Username, Updated: latest.Timestamp, URL: wikiAddress(base, p.Title)}
-	if origin.Author == "" {
-		origin.Author = latest.Contributor.IP
-	}
+	origin := Origin{ID: p.ID, Author: cmp.Or(latest.Contributor.Username, latest.Contributor.IP), Updated: latest.Timestamp, URL: wikiAddress(base, p.Title)}
 	if len(p.Revisions) > 1 {
 		origin.Created = first.Timestamp
 	}

@@ -2,6 +2,7 @@ package export
 
 import (
 	"archive/zip"
+	"cmp"
 	"io"
 	"os"
 	"path"
@@ -112,8 +113,8 @@ func notionItem(f *zip.File, content []byte, above map[string]string) Item {
 	item.Origin.Path = notionPath(strings.TrimSuffix(folder, "/"))
 	item.Origin.Parent = above[strings.Join(item.Origin.Path, "/")]
 	if ending == ".md" {
-		item.Origin.Properties = notionProperties(string(content))
-		item.Origin.Author = firstOf(item.Origin.Properties, "Created by", "Author", "Owner")
+		said := notionProperties(string(content))
+		item.Origin.Properties, item.Origin.Author = said, cmp.Or(said["Created by"], said["Author"], said["Owner"])
 	}
 	return item
 }
@@ -141,15 +142,6 @@ func notionPages(archive *zip.Reader) map[string]string {
 		}
 	}
 	return pages
-}
-
-func firstOf(values map[string]string, keys ...string) string {
-	for _, key := range keys {
-		if values[key] != "" {
-			return values[key]
-		}
-	}
-	return ""
 }
 
 // notionTitle returns the title and the id in the name of a page.

@@ -2,6 +2,7 @@ package export
 
 import (
 	"archive/zip"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -48,15 +49,14 @@ type slackChannel struct {
 }
 
 type slackMessage struct {
-	Type       string `json:"type"`
-	Subtype    string `json:"subtype"`
-	User       string `json:"user"`
-	Username   string `json:"username"`
-	Text       string `json:"text"`
-	Stamp      string `json:"ts"`
-	Thread     string `json:"thread_ts"`
-	HiddenText string `json:"hidden_text"`
-	Profile    struct {
+	Type     string `json:"type"`
+	Subtype  string `json:"subtype"`
+	User     string `json:"user"`
+	Username string `json:"username"`
+	Text     string `json:"text"`
+	Stamp    string `json:"ts"`
+	Thread   string `json:"thread_ts"`
+	Profile  struct {
 		RealName    string `json:"real_name"`
 		DisplayName string `json:"display_name"`
 	} `json:"user_profile"`
@@ -118,11 +118,7 @@ func (s *slack) learn(f *zip.File) error {
 			return broken("list of channels", err)
 		}
 		for _, c := range channels {
-			folder := c.Name
-			if folder == "" {
-				folder = c.ID // a conversation of two
-			}
-			s.channels[folder], s.ids[c.ID] = c, c.Name
+			s.channels[cmp.Or(c.Name, c.ID)], s.ids[c.ID] = c, c.Name // a conversation of two has no name
 		}
 		return nil
 	}
@@ -138,11 +134,7 @@ func (s *slack) learn(f *zip.File) error {
 		return broken("list of users", err)
 	}
 	for _, u := range users {
-		for _, name := range []string{u.RealName, u.Profile.RealName, u.Name} {
-			if s.people[u.ID] == "" {
-				s.people[u.ID] = name
-			}
-		}
+		s.people[u.ID] = cmp.Or(s.people[u.ID], u.RealName, u.Profile.RealName, u.Name)
 	}
 	return nil
 }
@@ -222,7 +214,7 @@ func (s *slack) day(folder string, f *zip.File, replies map[string][]slackMessag
 		}
 		when := at.Format("15:04")
 		if indent != "" && at.Format(time.DateOnly) != date {
-			when = at.Format("2 January 2006 15:04")
+			when = at.Format(dayAndTime)
 		}
 		text.text.WriteString(indent + strings.ReplaceAll(fmt.Sprintf("**%s** (%s): %s", who, when, words), "\n", "\n"+strings.Repeat(" ", len(indent))) + "\n\n")
 	}
@@ -258,20 +250,10 @@ func (s *slack) channelName(folder string) string {
 	return strings.Join(people, ", ")
 }
 
-func (s *slack) person(id string) string {
-	if name := s.people[id]; name != "" {
-		return name
-	}
-	return id
-}
+func (s *slack) person(id string) string { return cmp.Or(s.people[id], id) }
 
 func (s *slack) author(m slackMessage) string {
-	for _, name := range []string{s.people[m.User], m.Profile.RealName, m.Profile.DisplayName, m.Username, m.User} {
-		if name != "" {
-			return name
-		}
-	}
-	return "unknown"
+	return cmp.Or(s.people[m.User], m.Profile.RealName, m.Profile.DisplayName, m.Username, m.User, "unknown")
 }
 
 func (m slackMessage) time() time.Time {
@@ -306,18 +288,11 @@ func (s *slack) words(m slackMessage) string {
 	})
 	parts := []string{html.UnescapeString(text)}
 	for _, a := range m.Attachments {
-		shown := strings.TrimSpace(a.Title + "\n" + a.Text)
-		if shown == "" {
-			shown = a.Fallback
-		}
+		shown := cmp.Or(strings.TrimSpace(a.Title+"\n"+a.Text), a.Fallback)
 		parts = append(parts, html.UnescapeString(shown))
 	}
 	for _, f := range m.Files {
-		name := f.Name
-		if name == "" {
-			name = f.Title
-		}
-		parts = append(parts, "[file: "+name+"]")
+		parts = append(parts, "[file: "+cmp.Or(f.Name, f.Title)+"]")
 	}
 	return strings.TrimSpace(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" || p == "[file: ]" }), "\n"))
 }

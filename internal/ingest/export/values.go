@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"strings"
@@ -23,11 +24,7 @@ func (p *person) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &object); err != nil {
 		return nil //nolint:nilerr // a number, which the dialect looks up, or nothing
 	}
-	for _, name := range []string{object.Login, object.Name, object.Username} {
-		if *p == "" {
-			*p = person(name)
-		}
-	}
+	*p = cmp.Or(*p, person(cmp.Or(object.Login, object.Name, object.Username)))
 	return nil
 }
 
@@ -77,6 +74,14 @@ func momentOf(text string) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// later returns the later of two times of which one may be missing.
+func later(a, b moment) time.Time {
+	if a.After(b.Time) {
+		return a.Time
+	}
+	return b.Time
 }
 
 // thread is a text with its answers, as Markdown.

@@ -1,10 +1,10 @@
 package export
 
 import (
+	"cmp"
 	"encoding/json"
 	"html"
 	"strings"
-	"time"
 
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 )
@@ -133,10 +133,7 @@ func (z zendeskExport) ticket(found zendeskRecord, origin Origin) Item {
 	text := newThread(found.Subject)
 	text.add(byline("Ticket "+string(found.ID), origin.Author, found.CreatedAt.Time), found.Description)
 	for n, c := range found.Comments {
-		said := c.PlainBody
-		if said == "" {
-			said = c.Body
-		}
+		said := cmp.Or(c.PlainBody, c.Body)
 		if n == 0 && strings.TrimSpace(said) == strings.TrimSpace(found.Description) {
 			continue // the description is the first comment
 		}
@@ -148,12 +145,4 @@ func (z zendeskExport) ticket(found zendeskRecord, origin Origin) Item {
 		text.add("## "+byline(what, who, c.CreatedAt.Time), said)
 	}
 	return Item{Name: "tickets/" + string(found.ID), Title: found.Subject, ContentType: parse.Markdown.MediaType(), Content: text.content(), Origin: origin}
-}
-
-// later returns the later of two times of which one may be missing.
-func later(a, b moment) time.Time {
-	if a.After(b.Time) {
-		return a.Time
-	}
-	return b.Time
 }

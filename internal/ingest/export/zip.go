@@ -25,7 +25,7 @@ func openZip(r io.ReaderAt, size int64) (*Export, bool) {
 	case isNotion(archive):
 		return &Export{"notion", func(yield yielder) { notion(archive, false, yield) }}, true
 	case isConfluenceHTML(archive):
-		return &Export{"confluence", confluenceHTML{archive, names}.items}, true
+		return &Export{"confluence", confluenceHTML{archive}.items}, true
 	case holdsStreams(archive):
 		return &Export{"", func(yield yielder) { streams(archive, yield) }}, true
 	}
