@@ -100,9 +100,7 @@ const maxReferences = 32
 // describeThread stores the ids of the message and of those that it answers.
 func (p *parser) describeThread(h mail.Header) {
 	for key, field := range map[string]string{"messageId": "Message-Id", "inReplyTo": "In-Reply-To"} {
-		if ids := messageIDs(h.Get(field)); len(ids) > 0 {
-			p.property(key, ids[0])
-		}
+		p.property(key, firstID(h.Get(field)))
 	}
 	references := messageIDs(h.Get("References"))
 	if over := len(references) - maxReferences; over > 0 {
@@ -126,12 +124,25 @@ func messageIDs(field string) (ids []string) {
 	return ids
 }
 
+// firstID returns the first id in a field, "" if it has none.
+func firstID(field string) string {
+	if ids := messageIDs(field); len(ids) > 0 {
+		return ids[0]
+	}
+	return ""
+}
+
+// answeredID returns the id of the message that one answers, which names it, or else messages of its thread, oldest first.
+func answeredID(inReplyTo string, references []string) string {
+	if n := len(references); inReplyTo == "" && n > 0 {
+		return references[n-1]
+	}
+	return inReplyTo
+}
+
 // answersKnown reports whether the message answers one whose text is known.
 func (p *parser) answersKnown() bool {
-	id := p.doc.Properties["inReplyTo"]
-	if n := len(p.doc.References); id == "" && n > 0 {
-		id = p.doc.References[n-1]
-	}
+	id := answeredID(p.doc.Properties["inReplyTo"], p.doc.References)
 	_, found := slices.BinarySearch(p.answered, strings.ReplaceAll(id, "/", "_"))
 	return found && id != ""
 }

@@ -46,7 +46,7 @@ const (
 // latinOf returns the encoding in which a sample looks like words of a European language and in
 // which most letters outside of ASCII belong to one language. It returns nil if there is none.
 func latinOf(sample []byte) (encoding.Encoding, string) {
-	best, tied := 0.0, false
+	best, at, tied := 0.0, 0, false // at is the page of best
 	var known encoding.Encoding
 	name, text := "", ""
 	for i, page := range latinPages {
@@ -62,27 +62,18 @@ func latinOf(sample []byte) (encoding.Encoding, string) {
 		}
 		sparse := i == 0 && float64(len(accents)) <= fewAccents*float64(letters)
 		if i >= commonPages && best > clearlyWorse*share {
-			tied = tied || best == share && !slices.Contains(commonNames(), name) && string(decoded) != text
+			tied = tied || best == share && at >= commonPages && string(decoded) != text
 			continue
 		}
 		if i > 0 && (len(accents) < rareCodePage || share <= best) || share <= best || share < leastLatin && !sparse {
 			continue
 		}
-		best, known, name, text, tied = share, candidate, canonical, string(decoded), false
+		best, at, known, name, text, tied = share, i, candidate, canonical, string(decoded), false
 	}
 	if tied {
 		return nil, ""
 	}
 	return known, name
-}
-
-// commonNames returns the names of the encodings that texts are in by default.
-func commonNames() []string {
-	var names []string
-	for _, page := range latinPages[:commonPages] {
-		names = append(names, page.encoding)
-	}
-	return names
 }
 
 // accented returns the letters of a text that are not of ASCII, in lower case, and the number of

@@ -51,16 +51,7 @@ func MessageName(raw []byte, number int) string {
 // MessageIDs returns the id of a message and that of the message that it answers, "" if it does not say them.
 func MessageIDs(raw []byte) (id, answered string) {
 	header := headerOf(raw)
-	for to, fields := range map[*string][]string{&id: {"Message-Id"}, &answered: {"References", "In-Reply-To"}} {
-		for _, field := range fields {
-			if ids := messageIDs(header.Get(field)); field == "References" && len(ids) > 0 {
-				*to = ids[len(ids)-1]
-			} else if len(ids) > 0 {
-				*to = ids[0]
-			}
-		}
-	}
-	return id, answered
+	return firstID(header.Get("Message-Id")), answeredID(firstID(header.Get("In-Reply-To")), messageIDs(header.Get("References")))
 }
 
 // QuotedElsewhere is a field of the header of a message that says that what it quotes at its end is a document of its

@@ -42,7 +42,8 @@ func withoutRunning(pages [][]line, labels []string) (title string) {
 		at := edges(lines)
 		for _, e := range at {
 			e.page = number
-			found[unnumbered(lines[e.index].text)] = append(found[unnumbered(lines[e.index].text)], e)
+			text := unnumbered(lines[e.index].text)
+			found[text] = append(found[text], e)
 		}
 		for i, l := range lines {
 			if !slices.ContainsFunc(at, func(e edgeLine) bool { return e.index == i }) {
