@@ -144,9 +144,7 @@ func (s *tableSplit) row(start, end int, header string) error {
 		switch { // n cells are before it
 		case begins && n == 0:
 			return header
-		case begins:
-			return header + "| " + strings.TrimLeft(name+" ", " ") + strings.Repeat("| ", n-1)
-		case n == 1:
+		case n == 1 && !begins:
 			return header + "| "
 		}
 		return header + "| " + strings.TrimLeft(name+" ", " ") + strings.Repeat("| ", n-1)

@@ -45,9 +45,10 @@ var ownFields = []string{
 // Errors: NotFound for an unknown index.
 func (s *Service) DescribeFields(ctx context.Context, indexName string) (text string, err error) {
 	err = s.sampled(ctx, indexName, func(i index.Index, sampled *sample) {
-		text = sampled.fields()
 		if declared := declaredFields(i.MetadataSchema); len(declared) > 0 {
 			text = describeDeclared(declared, sampled.chunks)
+		} else {
+			text = sampled.fields()
 		}
 	})
 	return text, err
