@@ -40,7 +40,7 @@ type options struct {
 	questions int
 	foreign   int
 	runs      string
-	evidence  string
+	legs      string
 }
 
 func main() {
@@ -53,7 +53,7 @@ func main() {
 	flag.IntVar(&o.questions, "questions", 400, "most questions of each set; 0 for all")
 	flag.IntVar(&o.foreign, "foreign", 100, "questions of the other sets to ask each set, which it cannot answer")
 	flag.StringVar(&o.runs, "runs", "", "file for the rankings, in the format of TREC runs: question, Q0, document, rank, score, and the way")
-	flag.StringVar(&o.evidence, "evidence", "", "file for the evidence of both legs of hybrid search, a line of JSON for each question; nothing else is measured")
+	flag.StringVar(&o.legs, "evidence", "", "file for the evidence of both legs of hybrid search, a line of JSON for each question; nothing else is measured")
 	harness.Main(func(ctx context.Context) error { return run(ctx, o, flag.Args()) })
 }
 
@@ -64,7 +64,7 @@ type arena struct {
 	queries   ragdv1connect.QueryServiceClient
 	indexes   ragdv1connect.IndexServiceClient
 	log       io.Writer // of rankings
-	legs      io.Writer // of the evidence of both legs; nil for none
+	evidenced io.Writer // the evidence of both legs
 }
 
 // labelled is a set with its name.
@@ -101,24 +101,16 @@ func run(ctx context.Context, o options, folders []string) error {
 	if err != nil {
 		return err
 	}
-	runs := io.Discard
-	if o.runs != "" {
-		file, err := os.Create(o.runs)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		runs = file
+	runs, err := output(o.runs)
+	if err != nil {
+		return err
 	}
-	var legs io.Writer
-	if o.evidence != "" {
-		file, err := os.Create(o.evidence)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		legs = file
+	defer runs.Close()
+	legs, err := output(o.legs)
+	if err != nil {
+		return err
 	}
+	defer legs.Close()
 	as := harness.WithKey(key)
 	a := &arena{
 		options:   o,
@@ -126,7 +118,7 @@ func run(ctx context.Context, o options, folders []string) error {
 		queries:   ragdv1connect.NewQueryServiceClient(http.DefaultClient, d.URL(), as),
 		indexes:   ragdv1connect.NewIndexServiceClient(http.DefaultClient, d.URL(), as),
 		log:       runs,
-		legs:      legs,
+		evidenced: legs,
 	}
 	fmt.Println("| set | way | nDCG@10 | recall@10 | MRR | AUC | p50 ms |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
@@ -136,6 +128,14 @@ func run(ctx context.Context, o options, folders []string) error {
 		}
 	}
 	return nil
+}
+
+// output creates a file; without a name what is written to it is dropped.
+func output(name string) (io.WriteCloser, error) {
+	if name == "" {
+		name = os.DevNull
+	}
+	return os.Create(name)
 }
 
 // foreignQuestions returns so many questions of the sets other than number own, evenly of each.
@@ -162,8 +162,8 @@ func (a *arena) measureSet(ctx context.Context, s labelled, foreign []dataset.Qu
 			return err
 		}
 		fmt.Fprintf(os.Stderr, "%s, %s: %d documents, %d questions, %d foreign ones; loaded in %.0f s\n", s.name, model, len(s.Documents), len(s.Questions), len(foreign), time.Since(started).Seconds())
-		if a.legs != nil {
-			if err := a.writeEvidence(ctx, a.legs, s, name, model); err != nil {
+		if a.legs != "" {
+			if err := a.writeEvidence(ctx, a.evidenced, s, name, model); err != nil {
 				return err
 			}
 			continue
