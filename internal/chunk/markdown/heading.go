@@ -12,11 +12,12 @@ import (
 const maxTitle = 1025
 
 // Headings returns the headings of a Markdown text that have a title of at most 1,025
-// characters, in order. There are none when steps end, which may be nil.
+// characters, in order. Titles are without markup. There are none when steps end, which may be nil.
 func Headings(text string, steps *limit.Steps) []Heading {
 	found := Read(text, steps).Headings
 	kept := found[:0]
 	for _, h := range found {
+		h.Title = plain(h.Title)
 		if h.Title != "" && utf8.RuneCountInString(h.Title) <= maxTitle {
 			kept = append(kept, h)
 		}
