@@ -49,9 +49,12 @@ const (
 	mostWords   = 14
 )
 
+// aloneWeight is what a word counts that one text alone has.
+const aloneWeight = 0.1
+
 // choose returns what to ask about texts: the heading that says most, a question before others,
-// else the sentence that says most, else the beginning of the first text. Words that few of the texts have say most. It is the
-// same for the same texts.
+// else the sentence that says most, else the beginning of the first text. Words that few of the texts have say most, but one
+// that no other has, such as the name of an author, says little. It is the same for the same texts.
 func choose(texts []string) string {
 	frequency := map[string]int{} // texts that have a word
 	for _, text := range texts {
@@ -62,7 +65,11 @@ func choose(texts []string) string {
 	weigh := func(candidate string) float64 {
 		weight := 0.0
 		for _, word := range distinct(candidate) {
-			weight += 1 / float64(max(frequency[word], 1))
+			if n := frequency[word]; n > 1 {
+				weight += 1 / float64(n)
+			} else {
+				weight += aloneWeight
+			}
 		}
 		if strings.HasSuffix(candidate, "?") {
 			weight += mostWords
