@@ -138,6 +138,16 @@ export async function accessible(page) {
     .filter((v) => v.impact === "serious" || v.impact === "critical")
     .map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => `${n.target.join(" ")} (${n.failureSummary})`).join("; ")}`);
   assert.deepEqual(bad, []);
+  await fits(page);
+}
+
+/** fits fails if something of the page is wider than the window. */
+export async function fits(page) {
+  assert.deepEqual(await page.evaluate(() => {
+    const width = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= width) return [];
+    return [...document.querySelectorAll("body *")].filter((element) => element.getBoundingClientRect().right > width + 1).map((element) => element.outerHTML.slice(0, 200));
+  }), []);
 }
 
 /** handbook are some documents to search. */

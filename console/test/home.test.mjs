@@ -22,7 +22,9 @@ test("a visitor signs in with a key, creates an index, and signs out", async (t)
 });
 
 test("a wrong key is refused with a reason", async (t) => {
-  const page = await openPage(t, { allowErrors: true });
+  const page = await openPage(t, { allowErrors: true, width: 390 });
+  await page.getByLabel("API key").waitFor();
+  await accessible(page);
   await page.getByLabel("API key").fill("ragd_wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("alert").getByText("Not signed in").waitFor();
@@ -59,7 +61,6 @@ for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
     const list = panel.getByRole("region", { name: "Without an answer" });
     await list.getByText(/asked 2 times/).waitFor();
     await accessible(page);
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
     await list.getByRole("button", { name: "Save as unanswered" }).click();
     await list.getByRole("button", { name: "Saved as unanswered" }).waitFor();
     const { questions } = await tenant.call("EvaluateService/ListQuestions", { setName: "unanswered-harbour" });

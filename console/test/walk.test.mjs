@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { finished, frames, handbook, newTenant, openPage, operator, upload } from "./console.mjs";
+import { finished, fits, frames, handbook, newTenant, openPage, operator, upload } from "./console.mjs";
 
 const repository = path.join(path.dirname(fileURLToPath(import.meta.url)), "../..");
 
@@ -41,6 +41,7 @@ async function screen(page) {
     return main?.querySelector("h1, h2") && !main.querySelector("[aria-busy='true'], [aria-label='Loading']") && main.innerText.trim().length > 20;
   }).catch(async (error) => assert.fail(`${page.url()} shows ${JSON.stringify(await page.innerText("main#content"))}: ${error.message}`));
   assert.doesNotMatch(await page.innerText("main#content"), /There is no such page/, page.url());
+  await fits(page);
 }
 
 /** turned does what leads to a page of a kind, and waits until its screen has taken the place of the one before. */

@@ -29,25 +29,25 @@ interface Props<Row> {
   sort?: (order: string) => void;
 }
 
-/** Table shows rows in columns; it scrolls sideways on narrow screens. */
+/** Table shows rows in columns. On narrow screens a row is a block, with the head of a column before its cell. */
 export function Table<Row>({ label, columns, rows, id, more, loading, order = "", sort }: Props<Row>) {
   return (
     <div>
       <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
-        <Plain highlightOnHover verticalSpacing={6} className={classes.table}>
-          <Plain.Thead>
-            <Plain.Tr>
+        <Plain highlightOnHover verticalSpacing={6} className={classes.table} role="table">
+          <Plain.Thead role="rowgroup">
+            <Plain.Tr role="row">
               {columns.map((column, i) => (
-                <Plain.Th key={i} data-numeric={column.numeric || undefined} data-narrow={column.narrow || undefined} aria-sort={sort && column.field ? directionOf(column.field, order) : undefined}>
+                <Plain.Th key={i} role="columnheader" data-label={labelOf(column, i, columns)} data-numeric={column.numeric || undefined} data-narrow={column.narrow || undefined} aria-sort={sort && column.field ? directionOf(column.field, order) : undefined}>
                   {sort && column.field ? <SortButton head={column.head} field={column.field} order={order} sort={sort} /> : column.head}
                 </Plain.Th>
               ))}
             </Plain.Tr>
           </Plain.Thead>
-          <Plain.Tbody>
+          <Plain.Tbody role="rowgroup">
             {rows.map((row) => (
-              <Plain.Tr key={id(row)}>
-                {columns.map((column, i) => <Plain.Td key={i} data-numeric={column.numeric || undefined} data-narrow={column.narrow || undefined}>{column.cell(row)}</Plain.Td>)}
+              <Plain.Tr key={id(row)} role="row">
+                {columns.map((column, i) => <Plain.Td key={i} role="cell" data-label={labelOf(column, i, columns)} data-numeric={column.numeric || undefined} data-narrow={column.narrow || undefined}>{column.cell(row)}</Plain.Td>)}
               </Plain.Tr>
             ))}
           </Plain.Tbody>
@@ -57,6 +57,12 @@ export function Table<Row>({ label, columns, rows, id, more, loading, order = ""
       {more && <Button mt="sm" variant="default" size="xs" loading={loading} onClick={more}>Show more</Button>}
     </div>
   );
+}
+
+/** labelOf is what stands before a cell on narrow screens: nothing before the first with a text, which names the row. */
+function labelOf<Row>({ head }: Column<Row>, i: number, columns: Column<Row>[]) {
+  if (typeof head !== "string" || columns.findIndex((column) => typeof column.head === "string") === i) return undefined;
+  return head || undefined;
 }
 
 function directionOf(field: string, order: string) {

@@ -28,7 +28,7 @@ export function Controls({ indexes, settings, busy, onWalk }: Props) {
     <form onSubmit={submit} className={classes.controls}>
       <div className={classes.asked}>
         <Select label="Index" data={indexes} value={draft.index} onChange={(index) => set({ index: index ?? "" })} allowDeselect={false} searchable />
-        <TextInput label="Question" placeholder="Who made Dark River, and where did she grow up?" value={draft.question} onChange={(event) => set({ question: event.currentTarget.value })} required dir="auto" />
+        <TextInput label="Question" placeholder="Who or what is connected with what, and how?" value={draft.question} onChange={(event) => set({ question: event.currentTarget.value })} required dir="auto" />
         <Group gap="xs" wrap="nowrap">
           <Button type="submit" leftSection={<IconAffiliate size={16} />} loading={busy}>Walk</Button>
           <Button variant="default" leftSection={<IconAdjustments size={16} />} onClick={more.toggle} aria-expanded={open}>Settings</Button>

@@ -1,4 +1,4 @@
-import { Button, Group, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { createClient } from "@connectrpc/connect";
 import { useQuery } from "@connectrpc/connect-query";
 import { useState, type ReactNode } from "react";
@@ -20,7 +20,7 @@ const indexes = createClient(IndexService, transport);
 export function Building({ index }: { index: Index }) {
   const { indexName, indexConfig, searchWidth: width, graph } = index;
   return (
-    <>
+    <Stack gap="lg">
       <Panel title="Search index" actions={<Start label="Build now" start={async () => (await indexes.buildIndex({ indexName })).jobId} />}>
         <Facts
           facts={[
@@ -51,7 +51,7 @@ export function Building({ index }: { index: Index }) {
         )}
       </Panel>
       <Panel title="Topics"><Topics indexName={indexName} /></Panel>
-    </>
+    </Stack>
   );
 }
 

@@ -1,7 +1,6 @@
 import { Badge, Skeleton } from "@mantine/core";
 import { useQuery } from "@connectrpc/connect-query";
 import { ContextService, type ContextKey } from "@/gen/ragd/v1/context_pb";
-import { Code } from "@/ui/Code";
 import { Empty } from "@/ui/Empty";
 import { ErrorView } from "@/ui/ErrorView";
 import { Panel } from "@/ui/Page";
@@ -15,7 +14,7 @@ export function ContextKeys() {
       {list.isPending && <Skeleton h={60} />}
       {list.isError && <ErrorView error={list.error} retry={() => void list.refetch()} />}
       {list.isSuccess && list.data.keys.length === 0 && (
-        <Empty title="No declared keys" action={<Code text="ragd context declare team --claim team" />}>
+        <Empty title="No declared keys" example="ragd context declare team --claim team">
           A declared key carries a value of the caller, such as a team, into filters and tools.
         </Empty>
       )}

@@ -1,7 +1,6 @@
 import { Skeleton } from "@mantine/core";
 import { useQuery } from "@connectrpc/connect-query";
 import { IssuerService, type Issuer } from "@/gen/ragd/v1/issuer_pb";
-import { Code } from "@/ui/Code";
 import { Empty } from "@/ui/Empty";
 import { ErrorView } from "@/ui/ErrorView";
 import { Panel } from "@/ui/Page";
@@ -15,7 +14,7 @@ export function Issuers() {
       {list.isPending && <Skeleton h={60} />}
       {list.isError && <ErrorView error={list.error} retry={() => void list.refetch()} />}
       {list.isSuccess && list.data.issuers.length === 0 && (
-        <Empty title="No authorization server of your own" action={<Code text="ragd issuer create login https://login.example.com" />}>
+        <Empty title="No authorization server of your own" example="ragd issuer create login https://login.example.com">
           People and programs can then use their access tokens instead of keys.
         </Empty>
       )}

@@ -69,7 +69,7 @@ const columns: Column<ApiKey>[] = [
   { head: "Name", cell: (key) => <div dir="auto"><Text size="sm" fw={600}>{key.displayName || "without a name"}</Text><Text size="xs" c="dimmed">{key.prefix}…</Text></div> },
   { head: "State", cell: (key) => <Status value={stateOf(key)} />, narrow: true },
   { head: "Scopes", cell: (key) => <Group gap={4} wrap="nowrap">{key.scopes.map((scope) => <Badge key={scope} variant="light" color="gray" tt="none" miw="max-content">{scope}</Badge>)}</Group>, narrow: true },
-  { head: "Bound to", cell: (key) => <Text size="xs" component="div">{bounds(key).map((bound) => <div key={bound}>{bound}</div>)}</Text> },
+  { head: "Bound to", cell: (key) => bounds(key).map((bound) => <Text key={bound} size="xs">{bound}</Text>) },
   { head: "Expires", cell: (key) => (key.expireTime ? <Time value={key.expireTime} /> : ""), narrow: true },
   { head: "Created", cell: (key) => <Time value={key.createTime} />, narrow: true },
   { head: "Last used", cell: (key) => (key.lastUseTime ? <Time value={key.lastUseTime} /> : "never"), narrow: true },
