@@ -53,6 +53,7 @@ var clients = []mcpClient{
 	{"Gemini CLI", "in a shell", []string{"gemini"}, []string{".gemini"}, func(c connection) string {
 		return "gemini mcp add --scope user" + c.shellEnv(" -e ") + " ragd " + quoted(c.program) + " mcp"
 	}},
+	{"opencode", "in ~/.config/opencode/opencode.json, or opencode.json in a project", []string{"opencode"}, []string{".config/opencode"}, openCode},
 }
 
 // anyClient is a client of no known name.
@@ -77,12 +78,31 @@ func servers(key string, typed bool) func(connection) string {
 			}
 			entry.Env[pair[0]] = pair[1]
 		}
-		text, err := json.MarshalIndent(map[string]any{key: map[string]any{"ragd": entry}}, "", "  ")
-		if err != nil {
-			panic(err) // texts alone
-		}
-		return string(text)
+		return indented(map[string]any{key: map[string]any{"ragd": entry}})
 	}
+}
+
+// openCode returns the snippet of opencode, whose servers have a form of their own.
+func openCode(c connection) string {
+	type server struct {
+		Type        string            `json:"type"`
+		Command     []string          `json:"command"`
+		Environment map[string]string `json:"environment,omitempty"`
+	}
+	entry := server{Type: "local", Command: []string{c.program, "mcp"}, Environment: map[string]string{}}
+	for _, pair := range c.env() {
+		entry.Environment[pair[0]] = pair[1]
+	}
+	return indented(map[string]any{"mcp": map[string]any{"ragd": entry}})
+}
+
+// indented returns a value as JSON.
+func indented(value any) string {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		panic(err) // texts alone
+	}
+	return string(text)
 }
 
 // env returns the variables that the program needs, as name and value.
@@ -115,7 +135,7 @@ func quoted(path string) string {
 	if !strings.ContainsAny(path, " '\"\\$`&|;<>()*?[]#~") {
 		return path
 	}
-	return "'" + strings.ReplaceAll(path, "'", `'\\''`) + "'"
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 func quotedJSON(text string) string {

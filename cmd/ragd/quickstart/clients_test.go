@@ -43,6 +43,9 @@ func TestInstalledClientsAreFoundByTheirFilesAndCommands(t *testing.T) {
 
 func TestSnippets(t *testing.T) {
 	t.Parallel()
+	if got := quoted("/opt/o'er/ragd"); got != `'/opt/o'\''er/ragd'` {
+		t.Errorf("a path with a quote is %s", got)
+	}
 	local := connection{program: "/opt/my ragd/ragd"}
 	remote := connection{program: "/usr/bin/ragd", server: "https://ragd.example.com", needsKey: true}
 	want := map[string][2]string{
@@ -50,6 +53,10 @@ func TestSnippets(t *testing.T) {
 		"Codex": {
 			"[mcp_servers.ragd]\ncommand = \"/opt/my ragd/ragd\"\nargs = [\"mcp\"]",
 			"[mcp_servers.ragd]\ncommand = \"/usr/bin/ragd\"\nargs = [\"mcp\"]\n\n[mcp_servers.ragd.env]\nRAGD_SERVER = \"https://ragd.example.com\"\nRAGD_API_KEY = \"ragd_...\"",
+		},
+		"opencode": {
+			"{\n  \"mcp\": {\n    \"ragd\": {\n      \"type\": \"local\",\n      \"command\": [\n        \"/opt/my ragd/ragd\",\n        \"mcp\"\n      ]\n    }\n  }\n}",
+			"{\n  \"mcp\": {\n    \"ragd\": {\n      \"type\": \"local\",\n      \"command\": [\n        \"/usr/bin/ragd\",\n        \"mcp\"\n      ],\n      \"environment\": {\n        \"RAGD_API_KEY\": \"ragd_...\",\n        \"RAGD_SERVER\": \"https://ragd.example.com\"\n      }\n    }\n  }\n}",
 		},
 		"Gemini CLI": {"gemini mcp add --scope user ragd '/opt/my ragd/ragd' mcp", "gemini mcp add --scope user -e RAGD_SERVER=https://ragd.example.com -e RAGD_API_KEY=$RAGD_API_KEY ragd /usr/bin/ragd mcp"},
 	}
