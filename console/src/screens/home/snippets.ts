@@ -34,6 +34,8 @@ export function mcpSnippets(url: string, key: string, server?: { name: string; u
       }),
     },
     { client: "Codex", where: "~/.codex/config.toml:", text: `[mcp_servers.${name}]\nurl = "${mcp}"\n${key ? `http_headers = { "Authorization" = "Bearer ${key}" }` : 'bearer_token_env_var = "RAGD_API_KEY"'}` },
+    { client: "Gemini CLI", where: "In a shell:", text: `gemini mcp add --scope user --transport http \\\n  --header "Authorization: ${bearer("$RAGD_API_KEY")}" ${name} ${mcp}` },
+    { client: "opencode", where: "opencode.json in a project, or ~/.config/opencode/opencode.json:", text: json({ mcp: { [name]: { type: "remote", url: mcp, headers: { Authorization: bearer("{env:RAGD_API_KEY}") } } } }) },
     { client: "Windsurf", where: "~/.codeium/windsurf/mcp_config.json:", text: json({ mcpServers: { [name]: { serverUrl: mcp, headers: { Authorization: bearer("RAGD_API_KEY") } } } }) },
   ];
 }
