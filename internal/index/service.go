@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -465,6 +466,52 @@ func (s *Service) Resolve(ctx context.Context, id tenant.ID, name string) (Index
 	s.offerUpkeep(id, found)
 	return found, nil
 }
+
+// Named returns the names of the caller's indexes that are among names, or that a pattern among them, in which *
+// stands for any characters, selects. They are in order, each once, at most most. Errors: Invalid; NotFound for a
+// name without an index, and if patterns select none.
+func (s *Service) Named(ctx context.Context, id tenant.ID, names []string, most int) ([]string, error) {
+	const field = "indexNames"
+	var patterns []string
+	for _, name := range names {
+		switch {
+		case strings.TrimSpace(name) == "":
+			return nil, fault.Field(field, "has an empty name: give names of indexes, or patterns such as docs-*")
+		case len(name) > maxPattern:
+			return nil, fault.Field(field, "a name or pattern has %d bytes, over the limit of %d", len(name), maxPattern)
+		}
+		patterns = append(patterns, asLike.Replace(name))
+	}
+	if len(patterns) > maxPatterns {
+		return nil, fault.Field(field, "has %d names and patterns, over the limit of %d", len(patterns), maxPatterns)
+	}
+	h := s.db.Handle(id)
+	found, err := named(ctx, h, patterns, most+1)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > most {
+		return nil, fault.Field(field, "selects over %d indexes, the limit of one question: name fewer, such as those that begin alike", most)
+	}
+	for _, name := range names {
+		if !strings.Contains(name, "*") && !slices.Contains(found, name) {
+			return nil, NotFound(ctx, h, name)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fault.New(fault.NotFound, "no index matches %s: list the indexes to see the names", strings.Join(names, ", "))
+	}
+	return found, nil
+}
+
+// Limits of Named.
+const (
+	maxPattern  = 128 // bytes
+	maxPatterns = 100
+)
+
+// asLike makes a pattern of LIKE of one in which * stands for any characters.
+var asLike = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `*`, `%`)
 
 // Forget drops an index from the cache of Resolve.
 func (s *Service) Forget(id tenant.ID, name string) { s.known.forget(id, name) }

@@ -149,6 +149,21 @@ func Load(b *data.Batch, indexID int64, into *Index) {
 	}, `SELECT `+indexColumns+` FROM tenant.indexes AS i WHERE i.index_id = $1`, indexID)
 }
 
+// named returns the names of up to limit indexes within the bounds of the request in the context that one of
+// the patterns of LIKE selects, in order.
+func named(ctx context.Context, q data.Queryer, patterns []string, limit int) ([]string, error) {
+	type row struct{ IndexName string }
+	rows, err := data.Select[row](ctx, q, `
+		SELECT i.index_name FROM tenant.indexes AS i
+		WHERE i.index_name LIKE ANY($1::text[]) AND ($3::text[] IS NULL OR i.index_name = ANY($3))
+		ORDER BY i.index_name LIMIT $2`, patterns, limit, access.BoundsOf(ctx).Indexes)
+	names := make([]string, len(rows))
+	for n, r := range rows {
+		names[n] = r.IndexName
+	}
+	return names, err
+}
+
 // NotFound returns the error for an index name that does not exist. It names the nearest
 // index of the tenant.
 func NotFound(ctx context.Context, q data.Queryer, name string) error {

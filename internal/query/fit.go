@@ -75,7 +75,7 @@ func fit(ctx context.Context, b *budget.Budget, sources []Source, before func(n 
 }
 
 func (s Source) omitted() budget.Omitted {
-	return budget.Omitted{ID: s.ID, DocumentID: s.DocumentID, URI: s.URI, Title: s.Title, Score: s.Score}
+	return budget.Omitted{ID: s.ID, DocumentID: s.DocumentID, URI: s.URI, Title: s.Title, IndexName: s.IndexName, Score: s.Score}
 }
 
 // Part returns the source with text[start:end] of its text alone.

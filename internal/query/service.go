@@ -63,7 +63,14 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	response, err := s.answer(ctx, id, req, false)
+	if req, err = s.withIndexes(ctx, id, req); err != nil {
+		return Response{}, err
+	}
+	answer := s.answer
+	if req.isAcross() {
+		answer = s.across
+	}
+	response, err := answer(ctx, id, req)
 	if response.Budget == nil {
 		response.RelevantContext = RelevantContext(response.Sources)
 	}
@@ -82,7 +89,7 @@ func (s *Service) Nearest(ctx context.Context, req Request) (Response, error) {
 		return Response{}, err
 	}
 	req.Mode, req.QueryText, req.Reranker = Vector, "", nil // a reranker needs a text
-	return s.answer(ctx, id, req, true)
+	return s.answerPlain(ctx, id, req, true)
 }
 
 // admit returns the caller's tenant and the request with the request context
@@ -96,8 +103,13 @@ func admit(ctx context.Context, req Request) (tenant.ID, Request, error) {
 	return r.Tenant, req, err
 }
 
-// answer answers an effective request. plain: sources need no documents.
-func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain bool) (Response, error) {
+// answer answers an effective request from one index.
+func (s *Service) answer(ctx context.Context, id tenant.ID, req Request) (Response, error) {
+	return s.answerPlain(ctx, id, req, false)
+}
+
+// answerPlain is answer; plain: sources need no documents.
+func (s *Service) answerPlain(ctx context.Context, id tenant.ID, req Request, plain bool) (Response, error) {
 	p, err := req.prepare()
 	if err != nil {
 		return Response{}, err

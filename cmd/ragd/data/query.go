@@ -45,7 +45,7 @@ question may be left out.`,
 		},
 	})
 	flags := cmd.Flags()
-	index := command.IndexFlag(cmd)
+	index := flags.String("index", "", "name of the index, several with commas between, or a pattern such as docs-* (default all)")
 	request := queryFlags(flags)
 	full := flags.Bool("full", false, "print chunks as a whole, not only the sentences that match best")
 	promptText := flags.Bool("prompt-text", false, "print only the text for a prompt")
@@ -56,7 +56,11 @@ question may be left out.`,
 			question = args[0]
 		}
 		req := request(question)
-		req.IndexName = *index
+		if strings.ContainsAny(*index, ",*") {
+			req.IndexNames = strings.Split(*index, ",")
+		} else {
+			req.IndexName = *index
+		}
 		answer, err := c.Queries.VectorQuery(within(ctx), req)
 		switch {
 		case err != nil:

@@ -49,6 +49,9 @@ func printSource(p *command.Program, rank int, source *ragdv1.Source, list sourc
 	if title := output.OneLine(source.GetTitle()); title != "" {
 		name = title + ", " + name
 	}
+	if index := source.GetIndexName(); index != "" {
+		name += "  [" + index + "]"
+	}
 	if where := location(source, passage, !list.widened); where != "" {
 		name += "  (" + where + ")"
 	}

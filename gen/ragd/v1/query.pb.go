@@ -31,8 +31,15 @@ type VectorQueryRequest struct {
 	QueryText string `protobuf:"bytes,1,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
 	// A ready-made embedding of the index's dimension.
 	QueryVector []float32 `protobuf:"fixed32,2,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
-	// Default: the tenant's index, if it has exactly one.
+	// Default: all indexes that the credential may see, as with indexNames ["*"]; another method needs it if there are several.
 	IndexName string `protobuf:"bytes,3,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Several indexes, instead of indexName: their names, or patterns in which * stands for any characters, 32 indexes at most. Each
+	// is searched by itself, within 10 s, and the sources of all are in one order by score; one that does not answer is named in
+	// warnings. The scores of hybrid and keyword search can be compared between indexes. See docs/explanation/retrieval.md#several-indexes.
+	IndexNames []string `protobuf:"bytes,39,rep,name=index_names,json=indexNames,proto3" json:"index_names,omitempty"`
+	// Weights of the indexes by name, above 0 to 1000, 1 for those that are not named: a score above 0 is multiplied with the weight
+	// of its index divided by the largest. For several indexes only.
+	IndexWeights map[string]float64 `protobuf:"bytes,40,rep,name=index_weights,json=indexWeights,proto3" json:"index_weights,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"`
 	// Selects the block of databaseConfig: ragd or pgvector (default), pinecone or chroma, in
 	// any case. A name of the tenant's own (Tenant.settings, or vectorStoreName in the settings of
 	// a tool) selects the only block that is given, else that of pgvector. It has no other effect.
@@ -158,6 +165,20 @@ func (x *VectorQueryRequest) GetIndexName() string {
 		return x.IndexName
 	}
 	return ""
+}
+
+func (x *VectorQueryRequest) GetIndexNames() []string {
+	if x != nil {
+		return x.IndexNames
+	}
+	return nil
+}
+
+func (x *VectorQueryRequest) GetIndexWeights() map[string]float64 {
+	if x != nil {
+		return x.IndexWeights
+	}
+	return nil
 }
 
 func (x *VectorQueryRequest) GetVectorStoreName() string {
@@ -1407,7 +1428,9 @@ type Source struct {
 	// Set with expand and neighbours: the chunks of document that were found, best first, this one too.
 	Hits []*Hit `protobuf:"bytes,31,rep,name=hits,proto3" json:"hits,omitempty"`
 	// Set with boost.
-	Recency       *Recency `protobuf:"bytes,32,opt,name=recency,proto3" json:"recency,omitempty"`
+	Recency *Recency `protobuf:"bytes,32,opt,name=recency,proto3" json:"recency,omitempty"`
+	// The index, if several were asked.
+	IndexName     string `protobuf:"bytes,33,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1594,6 +1617,13 @@ func (x *Source) GetRecency() *Recency {
 		return x.Recency
 	}
 	return nil
+}
+
+func (x *Source) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
 }
 
 // Hit is a chunk that was found, as a part of a source.
@@ -1888,7 +1918,9 @@ type OmittedSource struct {
 	Title      string                 `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
 	Score      float64                `protobuf:"fixed64,5,opt,name=score,proto3" json:"score,omitempty"`
 	// That it would have taken, estimated by its bytes.
-	Tokens        int32 `protobuf:"varint,6,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	Tokens int32 `protobuf:"varint,6,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// The index, if several were asked.
+	IndexName     string `protobuf:"bytes,7,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1963,6 +1995,13 @@ func (x *OmittedSource) GetTokens() int32 {
 		return x.Tokens
 	}
 	return 0
+}
+
+func (x *OmittedSource) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
 }
 
 // Highlight tells where a source matches the question.
@@ -4250,13 +4289,17 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9e\t\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd4\n" +
+	"\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
 	"\fquery_vector\x18\x02 \x03(\x02R\vqueryVector\x12\x1d\n" +
 	"\n" +
-	"index_name\x18\x03 \x01(\tR\tindexName\x12*\n" +
+	"index_name\x18\x03 \x01(\tR\tindexName\x12\x1f\n" +
+	"\vindex_names\x18' \x03(\tR\n" +
+	"indexNames\x12R\n" +
+	"\rindex_weights\x18( \x03(\v2-.ragd.v1.VectorQueryRequest.IndexWeightsEntryR\findexWeights\x12*\n" +
 	"\x11vector_store_name\x18\x04 \x01(\tR\x0fvectorStoreName\x12\x18\n" +
 	"\x05top_k\x18\x05 \x01(\x05H\x00R\x04topK\x88\x01\x01\x12.\n" +
 	"\x06filter\x18\x06 \x01(\v2\x16.google.protobuf.ValueR\x06filter\x12\x1f\n" +
@@ -4287,7 +4330,10 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bdistinct\x18\x19 \x01(\bH\x06R\bdistinct\x88\x01\x01\x12\x16\n" +
 	"\x06prefix\x18\x1a \x01(\bR\x06prefix\x12\x16\n" +
 	"\x06expand\x18$ \x01(\tR\x06expand\x12$\n" +
-	"\x05boost\x18% \x01(\v2\x0e.ragd.v1.BoostR\x05boostB\b\n" +
+	"\x05boost\x18% \x01(\v2\x0e.ragd.v1.BoostR\x05boost\x1a?\n" +
+	"\x11IndexWeightsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01B\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -4399,7 +4445,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
 	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\x12'\n" +
 	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\x12\x19\n" +
-	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\xf7\x05\n" +
+	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\x96\x06\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -4427,7 +4473,9 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\aalso_in\x18\x12 \x03(\v2\x0e.ragd.v1.PlaceR\x06alsoIn\x12\"\n" +
 	"\ralso_in_count\x18\x13 \x01(\x05R\valsoInCount\x12 \n" +
 	"\x04hits\x18\x1f \x03(\v2\f.ragd.v1.HitR\x04hits\x12*\n" +
-	"\arecency\x18  \x01(\v2\x10.ragd.v1.RecencyR\arecencyB\r\n" +
+	"\arecency\x18  \x01(\v2\x10.ragd.v1.RecencyR\arecency\x12\x1d\n" +
+	"\n" +
+	"index_name\x18! \x01(\tR\tindexNameB\r\n" +
 	"\v_similarityB\x10\n" +
 	"\x0e_keyword_score\"\xa9\x01\n" +
 	"\x03Hit\x12\x0e\n" +
@@ -4457,7 +4505,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x06cut_id\x18\x04 \x01(\tR\x05cutId\x12#\n" +
 	"\romitted_count\x18\x05 \x01(\x05R\fomittedCount\x12%\n" +
 	"\x0eomitted_tokens\x18\x06 \x01(\x05R\romittedTokens\x120\n" +
-	"\aomitted\x18\a \x03(\v2\x16.ragd.v1.OmittedSourceR\aomitted\"\x96\x01\n" +
+	"\aomitted\x18\a \x03(\v2\x16.ragd.v1.OmittedSourceR\aomitted\"\xb5\x01\n" +
 	"\rOmittedSource\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vdocument_id\x18\x02 \x01(\tR\n" +
@@ -4465,7 +4513,9 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x14\n" +
 	"\x05title\x18\x04 \x01(\tR\x05title\x12\x14\n" +
 	"\x05score\x18\x05 \x01(\x01R\x05score\x12\x16\n" +
-	"\x06tokens\x18\x06 \x01(\x05R\x06tokens\"g\n" +
+	"\x06tokens\x18\x06 \x01(\x05R\x06tokens\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\a \x01(\tR\tindexName\"g\n" +
 	"\tHighlight\x12,\n" +
 	"\apassage\x18\x01 \x01(\v2\x12.ragd.v1.ByteRangeR\apassage\x12,\n" +
 	"\amatches\x18\x02 \x03(\v2\x12.ragd.v1.ByteRangeR\amatches\"E\n" +
@@ -4694,7 +4744,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Boost)(nil),                 // 1: ragd.v1.Boost
@@ -4743,90 +4793,92 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*EmbedRequest)(nil),          // 44: ragd.v1.EmbedRequest
 	(*EmbedResponse)(nil),         // 45: ragd.v1.EmbedResponse
 	(*Embedding)(nil),             // 46: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 47: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 48: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 49: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 50: google.protobuf.Struct
+	nil,                           // 47: ragd.v1.VectorQueryRequest.IndexWeightsEntry
+	(*structpb.Value)(nil),        // 48: google.protobuf.Value
+	(*durationpb.Duration)(nil),   // 49: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 50: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 51: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	47, // 0: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
-	4,  // 1: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
-	3,  // 2: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	31, // 3: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	48, // 4: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
-	1,  // 5: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
-	49, // 6: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
-	5,  // 7: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
-	6,  // 8: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
-	8,  // 9: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
-	7,  // 10: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	47, // 11: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	47, // 12: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
-	13, // 13: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	20, // 14: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	16, // 15: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
-	47, // 16: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
-	11, // 17: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	31, // 18: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	48, // 19: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
-	13, // 20: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	23, // 21: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	16, // 22: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	50, // 23: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	38, // 24: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	18, // 25: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	19, // 26: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
-	15, // 27: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
-	14, // 28: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
-	2,  // 29: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
-	19, // 30: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
-	17, // 31: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
-	19, // 32: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	19, // 33: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	30, // 34: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	33, // 35: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	22, // 36: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	21, // 37: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
-	47, // 38: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	30, // 39: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	25, // 40: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	26, // 41: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	33, // 42: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	24, // 43: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	22, // 44: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	29, // 45: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	13, // 46: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	34, // 47: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	32, // 48: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	34, // 49: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	13, // 50: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	31, // 51: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	37, // 52: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	33, // 53: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	13, // 54: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	38, // 55: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	41, // 56: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	49, // 57: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	42, // 58: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	43, // 59: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	46, // 60: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 61: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	35, // 62: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	10, // 63: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	39, // 64: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	27, // 65: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	44, // 66: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	9,  // 67: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	36, // 68: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	12, // 69: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	40, // 70: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	28, // 71: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	45, // 72: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	67, // [67:73] is the sub-list for method output_type
-	61, // [61:67] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	47, // 0: ragd.v1.VectorQueryRequest.index_weights:type_name -> ragd.v1.VectorQueryRequest.IndexWeightsEntry
+	48, // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	4,  // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
+	3,  // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
+	31, // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	49, // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	1,  // 6: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
+	50, // 7: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
+	5,  // 8: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
+	6,  // 9: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
+	8,  // 10: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
+	7,  // 11: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
+	48, // 12: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	48, // 13: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	13, // 14: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
+	20, // 15: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	16, // 16: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
+	48, // 17: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	11, // 18: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
+	31, // 19: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	49, // 20: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	13, // 21: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	23, // 22: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	16, // 23: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
+	51, // 24: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	38, // 25: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	18, // 26: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	19, // 27: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
+	15, // 28: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
+	14, // 29: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
+	2,  // 30: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
+	19, // 31: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
+	17, // 32: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
+	19, // 33: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	19, // 34: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	30, // 35: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	33, // 36: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	22, // 37: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	21, // 38: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
+	48, // 39: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	30, // 40: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	25, // 41: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	26, // 42: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	33, // 43: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	24, // 44: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	22, // 45: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	29, // 46: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	13, // 47: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	34, // 48: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	32, // 49: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	34, // 50: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	13, // 51: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	31, // 52: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	37, // 53: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	33, // 54: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	13, // 55: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	38, // 56: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	41, // 57: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	50, // 58: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	42, // 59: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	43, // 60: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	46, // 61: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 62: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	35, // 63: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	10, // 64: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	39, // 65: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	27, // 66: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	44, // 67: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	9,  // 68: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	36, // 69: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	12, // 70: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	40, // 71: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	28, // 72: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	45, // 73: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	68, // [68:74] is the sub-list for method output_type
+	62, // [62:68] is the sub-list for method input_type
+	62, // [62:62] is the sub-list for extension type_name
+	62, // [62:62] is the sub-list for extension extendee
+	0,  // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -4851,7 +4903,7 @@ func file_ragd_v1_query_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   47,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,7 +19,7 @@ func budgetMessage(r *budget.Report) *ragdv1.Budget {
 	}
 	for _, o := range r.Omitted {
 		message.Omitted = append(message.Omitted, &ragdv1.OmittedSource{
-			Id: o.ID, DocumentId: o.DocumentID, Uri: o.URI, Title: o.Title, Score: o.Score, Tokens: int32(o.Tokens),
+			Id: o.ID, DocumentId: o.DocumentID, Uri: o.URI, Title: o.Title, Score: o.Score, Tokens: int32(o.Tokens), IndexName: o.IndexName,
 		})
 	}
 	return message

@@ -28,6 +28,7 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 			Highlight: req.GetHighlight(), MinScore: req.MinScore, MinSimilarity: req.MinSimilarity,
 			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct, Expand: query.Expand(req.GetExpand()),
 		},
+		IndexNames: req.GetIndexNames(), IndexWeights: req.GetIndexWeights(),
 		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Prefix: req.GetPrefix(),
 		Boost: boostOf(req.GetBoost()),
@@ -106,7 +107,7 @@ func (r *objectReader) sourceMessage(s query.Source) (*ragdv1.Source, error) {
 		Id: s.ID, Metadata: metadata, Vector: s.Vector, Score: s.Score, Document: s.Text, DocumentId: s.DocumentID,
 		Uri: s.URI, Title: s.Title, Ordinal: int32(s.Ordinal), StartByte: uint32(s.StartByte), EndByte: uint32(s.EndByte),
 		Details: rerankDetails(s.Details), Highlight: highlightMessage(s.Highlight), Chunk: chunkMessage(s.Chunk), Similarity: s.Similarity, KeywordScore: s.KeywordScore,
-		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount), Hits: hitMessages(s.Hits), Recency: recencyMessage(s.Recency),
+		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount), Hits: hitMessages(s.Hits), Recency: recencyMessage(s.Recency), IndexName: s.IndexName,
 	}, nil
 }
 

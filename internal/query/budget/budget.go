@@ -173,6 +173,7 @@ type Report struct {
 // Omitted is a passage that was left out.
 type Omitted struct {
 	ID, DocumentID, URI, Title string
+	IndexName                  string // if several were asked
 	Score                      float64
 	Tokens                     int
 }

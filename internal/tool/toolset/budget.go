@@ -275,7 +275,7 @@ func (f *fitting) report(c budget.Choice) *ragdv1.Budget {
 	r := c.Report(f.Budget, f.Max, func(i int) budget.Omitted {
 		source := f.all[i]
 		name, _ := nameOf(source)
-		return budget.Omitted{ID: source.GetId(), DocumentID: source.GetDocumentId(), URI: source.GetUri(), Title: name, Score: source.GetScore()}
+		return budget.Omitted{ID: source.GetId(), DocumentID: source.GetDocumentId(), URI: source.GetUri(), Title: name, IndexName: source.GetIndexName(), Score: source.GetScore()}
 	})
 	message := &ragdv1.Budget{
 		MaxTokens: int32(r.MaxTokens), UsedTokens: int32(r.UsedTokens), EncodingName: r.Encoding, CutId: r.CutID,
@@ -283,7 +283,7 @@ func (f *fitting) report(c budget.Choice) *ragdv1.Budget {
 	}
 	room := f.Max / namedShare
 	for _, o := range r.Omitted {
-		omitted := &ragdv1.OmittedSource{Id: o.ID, DocumentId: o.DocumentID, Uri: o.URI, Title: o.Title, Score: o.Score, Tokens: int32(o.Tokens)}
+		omitted := &ragdv1.OmittedSource{Id: o.ID, DocumentId: o.DocumentID, Uri: o.URI, Title: o.Title, Score: o.Score, Tokens: int32(o.Tokens), IndexName: o.IndexName}
 		encoded, err := encode(omitted)
 		if err != nil {
 			f.err = err

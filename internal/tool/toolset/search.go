@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -21,6 +22,7 @@ func (s *Set) search() method {
 	return func(ctx context.Context, arguments accepted) (proto.Message, string, error) {
 		var given struct {
 			Query, Question, IndexName, EncodingName, Expand string
+			IndexNames                                       []string
 			Filter                                           json.RawMessage
 			TopK                                             *int32
 			MaxTokens                                        *float64
@@ -28,7 +30,7 @@ func (s *Set) search() method {
 		if err := json.Unmarshal(arguments.json, &given); err != nil {
 			return nil, "", err
 		}
-		req := &ragdv1.VectorQueryRequest{QueryText: cmp.Or(given.Query, given.Question), IndexName: given.IndexName, TopK: given.TopK, Expand: given.Expand}
+		req := &ragdv1.VectorQueryRequest{QueryText: cmp.Or(given.Query, given.Question), IndexName: given.IndexName, IndexNames: given.IndexNames, TopK: given.TopK, Expand: given.Expand}
 		if req.QueryText == "" {
 			return nil, "", fault.Field("query", "is required")
 		}
@@ -69,26 +71,30 @@ func results(index string, p parts) *structpb.Struct {
 		answer.Fields["warnings"] = structpb.NewListValue(warnings)
 	}
 	if p.budget != nil {
-		answer.Fields["budget"] = structpb.NewStructValue(budgetObject(index, p.budget))
+		cutID := p.budget.GetCutId()
+		if n := slices.IndexFunc(p.sources, func(source *ragdv1.Source) bool { return source.GetId() == cutID }); n >= 0 {
+			cutID = resultID(cmp.Or(p.sources[n].GetIndexName(), index), cutID)
+		}
+		answer.Fields["budget"] = structpb.NewStructValue(budgetObject(index, cutID, p.budget))
 	}
 	return answer
 }
 
-// budgetObject returns what an answer of search says of its budget.
-func budgetObject(index string, b *ragdv1.Budget) *structpb.Struct {
+// budgetObject returns what an answer of search says of its budget. cutID is that of the passage that was cut, or empty.
+func budgetObject(index, cutID string, b *ragdv1.Budget) *structpb.Struct {
 	fields := map[string]*structpb.Value{
 		"maxTokens": structpb.NewNumberValue(float64(b.GetMaxTokens())), "usedTokens": structpb.NewNumberValue(float64(b.GetUsedTokens())),
 		"encodingName": structpb.NewStringValue(b.GetEncodingName()), "omittedCount": structpb.NewNumberValue(float64(b.GetOmittedCount())),
 		"omittedTokens": structpb.NewNumberValue(float64(b.GetOmittedTokens())),
 	}
-	if b.GetCutId() != "" {
-		fields["cutId"] = structpb.NewStringValue(resultID(index, b.GetCutId()))
+	if cutID != "" {
+		fields["cutId"] = structpb.NewStringValue(cutID)
 	}
 	if len(b.GetOmitted()) > 0 {
 		omitted := &structpb.ListValue{}
 		for _, o := range b.GetOmitted() {
 			omitted.Values = append(omitted.Values, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
-				"id": structpb.NewStringValue(resultID(index, o.GetId())), "title": structpb.NewStringValue(o.GetTitle()), "url": structpb.NewStringValue(o.GetUri()),
+				"id": structpb.NewStringValue(resultID(cmp.Or(o.GetIndexName(), index), o.GetId())), "title": structpb.NewStringValue(o.GetTitle()), "url": structpb.NewStringValue(o.GetUri()),
 				"score": structpb.NewNumberValue(o.GetScore()), "tokens": structpb.NewNumberValue(float64(o.GetTokens())),
 			}}))
 		}
@@ -107,6 +113,7 @@ func resultID(index, id string) string {
 
 // found returns a passage as a result of search.
 func found(index string, source *ragdv1.Source) *structpb.Struct {
+	index = cmp.Or(source.GetIndexName(), index)
 	title, metadata := nameOf(source)
 	result := map[string]*structpb.Value{
 		"id": structpb.NewStringValue(resultID(index, source.GetId())), "title": structpb.NewStringValue(title), "url": structpb.NewStringValue(source.GetUri()),

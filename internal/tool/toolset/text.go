@@ -94,6 +94,9 @@ func writeSources(b *strings.Builder, sources []*ragdv1.Source) {
 		}
 		const digits = 3
 		line = strconv.AppendFloat(append(line, " (score "...), source.GetScore(), 'f', digits, 64)
+		if index := source.GetIndexName(); index != "" {
+			line = append(append(line, ", index "...), index...)
+		}
 		line = append(line, ")\n"...)
 		if topic := source.GetTopic(); topic != "" && source.GetPath() == "" {
 			line = append(append(append(line, "topic: "...), oneLine(topic)...), '\n')

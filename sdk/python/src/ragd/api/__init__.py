@@ -1399,8 +1399,15 @@ class VectorQueryRequest(TypedDict, total=False):
     queryText: str
     # A ready-made embedding of the index's dimension.
     queryVector: list[float]
-    # Default: the tenant's index, if it has exactly one.
+    # Default: all indexes that the credential may see, as with indexNames ["*"]; another method needs it if there are several.
     indexName: str
+    # Several indexes, instead of indexName: their names, or patterns in which * stands for any characters, 32 indexes at most. Each
+    # is searched by itself, within 10 s, and the sources of all are in one order by score; one that does not answer is named in
+    # warnings. The scores of hybrid and keyword search can be compared between indexes. See docs/explanation/retrieval.md#several-indexes.
+    indexNames: list[str]
+    # Weights of the indexes by name, above 0 to 1000, 1 for those that are not named: a score above 0 is multiplied with the weight
+    # of its index divided by the largest. For several indexes only.
+    indexWeights: dict[str, float]
     # Selects the block of databaseConfig: ragd or pgvector (default), pinecone or chroma, in
     # any case. A name of the tenant's own (Tenant.settings, or vectorStoreName in the settings of
     # a tool) selects the only block that is given, else that of pgvector. It has no other effect.
@@ -1718,6 +1725,8 @@ class Source(TypedDict, total=False):
     hits: list[Hit]
     # Set with boost.
     recency: Recency
+    # The index, if several were asked.
+    indexName: str
 
 
 class Hit(TypedDict, total=False):
@@ -1773,6 +1782,8 @@ class OmittedSource(TypedDict, total=False):
     score: float
     # That it would have taken, estimated by its bytes.
     tokens: int
+    # The index, if several were asked.
+    indexName: str
 
 
 class Highlight(TypedDict, total=False):

@@ -1,0 +1,293 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/query/budget"
+	"github.com/ragdhq/ragd/internal/tenant"
+	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
+)
+
+// Limits of a question to several indexes.
+const (
+	// MaxIndexes bounds the indexes that one question searches.
+	MaxIndexes = 32
+	// indexesAtOnce bounds those that it searches at the same time.
+	indexesAtOnce = 8
+	// indexDeadline is how long each may take.
+	indexDeadline = 10 * time.Second
+	// MaxIndexWeight bounds the weight of an index.
+	MaxIndexWeight = 1000
+)
+
+// part is what one of several indexes answers.
+type part struct {
+	name   string
+	answer answer
+	mode   Mode
+	model  string // of the embeddings
+	err    error
+	stages []Stage
+}
+
+// withIndexes returns a request that says which indexes it is for: all that the caller may see if it names
+// none. Errors: Invalid.
+func (s *Service) withIndexes(ctx context.Context, id tenant.ID, req Request) (Request, error) {
+	if req.IndexName != "" || req.isAcross() {
+		if req.IndexName != "" && len(req.IndexWeights) > 0 {
+			return req, fault.Field("indexWeights", "is for several indexes: give indexNames instead of indexName, or leave it out")
+		}
+		return req, nil
+	}
+	names, err := s.indexes.Named(ctx, id, []string{"*"}, MaxIndexes)
+	switch {
+	case fault.KindOf(err) == fault.NotFound: // the question to one index says why
+		return req, nil
+	case err != nil:
+		return req, err
+	case len(names) == 1 && len(req.IndexWeights) == 0:
+		req.IndexName = names[0]
+	default:
+		req.IndexNames = names
+	}
+	return req, nil
+}
+
+// isAcross reports whether a request is for several indexes.
+func (r Request) isAcross() bool { return len(r.IndexNames) > 0 }
+
+// across answers an effective request from several indexes: each is asked by itself, within its deadline,
+// and the sources of all are in one order, by their scores and the weights of the indexes. An index that
+// cannot answer is named in a warning. Errors: as for Query, and that of an index if none answers.
+func (s *Service) across(ctx context.Context, id tenant.ID, req Request) (Response, error) {
+	names, err := s.namesOf(ctx, id, req)
+	if err != nil {
+		return Response{}, err
+	}
+	p, err := req.prepare()
+	if err != nil {
+		return Response{}, err
+	}
+	if err := s.CheckReranker(ctx, id, req.Reranker); err != nil {
+		return Response{}, err
+	}
+	most, err := budget.New(req.MaxTokens, req.EncodingName)
+	if err != nil {
+		return Response{}, err
+	}
+	watch := StartStopwatch(ctx, "query")
+	parts := s.askEach(ctx, id, names, p, req)
+	watch.Lap("indexes", len(parts))
+	for _, one := range parts {
+		if known := new(fault.Error); one.err != nil && !errors.As(one.err, &known) { // a fault of the service
+			return Response{}, one.err
+		}
+	}
+	answered := slices.DeleteFunc(slices.Clone(parts), func(one part) bool { return one.err != nil })
+	if len(answered) == 0 {
+		return Response{}, parts[0].err
+	}
+	response := Response{Sources: merged(answered, req.IndexWeights), Warnings: append(p.warnings, warningsOf(parts, p)...)}
+	if p.reranker != nil {
+		by := *p.reranker
+		by.best = p.topK
+		sources, report, err := s.RerankFound(ctx, id, p.text, response.Sources[:min(p.rerankFrom, len(response.Sources))], by, p.topK, isUnbounded(answered))
+		if err != nil {
+			return Response{}, err
+		}
+		response.Sources, response.Reranking = sources, &report
+		response.Warnings = append(response.Warnings, report.Warnings...)
+		watch.Lap("rerank", len(sources))
+	}
+	response.Sources = response.Sources[:min(p.topK, len(response.Sources))]
+	complete := true
+	if most != nil {
+		found := response.Sources
+		fitted, err := s.Fit(ctx, id, most, found, func(n int) string { return found[n].BeforeText(n + 1) }, relevant)
+		if err != nil {
+			return Response{}, err
+		}
+		complete = len(fitted.Sources) == len(found)
+		response.Sources, response.RelevantContext, response.Budget = fitted.Sources, fitted.Context, fitted.Report
+		watch.Lap("budget", len(fitted.Sources))
+	}
+	if req.Explain {
+		e := explainAll(parts, answered)
+		e.Complete = e.Complete && complete
+		e.Stages, e.Context = slices.Concat(e.Stages, watch.Stages), req.context
+		response.Explain = &e
+	}
+	return response, nil
+}
+
+// namesOf returns the names of the indexes that a request is for, in their order. Errors: Invalid naming the field,
+// NotFound for a name without an index that the caller may see.
+func (s *Service) namesOf(ctx context.Context, id tenant.ID, req Request) ([]string, error) {
+	switch {
+	case req.IndexName != "":
+		return nil, fault.Field("indexNames", "and indexName are mutually exclusive: leave one out")
+	case req.Fusion.Method == RRF:
+		return nil, fault.Field("hybrid.fusion", "rrf gives scores of one index, which cannot be compared with those of others: leave it out, or name one index")
+	}
+	names, err := s.indexes.Named(ctx, id, req.IndexNames, MaxIndexes)
+	if err != nil {
+		return nil, err
+	}
+	for name, weight := range req.IndexWeights {
+		switch {
+		case !slices.Contains(names, name):
+			return nil, fault.Field("indexWeights", "%q is none of the indexes that are searched: %s", name, strings.Join(names, ", "))
+		case !(weight > 0 && weight <= MaxIndexWeight):
+			return nil, fault.Field("indexWeights", "the weight of %q must be above 0 and at most %d, got %g", name, MaxIndexWeight, weight)
+		}
+	}
+	return names, nil
+}
+
+// askEach asks several indexes side by side. Their parts are in the order of the names.
+func (s *Service) askEach(ctx context.Context, id tenant.ID, names []string, p prepared, req Request) []part {
+	if p.reranker != nil { // all are reranked together
+		p.topK = max(p.topK, p.rerankFrom)
+		p.reranker, p.rerankFrom = nil, 0
+	}
+	parts := make([]part, len(names))
+	slots := make(chan struct{}, indexesAtOnce)
+	var running sync.WaitGroup
+	for n, name := range names {
+		running.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			parts[n] = s.ask(ctx, id, name, p, req)
+		})
+	}
+	running.Wait()
+	return parts
+}
+
+// ask asks one of several indexes.
+func (s *Service) ask(ctx context.Context, id tenant.ID, name string, p prepared, req Request) part {
+	within, cancel := context.WithTimeoutCause(ctx, indexDeadline, fault.New(fault.Unavailable, "no answer within %s", indexDeadline))
+	defer cancel()
+	asked := part{name: name}
+	watch := StartStopwatch(context.WithValue(within, stagesKey{}, nil), "query") // stages of several would mix
+	asked.err = s.indexes.Use(within, id, name, func(i index.Index, tables *data.Handle) (err error) {
+		ctx := usage.InIndex(within, i.Name)
+		s.meter.Add(ctx, string(id), usage.Query, usage.Counts{Calls: 1})
+		if asked.answer, err = s.retrieve(ctx, id, i, tables.Reading(req.Freshness), p, watch); err != nil {
+			return err
+		}
+		asked.mode, asked.model = asked.answer.explain.Mode, i.EmbeddingModel
+		if req.Highlight {
+			s.Highlight(i, req.QueryText, asked.answer.sources)
+		}
+		return nil
+	})
+	if asked.err != nil && ctx.Err() == nil && within.Err() != nil {
+		asked.err = context.Cause(within)
+	}
+	for n := range asked.answer.sources {
+		asked.answer.sources[n].IndexName = name
+	}
+	asked.stages = watch.Stages
+	return asked
+}
+
+// merged returns the sources of all parts, best first, ties by index and id. A score above 0 is multiplied
+// with the weight of its index, relative to the largest.
+func merged(parts []part, weights map[string]float64) []Source {
+	most := 1.0
+	if len(weights) > 0 {
+		most = slices.Max(slices.Collect(maps.Values(weights)))
+		if len(weights) < len(parts) {
+			most = max(most, 1)
+		}
+	}
+	var all []Source
+	for _, one := range parts {
+		weight := 1.0
+		if given, ok := weights[one.name]; ok {
+			weight = given
+		}
+		for _, source := range one.answer.sources {
+			if source.Score > 0 {
+				source.Score *= weight / most
+			}
+			all = append(all, source)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Source) int { return cmp.Compare(b.Score, a.Score) })
+	return all
+}
+
+// warningsOf returns the warnings of all parts, each with the name of its index.
+func warningsOf(parts []part, p prepared) []string {
+	var warnings []string
+	models := map[string]bool{}
+	modes := map[Mode]bool{}
+	for _, one := range parts {
+		if one.err != nil {
+			warnings = append(warnings, fmt.Sprintf("index %q did not answer: %s", one.name, reason(one.err)))
+			continue
+		}
+		modes[one.mode], models[one.model] = true, true
+		for _, warning := range one.answer.warnings {
+			warnings = append(warnings, fmt.Sprintf("index %q: %s", one.name, warning))
+		}
+	}
+	if modes[Vector] && (len(models) > 1 || len(modes) > 1) {
+		warnings = append(warnings, "the scores of searchMode vector are similarities, which say different things in indexes with different embedding models: prefer hybrid, whose scores can be compared")
+	}
+	return warnings
+}
+
+// reason returns what a caller may read of an error.
+func reason(err error) string {
+	if known := new(fault.Error); errors.As(err, &known) {
+		return known.Message
+	}
+	return "a fault of the service"
+}
+
+// isUnbounded reports whether scores of the parts may be outside of [0,1].
+func isUnbounded(parts []part) bool {
+	return slices.ContainsFunc(parts, func(one part) bool {
+		return slices.ContainsFunc(one.answer.sources, func(source Source) bool { return source.Score < 0 || source.Score > 1 })
+	})
+}
+
+// explainAll returns what the parts have in common; their stages have the names of their indexes.
+func explainAll(parts, answered []part) Explain {
+	first := answered[0].answer.explain
+	e := Explain{Mode: first.Mode, Plan: first.Plan, Complete: len(parts) == len(answered), Exact: true}
+	for _, one := range answered {
+		part := one.answer.explain
+		e.Complete, e.Exact = e.Complete && part.Complete, e.Exact && part.Exact
+		e.Candidates += part.Candidates
+		e.Repeated += part.Repeated
+		if part.Plan != e.Plan {
+			e.Plan = ""
+		}
+		if part.Mode != e.Mode {
+			e.Mode = ""
+		}
+		if part.Calibration != "" {
+			e.Calibration = strings.TrimPrefix(e.Calibration+", "+one.name+" "+part.Calibration, ", ")
+		}
+		for _, stage := range one.stages {
+			stage.Name = one.name + ": " + stage.Name
+			e.Stages = append(e.Stages, stage)
+		}
+	}
+	return e
+}
