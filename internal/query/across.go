@@ -31,6 +31,12 @@ const (
 	MaxIndexWeight = 1000
 )
 
+// IndexWeight is how much the scores of one of several indexes weigh.
+type IndexWeight struct {
+	IndexName string
+	Weight    float64
+}
+
 // part is what one of several indexes answers.
 type part struct {
 	name   string
@@ -144,13 +150,17 @@ func (s *Service) namesOf(ctx context.Context, id tenant.ID, req Request) ([]str
 	if err != nil {
 		return nil, err
 	}
-	for name, weight := range req.IndexWeights {
+	weighed := map[string]bool{}
+	for _, w := range req.IndexWeights {
 		switch {
-		case !slices.Contains(names, name):
-			return nil, fault.Field("indexWeights", "%q is none of the indexes that are searched: %s", name, strings.Join(names, ", "))
-		case !(weight > 0 && weight <= MaxIndexWeight):
-			return nil, fault.Field("indexWeights", "the weight of %q must be above 0 and at most %d, got %g", name, MaxIndexWeight, weight)
+		case !slices.Contains(names, w.IndexName):
+			return nil, fault.Field("indexWeights", "%q is none of the indexes that are searched: %s", w.IndexName, strings.Join(names, ", "))
+		case weighed[w.IndexName]:
+			return nil, fault.Field("indexWeights", "%q has two weights: give one", w.IndexName)
+		case !(w.Weight > 0 && w.Weight <= MaxIndexWeight):
+			return nil, fault.Field("indexWeights", "the weight of %q must be above 0 and at most %d, got %g", w.IndexName, MaxIndexWeight, w.Weight)
 		}
+		weighed[w.IndexName] = true
 	}
 	return names, nil
 }
@@ -205,23 +215,20 @@ func (s *Service) ask(ctx context.Context, id tenant.ID, name string, p prepared
 
 // merged returns the sources of all parts, best first, ties by index and id. A score above 0 is multiplied
 // with the weight of its index, relative to the largest.
-func merged(parts []part, weights map[string]float64) []Source {
-	most := 1.0
-	if len(weights) > 0 {
-		most = slices.Max(slices.Collect(maps.Values(weights)))
-		if len(weights) < len(parts) {
-			most = max(most, 1)
-		}
+func merged(parts []part, weights []IndexWeight) []Source {
+	of := map[string]float64{}
+	for _, one := range parts {
+		of[one.name] = 1
 	}
+	for _, w := range weights {
+		of[w.IndexName] = w.Weight
+	}
+	most := slices.Max(slices.Collect(maps.Values(of)))
 	var all []Source
 	for _, one := range parts {
-		weight := 1.0
-		if given, ok := weights[one.name]; ok {
-			weight = given
-		}
 		for _, source := range one.answer.sources {
 			if source.Score > 0 {
-				source.Score *= weight / most
+				source.Score *= of[one.name] / most
 			}
 			all = append(all, source)
 		}
@@ -237,7 +244,7 @@ func warningsOf(parts []part, p prepared) []string {
 	modes := map[Mode]bool{}
 	for _, one := range parts {
 		if one.err != nil {
-			warnings = append(warnings, fmt.Sprintf("index %q did not answer: %s", one.name, reason(one.err)))
+			warnings = append(warnings, fmt.Sprintf("index %q did not answer: %s", one.name, fault.Public(one.err)))
 			continue
 		}
 		modes[one.mode], models[one.model] = true, true
@@ -249,14 +256,6 @@ func warningsOf(parts []part, p prepared) []string {
 		warnings = append(warnings, "the scores of searchMode vector are similarities, which say different things in indexes with different embedding models: prefer hybrid, whose scores can be compared")
 	}
 	return warnings
-}
-
-// reason returns what a caller may read of an error.
-func reason(err error) string {
-	if known := new(fault.Error); errors.As(err, &known) {
-		return known.Message
-	}
-	return "a fault of the service"
 }
 
 // isUnbounded reports whether scores of the parts may be outside of [0,1].

@@ -138,11 +138,18 @@ func TestSeveralIndexesKeepWalls(t *testing.T) {
 	}
 }
 
+func weightsOf(weights map[string]float64) (out []*ragdv1.IndexWeight) {
+	for name, weight := range weights {
+		out = append(out, &ragdv1.IndexWeight{IndexName: name, Weight: weight})
+	}
+	return out
+}
+
 func TestIndexesAreWeighted(t *testing.T) {
 	t.Parallel()
 	_, c := library(t)
 	ask := func(weights map[string]float64) map[string]float64 {
-		answer, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexNames: []string{"*"}, IndexWeights: weights, QueryText: "harbour gate", TopK: new(int32(50))})
+		answer, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexNames: []string{"*"}, IndexWeights: weightsOf(weights), QueryText: "harbour gate", TopK: new(int32(50))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,9 +224,10 @@ func TestQuestionsToSeveralIndexesAreChecked(t *testing.T) {
 		"unknown":          {&ragdv1.VectorQueryRequest{IndexNames: []string{"minutes", "docs-gates"}}, connect.CodeNotFound, `index "docs-gates" not found`},
 		"no match":         {&ragdv1.VectorQueryRequest{IndexNames: []string{"x_*", "%"}}, connect.CodeNotFound, `index "%" not found`},
 		"underscore":       {&ragdv1.VectorQueryRequest{IndexNames: []string{"minute_*"}}, connect.CodeNotFound, "no index matches minute_*"},
-		"weight of none":   {&ragdv1.VectorQueryRequest{IndexNames: []string{"docs-*"}, IndexWeights: map[string]float64{"minutes": 2}}, connect.CodeInvalidArgument, `indexWeights: "minutes" is none of the indexes`},
-		"weight 0":         {&ragdv1.VectorQueryRequest{IndexWeights: map[string]float64{"minutes": 0}}, connect.CodeInvalidArgument, `the weight of "minutes" must be above 0`},
-		"weight of one":    {&ragdv1.VectorQueryRequest{IndexName: "minutes", IndexWeights: map[string]float64{"minutes": 1}}, connect.CodeInvalidArgument, "indexWeights: is for several indexes"},
+		"weight of none":   {&ragdv1.VectorQueryRequest{IndexNames: []string{"docs-*"}, IndexWeights: weightsOf(map[string]float64{"minutes": 2})}, connect.CodeInvalidArgument, `indexWeights: "minutes" is none of the indexes`},
+		"weight 0":         {&ragdv1.VectorQueryRequest{IndexWeights: weightsOf(map[string]float64{"minutes": 0})}, connect.CodeInvalidArgument, `the weight of "minutes" must be above 0`},
+		"weight of one":    {&ragdv1.VectorQueryRequest{IndexName: "minutes", IndexWeights: weightsOf(map[string]float64{"minutes": 1})}, connect.CodeInvalidArgument, "indexWeights: is for several indexes"},
+		"two weights":      {&ragdv1.VectorQueryRequest{IndexWeights: slices.Repeat(weightsOf(map[string]float64{"minutes": 2}), 2)}, connect.CodeInvalidArgument, `"minutes" has two weights`},
 		"unknown reranker": {&ragdv1.VectorQueryRequest{IndexNames: []string{"*"}, Reranker: &ragdv1.Reranker{Kind: "guess"}}, connect.CodeInvalidArgument, "reranker"},
 		"a bad filter":     {&ragdv1.VectorQueryRequest{IndexNames: []string{"*"}, Filter: structpb.NewStringValue(`{"$no": 1}`)}, connect.CodeInvalidArgument, "filter"},
 		"topK":             {&ragdv1.VectorQueryRequest{IndexNames: []string{"*"}, TopK: new(int32(1001))}, connect.CodeInvalidArgument, "topK"},

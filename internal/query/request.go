@@ -21,8 +21,8 @@ const MaxNeighbours = 10
 // Request is a vector query as a caller sends it.
 type Request struct {
 	Question
-	IndexNames     []string           // names or patterns of several indexes, instead of IndexName
-	IndexWeights   map[string]float64 // of indexes among them; 1 for those that are not named
+	IndexNames     []string      // names or patterns of several indexes, instead of IndexName
+	IndexWeights   []IndexWeight // of indexes among them; 1 for those that are not named
 	Fusion         Fusion
 	SparseVector   *index.Sparse // instead of QueryVector, or beside it
 	DatabaseConfig DatabaseConfig

@@ -31,6 +31,7 @@ is a JSON object over the metadata, such as {"team": "legal"}. With --vector the
 question may be left out.`,
 		Example: `  ragd query "Who pays for a delayed flight?"
   ragd query "delayed flight" --index handbook --mode keyword --top-k 3 --full
+  ragd query "delayed flight" --index 'docs-*,handbook'
   ragd query "notice period" --filter '{"team": "legal"}' --json | jq -r '.sources[].uri'
   ragd query "notice period" --prefix contracts/2024/
   ragd query "notice period" --rerank lexical -k 3

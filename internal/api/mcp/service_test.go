@@ -126,10 +126,28 @@ func TestToolsOverTheService(t *testing.T) {
 		})
 	}
 
-	t.Run("several indexes are named", func(t *testing.T) {
+	t.Run("several indexes are named, or searched together", func(t *testing.T) {
 		acme.Index(t, "more")
-		result, text := mcptest.Call(t, as(t, acme.Secret, nil), "vector_query", map[string]any{"queryText": "a"}, nil)
+		acme.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "more", Uri: "ferry.txt", Source: servicetest.Text("The ferry to Brannhaven leaves at noon.")})
+		c := as(t, acme.Secret, nil)
+		result, text := mcptest.Call(t, c, "graph_rag", map[string]any{"queryText": "a"}, nil)
 		if !result.IsError || !strings.Contains(text, "indexName") || !strings.Contains(text, "docs, more") {
+			t.Error(text)
+		}
+		result, text = mcptest.Call(t, c, "vector_query", map[string]any{"queryText": "When does the ferry to Brannhaven leave?"}, nil)
+		if result.IsError || !strings.Contains(text, "index more)") {
+			t.Error(text)
+		}
+		result, text = mcptest.Call(t, c, "vector_query", map[string]any{"queryText": "ferry Brannhaven", "indexNames": []any{"doc*"}}, nil)
+		if result.IsError || strings.Contains(text, "leaves at noon") {
+			t.Error(text)
+		}
+		result, text = mcptest.Call(t, c, "search", map[string]any{"query": "When does the ferry to Brannhaven leave?"}, nil)
+		var found struct{ Results []struct{ ID string } }
+		if err := json.Unmarshal([]byte(text), &found); err != nil || result.IsError || len(found.Results) == 0 || !strings.HasPrefix(found.Results[0].ID, "more/") {
+			t.Fatal(text)
+		}
+		if result, text = mcptest.Call(t, c, "fetch", map[string]any{"id": found.Results[0].ID}, nil); result.IsError || !strings.Contains(text, "leaves at noon") {
 			t.Error(text)
 		}
 	})

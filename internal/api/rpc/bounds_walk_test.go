@@ -91,6 +91,9 @@ func (to target) value(f protoreflect.FieldDescriptor, depth int) any {
 	if name == "baseline_id" || name == "candidate_id" {
 		name = "evaluation_id"
 	}
+	if f.FullName() == "ragd.v1.VectorQueryRequest.index_names" {
+		return nil // instead of index_name; TestSeveralIndexesKeepWalls asks with it
+	}
 	if value, ok := to[name]; ok && f.Kind() == protoreflect.StringKind {
 		return value
 	}

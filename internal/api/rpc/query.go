@@ -15,11 +15,58 @@ import (
 
 // VectorQuery implements QueryService.
 func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
-	f, err := filter.Parse(req.GetFilter().AsInterface())
+	asked, err := requestOf(req)
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.Queries.Query(ctx, query.Request{
+	found, err := h.Queries.Query(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	logReranking(ctx, found.Reranking)
+	codecSlotOf(ctx).answers(found.Sources)
+	return h.answerMessage(ctx, found)
+}
+
+// BatchQuery implements QueryService.
+func (h *Handlers) BatchQuery(ctx context.Context, req *ragdv1.BatchQueryRequest) (*ragdv1.BatchQueryResponse, error) {
+	asked := make([]query.Asked, len(req.GetQueries()))
+	for n, one := range req.GetQueries() {
+		asked[n].Request, asked[n].Err = requestOf(one)
+	}
+	results, err := h.Queries.Batch(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	var sources []query.Source
+	for _, result := range results {
+		sources = append(sources, result.Sources...)
+		logReranking(ctx, result.Reranking)
+	}
+	codecSlotOf(ctx).answers(sources)
+	res := &ragdv1.BatchQueryResponse{Answers: make([]*ragdv1.BatchAnswer, len(results))}
+	for n, result := range results {
+		res.Answers[n] = &ragdv1.BatchAnswer{}
+		if result.Err == nil {
+			res.Answers[n].Answer, result.Err = h.answerMessage(ctx, result.Response)
+		}
+		if result.Err != nil {
+			res.Answers[n].Error = queryError(ctx, result.Err)
+		}
+	}
+	return res, nil
+}
+
+// queryError converts the error of one query of several.
+func queryError(ctx context.Context, err error) *ragdv1.QueryError {
+	p := partialError(ctx, err)
+	return &ragdv1.QueryError{Code: p.code, Message: p.message, Field: p.field, RetryDelaySeconds: p.retryAfter.Seconds()}
+}
+
+// requestOf converts a query. Errors: Invalid.
+func requestOf(req *ragdv1.VectorQueryRequest) (query.Request, error) {
+	f, err := filter.Parse(req.GetFilter().AsInterface())
+	return query.Request{
 		Question: query.Question{
 			QueryText: req.GetQueryText(), QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(),
 			VectorStoreName: req.GetVectorStoreName(), Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f,
@@ -28,16 +75,14 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 			Highlight: req.GetHighlight(), MinScore: req.MinScore, MinSimilarity: req.MinSimilarity,
 			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct, Expand: query.Expand(req.GetExpand()),
 		},
-		IndexNames: req.GetIndexNames(), IndexWeights: req.GetIndexWeights(),
+		IndexNames: req.GetIndexNames(), IndexWeights: indexWeightsOf(req.GetIndexWeights()),
 		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Prefix: req.GetPrefix(),
 		Boost: boostOf(req.GetBoost()),
-	})
-	if err != nil {
-		return nil, err
-	}
-	logReranking(ctx, found.Reranking)
-	codecSlotOf(ctx).answers(found.Sources)
+	}, err
+}
+
+func (h *Handlers) answerMessage(ctx context.Context, found query.Response) (*ragdv1.VectorQueryResponse, error) {
 	sources, err := convertLarge(ctx, h.Processor, found.Sources, new(objectReader).sourceMessage)
 	return &ragdv1.VectorQueryResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: explainMessage(found.Explain, found.Reranking),
@@ -59,6 +104,14 @@ func fusionOf(h *ragdv1.Hybrid) query.Fusion {
 		return query.Fusion{}
 	}
 	return query.Fusion{Method: query.Method(h.GetFusion()), VectorWeight: h.VectorWeight, KeywordWeight: h.KeywordWeight}
+}
+
+func indexWeightsOf(weights []*ragdv1.IndexWeight) []query.IndexWeight {
+	out := make([]query.IndexWeight, len(weights))
+	for n, w := range weights {
+		out[n] = query.IndexWeight{IndexName: w.GetIndexName(), Weight: w.GetWeight()}
+	}
+	return out
 }
 
 func boostOf(b *ragdv1.Boost) *query.Boost {

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -58,23 +59,31 @@ func receive(ctx context.Context, stream *ingest.Stream, message *ragdv1.UploadD
 
 func uploadResultMessage(ctx context.Context, r ingest.Result) *ragdv1.UploadResult {
 	if r.Err != nil {
-		if fault.KindOf(r.Err) == fault.Internal {
-			httpserver.Fail(ctx, r.Err) // the caller sees only "internal error"
-		}
-		return &ragdv1.UploadResult{Uri: r.URI, Error: uploadError(wireError(r.Err, httpserver.RequestID(ctx)), r.Err)}
+		p := partialError(ctx, r.Err)
+		return &ragdv1.UploadResult{Uri: r.URI, Error: &ragdv1.UploadError{Code: p.code, Message: p.message, Field: p.field, RetryDelaySeconds: p.retryAfter.Seconds()}}
 	}
 	return &ragdv1.UploadResult{Uri: r.URI, DocumentId: r.Document.DocumentID, Unchanged: r.Unchanged, Job: jobMessage(r.Job)}
 }
 
-// uploadError converts an error to the part of a result that carries it, with the same
-// code and message as a failed call.
-func uploadError(wired *connect.Error, cause error) *ragdv1.UploadError {
-	out := &ragdv1.UploadError{Code: wired.Code().String(), Message: wired.Message()}
+// partial is what a caller reads of the error of one of several things in a call.
+type partial struct {
+	code, message, field string
+	retryAfter           time.Duration
+}
+
+// partialError converts an error with the code and message that a failed call would have, and
+// logs one of the service.
+func partialError(ctx context.Context, err error) partial {
+	if fault.KindOf(err) == fault.Internal {
+		httpserver.Fail(ctx, err) // the caller sees only "internal error"
+	}
+	wired := wireError(err, httpserver.RequestID(ctx))
+	out := partial{code: wired.Code().String(), message: wired.Message()}
 	var f *fault.Error
-	if errors.As(cause, &f) {
-		out.RetryDelaySeconds = f.RetryAfter.Seconds()
+	if errors.As(err, &f) {
+		out.retryAfter = f.RetryAfter
 		if len(f.Violations) > 0 {
-			out.Field = f.Violations[0].Field
+			out.field = f.Violations[0].Field
 		}
 	}
 	return out

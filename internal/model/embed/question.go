@@ -34,6 +34,33 @@ func (r *Registry) EmbedQuery(ctx context.Context, tenant string, model *Model, 
 	return r.questions.get(ctx, tenant, questionKey(tenant, model, text), embed)
 }
 
+// EmbedQueries embeds the tenant's questions that are not cached in one call, and caches them for EmbedQuery.
+// Errors: those of Model.Embed.
+func (r *Registry) EmbedQueries(ctx context.Context, tenant string, model *Model, texts []string) error {
+	if model.here {
+		return nil // faster than the cache
+	}
+	var missing []string
+	seen := map[string]bool{}
+	for _, text := range texts {
+		if _, ok := r.questions.vectors.Get(tenant, questionKey(tenant, model, text)); !ok && !seen[text] {
+			missing = append(missing, text)
+		}
+		seen[text] = true
+	}
+	if len(missing) < 2 {
+		return nil
+	}
+	vectors, err := model.embed(ctx, tenant, missing, question)
+	if err != nil {
+		return err
+	}
+	for n, vector := range vectors {
+		r.questions.vectors.Put(tenant, questionKey(tenant, model, missing[n]), vector)
+	}
+	return nil
+}
+
 // questionKey hashes everything that the vector depends on. Each part follows its
 // length, so that different questions have different keys.
 func questionKey(tenant string, model *Model, text string) [sha256.Size]byte {

@@ -21,7 +21,7 @@ const maxRates = 10_000
 // the place of the Config's. The caller must call end once, when the request is answered.
 // Errors: Exhausted with a delay; that of ctx.
 func (g *Gate) Begin(ctx context.Context, of tenant.ID, quotas quota.Limits) (end func(), err error) {
-	if err := g.count(of, quotas); err != nil {
+	if err := g.count(of, quotas, 1); err != nil {
 		return nil, err
 	}
 	most := cmp.Or(quotas.ConcurrentRequests, g.config.ConcurrentRequests)
@@ -40,15 +40,32 @@ func (g *Gate) Running() int { return int(g.running.Taken()) }
 // BeginStream is Begin for a request that may last, such as a stream: it does not count as
 // running, and does not wait.
 func (g *Gate) BeginStream(ctx context.Context, of tenant.ID, quotas quota.Limits) (end func(), err error) {
-	if err := g.count(of, quotas); err != nil {
+	if err := g.count(of, quotas, 1); err != nil {
 		return nil, err
 	}
 	return func() {}, ctx.Err()
 }
 
-// count counts a request. Errors: Exhausted over the rate of the tenant, with the time until
-// the next request is allowed.
-func (g *Gate) count(of tenant.ID, quotas quota.Limits) error {
+type counterKey struct{}
+
+// WithCounter returns the context of a request in which Count counts further ones.
+func (g *Gate) WithCounter(ctx context.Context, of tenant.ID, quotas quota.Limits) context.Context {
+	return context.WithValue(ctx, counterKey{}, func(n int) error { return g.count(of, quotas, n) })
+}
+
+// Count counts what a request does n times beyond the first as requests of their own. Without a counter it counts
+// nothing. Errors: Exhausted, as Begin.
+func Count(ctx context.Context, n int) error {
+	count, ok := ctx.Value(counterKey{}).(func(int) error)
+	if !ok || n == 0 {
+		return nil
+	}
+	return count(n)
+}
+
+// count counts n requests. Errors: Exhausted over the rate of the tenant, with the time until
+// so many requests are allowed.
+func (g *Gate) count(of tenant.ID, quotas quota.Limits, n int) error {
 	perSecond := cmp.Or(quotas.RequestsPerSecond, g.config.RequestsPerSecond)
 	if perSecond == 0 {
 		return nil
@@ -61,10 +78,11 @@ func (g *Gate) count(of tenant.ID, quotas quota.Limits) error {
 		bucket = rate.NewLimiter(rate.Limit(perSecond), 2*perSecond)
 		g.rates.Put(of, bucket)
 	}
-	if bucket.Allow() {
+	n = min(n, bucket.Burst()) // more would never be allowed
+	if bucket.AllowN(time.Now(), n) {
 		return nil
 	}
-	missing := 1 - bucket.Tokens()
+	missing := float64(n) - bucket.Tokens()
 	wait := time.Duration(missing / float64(perSecond) * float64(time.Second))
 	return fault.Retry(max(wait, time.Millisecond), "this tenant made more than %d requests a second: make fewer, or the operator raises %s in the tenant's settings, or the setting tenant-request-rate", perSecond, quota.RequestsPerSecond).Of(quota.RequestsPerSecond)
 }
