@@ -37,9 +37,9 @@ type VectorQueryRequest struct {
 	// is searched by itself, within 10 s, and the sources of all are in one order by score; one that does not answer is named in
 	// warnings. The scores of hybrid and keyword search can be compared between indexes. See docs/explanation/retrieval.md#several-indexes.
 	IndexNames []string `protobuf:"bytes,39,rep,name=index_names,json=indexNames,proto3" json:"index_names,omitempty"`
-	// Weights of the indexes by name, above 0 to 1000, 1 for those that are not named: a score above 0 is multiplied with the weight
-	// of its index divided by the largest. For several indexes only.
-	IndexWeights map[string]float64 `protobuf:"bytes,40,rep,name=index_weights,json=indexWeights,proto3" json:"index_weights,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"`
+	// Weights of indexes, 1 for those that are not named: a score above 0 is multiplied with the weight of its index divided by
+	// the largest. For several indexes only.
+	IndexWeights []*IndexWeight `protobuf:"bytes,40,rep,name=index_weights,json=indexWeights,proto3" json:"index_weights,omitempty"`
 	// Selects the block of databaseConfig: ragd or pgvector (default), pinecone or chroma, in
 	// any case. A name of the tenant's own (Tenant.settings, or vectorStoreName in the settings of
 	// a tool) selects the only block that is given, else that of pgvector. It has no other effect.
@@ -174,7 +174,7 @@ func (x *VectorQueryRequest) GetIndexNames() []string {
 	return nil
 }
 
-func (x *VectorQueryRequest) GetIndexWeights() map[string]float64 {
+func (x *VectorQueryRequest) GetIndexWeights() []*IndexWeight {
 	if x != nil {
 		return x.IndexWeights
 	}
@@ -356,6 +356,276 @@ func (x *VectorQueryRequest) GetBoost() *Boost {
 	return nil
 }
 
+// IndexWeight is how much the scores of one of several indexes weigh.
+type IndexWeight struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	IndexName string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Above 0, to 1000.
+	Weight        float64 `protobuf:"fixed64,2,opt,name=weight,proto3" json:"weight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IndexWeight) Reset() {
+	*x = IndexWeight{}
+	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IndexWeight) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IndexWeight) ProtoMessage() {}
+
+func (x *IndexWeight) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IndexWeight.ProtoReflect.Descriptor instead.
+func (*IndexWeight) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *IndexWeight) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *IndexWeight) GetWeight() float64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+type BatchQueryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 100.
+	Queries       []*VectorQueryRequest `protobuf:"bytes,1,rep,name=queries,proto3" json:"queries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BatchQueryRequest) Reset() {
+	*x = BatchQueryRequest{}
+	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchQueryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchQueryRequest) ProtoMessage() {}
+
+func (x *BatchQueryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchQueryRequest.ProtoReflect.Descriptor instead.
+func (*BatchQueryRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *BatchQueryRequest) GetQueries() []*VectorQueryRequest {
+	if x != nil {
+		return x.Queries
+	}
+	return nil
+}
+
+type BatchQueryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the queries.
+	Answers       []*BatchAnswer `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BatchQueryResponse) Reset() {
+	*x = BatchQueryResponse{}
+	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchQueryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchQueryResponse) ProtoMessage() {}
+
+func (x *BatchQueryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchQueryResponse.ProtoReflect.Descriptor instead.
+func (*BatchQueryResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *BatchQueryResponse) GetAnswers() []*BatchAnswer {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
+// BatchAnswer has either an answer or an error.
+type BatchAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Answer        *VectorQueryResponse   `protobuf:"bytes,1,opt,name=answer,proto3" json:"answer,omitempty"`
+	Error         *QueryError            `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BatchAnswer) Reset() {
+	*x = BatchAnswer{}
+	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchAnswer) ProtoMessage() {}
+
+func (x *BatchAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchAnswer.ProtoReflect.Descriptor instead.
+func (*BatchAnswer) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *BatchAnswer) GetAnswer() *VectorQueryResponse {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
+func (x *BatchAnswer) GetError() *QueryError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// QueryError says why one query of several failed, with the code and message that the query alone would have had.
+type QueryError struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The Connect code: invalid_argument, not_found, ...
+	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	// What is wrong and what to do.
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// The invalid field of the query, if the error is about one.
+	Field string `protobuf:"bytes,3,opt,name=field,proto3" json:"field,omitempty"`
+	// Seconds to wait before asking again; 0 if that does not help.
+	RetryDelaySeconds float64 `protobuf:"fixed64,4,opt,name=retry_delay_seconds,json=retryDelaySeconds,proto3" json:"retry_delay_seconds,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *QueryError) Reset() {
+	*x = QueryError{}
+	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryError) ProtoMessage() {}
+
+func (x *QueryError) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryError.ProtoReflect.Descriptor instead.
+func (*QueryError) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *QueryError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *QueryError) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *QueryError) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *QueryError) GetRetryDelaySeconds() float64 {
+	if x != nil {
+		return x.RetryDelaySeconds
+	}
+	return 0
+}
+
 // Boost ranks recent chunks higher: a score above 0 is multiplied with
 // 1 - weight + weight * 2^(-age / halfLife). A chunk whose field is missing or states no time counts as old, one
 // whose time is to come as new. See docs/explanation/retrieval.md#recency.
@@ -375,7 +645,7 @@ type Boost struct {
 
 func (x *Boost) Reset() {
 	*x = Boost{}
-	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	mi := &file_ragd_v1_query_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -387,7 +657,7 @@ func (x *Boost) String() string {
 func (*Boost) ProtoMessage() {}
 
 func (x *Boost) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	mi := &file_ragd_v1_query_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -400,7 +670,7 @@ func (x *Boost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Boost.ProtoReflect.Descriptor instead.
 func (*Boost) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{1}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Boost) GetField() string {
@@ -439,7 +709,7 @@ type Recency struct {
 
 func (x *Recency) Reset() {
 	*x = Recency{}
-	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	mi := &file_ragd_v1_query_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -451,7 +721,7 @@ func (x *Recency) String() string {
 func (*Recency) ProtoMessage() {}
 
 func (x *Recency) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	mi := &file_ragd_v1_query_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -464,7 +734,7 @@ func (x *Recency) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recency.ProtoReflect.Descriptor instead.
 func (*Recency) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{2}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Recency) GetScore() float64 {
@@ -505,7 +775,7 @@ type Hybrid struct {
 
 func (x *Hybrid) Reset() {
 	*x = Hybrid{}
-	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	mi := &file_ragd_v1_query_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -517,7 +787,7 @@ func (x *Hybrid) String() string {
 func (*Hybrid) ProtoMessage() {}
 
 func (x *Hybrid) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	mi := &file_ragd_v1_query_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -530,7 +800,7 @@ func (x *Hybrid) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hybrid.ProtoReflect.Descriptor instead.
 func (*Hybrid) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Hybrid) GetFusion() string {
@@ -567,7 +837,7 @@ type DatabaseConfig struct {
 
 func (x *DatabaseConfig) Reset() {
 	*x = DatabaseConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	mi := &file_ragd_v1_query_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -579,7 +849,7 @@ func (x *DatabaseConfig) String() string {
 func (*DatabaseConfig) ProtoMessage() {}
 
 func (x *DatabaseConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	mi := &file_ragd_v1_query_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -592,7 +862,7 @@ func (x *DatabaseConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatabaseConfig.ProtoReflect.Descriptor instead.
 func (*DatabaseConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DatabaseConfig) GetPgvector() *PgVectorConfig {
@@ -631,7 +901,7 @@ type PgVectorConfig struct {
 
 func (x *PgVectorConfig) Reset() {
 	*x = PgVectorConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	mi := &file_ragd_v1_query_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -643,7 +913,7 @@ func (x *PgVectorConfig) String() string {
 func (*PgVectorConfig) ProtoMessage() {}
 
 func (x *PgVectorConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	mi := &file_ragd_v1_query_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -656,7 +926,7 @@ func (x *PgVectorConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PgVectorConfig.ProtoReflect.Descriptor instead.
 func (*PgVectorConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PgVectorConfig) GetMinScore() float64 {
@@ -691,7 +961,7 @@ type PineconeConfig struct {
 
 func (x *PineconeConfig) Reset() {
 	*x = PineconeConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	mi := &file_ragd_v1_query_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -703,7 +973,7 @@ func (x *PineconeConfig) String() string {
 func (*PineconeConfig) ProtoMessage() {}
 
 func (x *PineconeConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	mi := &file_ragd_v1_query_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -716,7 +986,7 @@ func (x *PineconeConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PineconeConfig.ProtoReflect.Descriptor instead.
 func (*PineconeConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PineconeConfig) GetNamespace() string {
@@ -744,7 +1014,7 @@ type SparseVector struct {
 
 func (x *SparseVector) Reset() {
 	*x = SparseVector{}
-	mi := &file_ragd_v1_query_proto_msgTypes[7]
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -756,7 +1026,7 @@ func (x *SparseVector) String() string {
 func (*SparseVector) ProtoMessage() {}
 
 func (x *SparseVector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[7]
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -769,7 +1039,7 @@ func (x *SparseVector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SparseVector.ProtoReflect.Descriptor instead.
 func (*SparseVector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SparseVector) GetIndices() []uint32 {
@@ -799,7 +1069,7 @@ type ChromaConfig struct {
 
 func (x *ChromaConfig) Reset() {
 	*x = ChromaConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -811,7 +1081,7 @@ func (x *ChromaConfig) String() string {
 func (*ChromaConfig) ProtoMessage() {}
 
 func (x *ChromaConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -824,7 +1094,7 @@ func (x *ChromaConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChromaConfig.ProtoReflect.Descriptor instead.
 func (*ChromaConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ChromaConfig) GetWhere() *structpb.Value {
@@ -861,7 +1131,7 @@ type VectorQueryResponse struct {
 
 func (x *VectorQueryResponse) Reset() {
 	*x = VectorQueryResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +1143,7 @@ func (x *VectorQueryResponse) String() string {
 func (*VectorQueryResponse) ProtoMessage() {}
 
 func (x *VectorQueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +1156,7 @@ func (x *VectorQueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorQueryResponse.ProtoReflect.Descriptor instead.
 func (*VectorQueryResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *VectorQueryResponse) GetRelevantContext() string {
@@ -993,7 +1263,7 @@ type GraphRagRequest struct {
 
 func (x *GraphRagRequest) Reset() {
 	*x = GraphRagRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1005,7 +1275,7 @@ func (x *GraphRagRequest) String() string {
 func (*GraphRagRequest) ProtoMessage() {}
 
 func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1018,7 +1288,7 @@ func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRagRequest.ProtoReflect.Descriptor instead.
 func (*GraphRagRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GraphRagRequest) GetQueryText() string {
@@ -1215,7 +1485,7 @@ type GraphOptions struct {
 
 func (x *GraphOptions) Reset() {
 	*x = GraphOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[11]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1227,7 +1497,7 @@ func (x *GraphOptions) String() string {
 func (*GraphOptions) ProtoMessage() {}
 
 func (x *GraphOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[11]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1240,7 +1510,7 @@ func (x *GraphOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphOptions.ProtoReflect.Descriptor instead.
 func (*GraphOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GraphOptions) GetDimension() int32 {
@@ -1307,7 +1577,7 @@ type GraphRagResponse struct {
 
 func (x *GraphRagResponse) Reset() {
 	*x = GraphRagResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1319,7 +1589,7 @@ func (x *GraphRagResponse) String() string {
 func (*GraphRagResponse) ProtoMessage() {}
 
 func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1332,7 +1602,7 @@ func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRagResponse.ProtoReflect.Descriptor instead.
 func (*GraphRagResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GraphRagResponse) GetRelevantContext() string {
@@ -1437,7 +1707,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1449,7 +1719,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1462,7 +1732,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Source) GetId() string {
@@ -1645,7 +1915,7 @@ type Hit struct {
 
 func (x *Hit) Reset() {
 	*x = Hit{}
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1657,7 +1927,7 @@ func (x *Hit) String() string {
 func (*Hit) ProtoMessage() {}
 
 func (x *Hit) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1670,7 +1940,7 @@ func (x *Hit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hit.ProtoReflect.Descriptor instead.
 func (*Hit) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Hit) GetId() string {
@@ -1734,7 +2004,7 @@ type Place struct {
 
 func (x *Place) Reset() {
 	*x = Place{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +2016,7 @@ func (x *Place) String() string {
 func (*Place) ProtoMessage() {}
 
 func (x *Place) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +2029,7 @@ func (x *Place) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Place.ProtoReflect.Descriptor instead.
 func (*Place) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Place) GetId() string {
@@ -1832,7 +2102,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1844,7 +2114,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1857,7 +2127,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Budget) GetMaxTokens() int32 {
@@ -1927,7 +2197,7 @@ type OmittedSource struct {
 
 func (x *OmittedSource) Reset() {
 	*x = OmittedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1939,7 +2209,7 @@ func (x *OmittedSource) String() string {
 func (*OmittedSource) ProtoMessage() {}
 
 func (x *OmittedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1952,7 +2222,7 @@ func (x *OmittedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OmittedSource.ProtoReflect.Descriptor instead.
 func (*OmittedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *OmittedSource) GetId() string {
@@ -2019,7 +2289,7 @@ type Highlight struct {
 
 func (x *Highlight) Reset() {
 	*x = Highlight{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2031,7 +2301,7 @@ func (x *Highlight) String() string {
 func (*Highlight) ProtoMessage() {}
 
 func (x *Highlight) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2044,7 +2314,7 @@ func (x *Highlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Highlight.ProtoReflect.Descriptor instead.
 func (*Highlight) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Highlight) GetPassage() *ByteRange {
@@ -2072,7 +2342,7 @@ type ByteRange struct {
 
 func (x *ByteRange) Reset() {
 	*x = ByteRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2084,7 +2354,7 @@ func (x *ByteRange) String() string {
 func (*ByteRange) ProtoMessage() {}
 
 func (x *ByteRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2097,7 +2367,7 @@ func (x *ByteRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ByteRange.ProtoReflect.Descriptor instead.
 func (*ByteRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ByteRange) GetStartByte() uint32 {
@@ -2152,7 +2422,7 @@ type Explain struct {
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2164,7 +2434,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2177,7 +2447,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -2277,7 +2547,7 @@ type Correction struct {
 
 func (x *Correction) Reset() {
 	*x = Correction{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2289,7 +2559,7 @@ func (x *Correction) String() string {
 func (*Correction) ProtoMessage() {}
 
 func (x *Correction) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2302,7 +2572,7 @@ func (x *Correction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Correction.ProtoReflect.Descriptor instead.
 func (*Correction) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Correction) GetWord() string {
@@ -2338,7 +2608,7 @@ type ContextValue struct {
 
 func (x *ContextValue) Reset() {
 	*x = ContextValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2350,7 +2620,7 @@ func (x *ContextValue) String() string {
 func (*ContextValue) ProtoMessage() {}
 
 func (x *ContextValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2363,7 +2633,7 @@ func (x *ContextValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextValue.ProtoReflect.Descriptor instead.
 func (*ContextValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ContextValue) GetName() string {
@@ -2420,7 +2690,7 @@ type GraphExplain struct {
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2432,7 +2702,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2445,7 +2715,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -2519,7 +2789,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2531,7 +2801,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2544,7 +2814,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -2605,7 +2875,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2617,7 +2887,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2630,7 +2900,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -2736,7 +3006,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2748,7 +3018,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2761,7 +3031,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -2817,7 +3087,7 @@ type ListEdgesRequest struct {
 
 func (x *ListEdgesRequest) Reset() {
 	*x = ListEdgesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2829,7 +3099,7 @@ func (x *ListEdgesRequest) String() string {
 func (*ListEdgesRequest) ProtoMessage() {}
 
 func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2842,7 +3112,7 @@ func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesRequest.ProtoReflect.Descriptor instead.
 func (*ListEdgesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListEdgesRequest) GetIndexName() string {
@@ -2892,7 +3162,7 @@ type ListEdgesResponse struct {
 
 func (x *ListEdgesResponse) Reset() {
 	*x = ListEdgesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2904,7 +3174,7 @@ func (x *ListEdgesResponse) String() string {
 func (*ListEdgesResponse) ProtoMessage() {}
 
 func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2917,7 +3187,7 @@ func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesResponse.ProtoReflect.Descriptor instead.
 func (*ListEdgesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListEdgesResponse) GetEdges() []*ChunkEdge {
@@ -2953,7 +3223,7 @@ type ChunkEdge struct {
 
 func (x *ChunkEdge) Reset() {
 	*x = ChunkEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2965,7 +3235,7 @@ func (x *ChunkEdge) String() string {
 func (*ChunkEdge) ProtoMessage() {}
 
 func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2978,7 +3248,7 @@ func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkEdge.ProtoReflect.Descriptor instead.
 func (*ChunkEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ChunkEdge) GetType() string {
@@ -3032,7 +3302,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3044,7 +3314,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3057,7 +3327,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Stage) GetName() string {
@@ -3108,7 +3378,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3120,7 +3390,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3133,7 +3403,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Reranker) GetModel() string {
@@ -3203,7 +3473,7 @@ type RerankerOptions struct {
 
 func (x *RerankerOptions) Reset() {
 	*x = RerankerOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3215,7 +3485,7 @@ func (x *RerankerOptions) String() string {
 func (*RerankerOptions) ProtoMessage() {}
 
 func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3228,7 +3498,7 @@ func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
 func (*RerankerOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RerankerOptions) GetWeights() *RerankerWeights {
@@ -3266,7 +3536,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3278,7 +3548,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3291,7 +3561,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Reranking) GetKind() string {
@@ -3372,7 +3642,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3384,7 +3654,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3397,7 +3667,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -3435,7 +3705,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3447,7 +3717,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3460,7 +3730,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -3497,7 +3767,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3509,7 +3779,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3522,7 +3792,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -3559,7 +3829,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3571,7 +3841,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3584,7 +3854,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -3625,7 +3895,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3637,7 +3907,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3650,7 +3920,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -3694,7 +3964,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3706,7 +3976,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3719,7 +3989,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -3764,7 +4034,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3776,7 +4046,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3789,7 +4059,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -3863,7 +4133,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3875,7 +4145,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3888,7 +4158,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -3983,7 +4253,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3995,7 +4265,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4008,7 +4278,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -4060,7 +4330,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4072,7 +4342,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4085,7 +4355,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -4131,7 +4401,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4143,7 +4413,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4156,7 +4426,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -4191,7 +4461,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[45]
+	mi := &file_ragd_v1_query_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4203,7 +4473,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[45]
+	mi := &file_ragd_v1_query_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4216,7 +4486,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -4250,7 +4520,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[46]
+	mi := &file_ragd_v1_query_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4262,7 +4532,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[46]
+	mi := &file_ragd_v1_query_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4275,7 +4545,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -4289,8 +4559,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd4\n" +
-	"\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfa\t\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -4298,8 +4567,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"index_name\x18\x03 \x01(\tR\tindexName\x12\x1f\n" +
 	"\vindex_names\x18' \x03(\tR\n" +
-	"indexNames\x12R\n" +
-	"\rindex_weights\x18( \x03(\v2-.ragd.v1.VectorQueryRequest.IndexWeightsEntryR\findexWeights\x12*\n" +
+	"indexNames\x129\n" +
+	"\rindex_weights\x18( \x03(\v2\x14.ragd.v1.IndexWeightR\findexWeights\x12*\n" +
 	"\x11vector_store_name\x18\x04 \x01(\tR\x0fvectorStoreName\x12\x18\n" +
 	"\x05top_k\x18\x05 \x01(\x05H\x00R\x04topK\x88\x01\x01\x12.\n" +
 	"\x06filter\x18\x06 \x01(\v2\x16.google.protobuf.ValueR\x06filter\x12\x1f\n" +
@@ -4330,10 +4599,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bdistinct\x18\x19 \x01(\bH\x06R\bdistinct\x88\x01\x01\x12\x16\n" +
 	"\x06prefix\x18\x1a \x01(\bR\x06prefix\x12\x16\n" +
 	"\x06expand\x18$ \x01(\tR\x06expand\x12$\n" +
-	"\x05boost\x18% \x01(\v2\x0e.ragd.v1.BoostR\x05boost\x1a?\n" +
-	"\x11IndexWeightsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01B\b\n" +
+	"\x05boost\x18% \x01(\v2\x0e.ragd.v1.BoostR\x05boostB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -4341,7 +4607,24 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"_min_scoreB\x11\n" +
 	"\x0f_min_similarityB\r\n" +
 	"\v_max_tokensB\v\n" +
-	"\t_distinct\"b\n" +
+	"\t_distinct\"D\n" +
+	"\vIndexWeight\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x16\n" +
+	"\x06weight\x18\x02 \x01(\x01R\x06weight\"J\n" +
+	"\x11BatchQueryRequest\x125\n" +
+	"\aqueries\x18\x01 \x03(\v2\x1b.ragd.v1.VectorQueryRequestR\aqueries\"D\n" +
+	"\x12BatchQueryResponse\x12.\n" +
+	"\aanswers\x18\x01 \x03(\v2\x14.ragd.v1.BatchAnswerR\aanswers\"n\n" +
+	"\vBatchAnswer\x124\n" +
+	"\x06answer\x18\x01 \x01(\v2\x1c.ragd.v1.VectorQueryResponseR\x06answer\x12)\n" +
+	"\x05error\x18\x02 \x01(\v2\x13.ragd.v1.QueryErrorR\x05error\"\x80\x01\n" +
+	"\n" +
+	"QueryError\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
+	"\x05field\x18\x03 \x01(\tR\x05field\x12.\n" +
+	"\x13retry_delay_seconds\x18\x04 \x01(\x01R\x11retryDelaySeconds\"b\n" +
 	"\x05Boost\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x1b\n" +
 	"\thalf_life\x18\x02 \x01(\tR\bhalfLife\x12\x1b\n" +
@@ -4722,9 +5005,11 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1c\n" +
 	"\tdimension\x18\x03 \x01(\x05R\tdimension\"#\n" +
 	"\tEmbedding\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\x02R\x06values2\xb0\x03\n" +
+	"\x06values\x18\x01 \x03(\x02R\x06values2\xfc\x03\n" +
 	"\fQueryService\x12M\n" +
-	"\vVectorQuery\x12\x1b.ragd.v1.VectorQueryRequest\x1a\x1c.ragd.v1.VectorQueryResponse\"\x03\x90\x02\x01\x12>\n" +
+	"\vVectorQuery\x12\x1b.ragd.v1.VectorQueryRequest\x1a\x1c.ragd.v1.VectorQueryResponse\"\x03\x90\x02\x01\x12J\n" +
+	"\n" +
+	"BatchQuery\x12\x1a.ragd.v1.BatchQueryRequest\x1a\x1b.ragd.v1.BatchQueryResponse\"\x03\x90\x02\x01\x12>\n" +
 	"\x06Rerank\x12\x16.ragd.v1.RerankRequest\x1a\x17.ragd.v1.RerankResponse\"\x03\x90\x02\x01\x12D\n" +
 	"\bGraphRag\x12\x18.ragd.v1.GraphRagRequest\x1a\x19.ragd.v1.GraphRagResponse\"\x03\x90\x02\x01\x12E\n" +
 	"\n" +
@@ -4744,141 +5029,151 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
-	(*Boost)(nil),                 // 1: ragd.v1.Boost
-	(*Recency)(nil),               // 2: ragd.v1.Recency
-	(*Hybrid)(nil),                // 3: ragd.v1.Hybrid
-	(*DatabaseConfig)(nil),        // 4: ragd.v1.DatabaseConfig
-	(*PgVectorConfig)(nil),        // 5: ragd.v1.PgVectorConfig
-	(*PineconeConfig)(nil),        // 6: ragd.v1.PineconeConfig
-	(*SparseVector)(nil),          // 7: ragd.v1.SparseVector
-	(*ChromaConfig)(nil),          // 8: ragd.v1.ChromaConfig
-	(*VectorQueryResponse)(nil),   // 9: ragd.v1.VectorQueryResponse
-	(*GraphRagRequest)(nil),       // 10: ragd.v1.GraphRagRequest
-	(*GraphOptions)(nil),          // 11: ragd.v1.GraphOptions
-	(*GraphRagResponse)(nil),      // 12: ragd.v1.GraphRagResponse
-	(*Source)(nil),                // 13: ragd.v1.Source
-	(*Hit)(nil),                   // 14: ragd.v1.Hit
-	(*Place)(nil),                 // 15: ragd.v1.Place
-	(*Budget)(nil),                // 16: ragd.v1.Budget
-	(*OmittedSource)(nil),         // 17: ragd.v1.OmittedSource
-	(*Highlight)(nil),             // 18: ragd.v1.Highlight
-	(*ByteRange)(nil),             // 19: ragd.v1.ByteRange
-	(*Explain)(nil),               // 20: ragd.v1.Explain
-	(*Correction)(nil),            // 21: ragd.v1.Correction
-	(*ContextValue)(nil),          // 22: ragd.v1.ContextValue
-	(*GraphExplain)(nil),          // 23: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 24: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 25: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 26: ragd.v1.GraphEdge
-	(*ListEdgesRequest)(nil),      // 27: ragd.v1.ListEdgesRequest
-	(*ListEdgesResponse)(nil),     // 28: ragd.v1.ListEdgesResponse
-	(*ChunkEdge)(nil),             // 29: ragd.v1.ChunkEdge
-	(*Stage)(nil),                 // 30: ragd.v1.Stage
-	(*Reranker)(nil),              // 31: ragd.v1.Reranker
-	(*RerankerOptions)(nil),       // 32: ragd.v1.RerankerOptions
-	(*Reranking)(nil),             // 33: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 34: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 35: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 36: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 37: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 38: ragd.v1.RerankDetails
-	(*ListTopicsRequest)(nil),     // 39: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 40: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 41: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 42: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 43: ragd.v1.TopicDocument
-	(*EmbedRequest)(nil),          // 44: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 45: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 46: ragd.v1.Embedding
-	nil,                           // 47: ragd.v1.VectorQueryRequest.IndexWeightsEntry
-	(*structpb.Value)(nil),        // 48: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 49: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 50: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 51: google.protobuf.Struct
+	(*IndexWeight)(nil),           // 1: ragd.v1.IndexWeight
+	(*BatchQueryRequest)(nil),     // 2: ragd.v1.BatchQueryRequest
+	(*BatchQueryResponse)(nil),    // 3: ragd.v1.BatchQueryResponse
+	(*BatchAnswer)(nil),           // 4: ragd.v1.BatchAnswer
+	(*QueryError)(nil),            // 5: ragd.v1.QueryError
+	(*Boost)(nil),                 // 6: ragd.v1.Boost
+	(*Recency)(nil),               // 7: ragd.v1.Recency
+	(*Hybrid)(nil),                // 8: ragd.v1.Hybrid
+	(*DatabaseConfig)(nil),        // 9: ragd.v1.DatabaseConfig
+	(*PgVectorConfig)(nil),        // 10: ragd.v1.PgVectorConfig
+	(*PineconeConfig)(nil),        // 11: ragd.v1.PineconeConfig
+	(*SparseVector)(nil),          // 12: ragd.v1.SparseVector
+	(*ChromaConfig)(nil),          // 13: ragd.v1.ChromaConfig
+	(*VectorQueryResponse)(nil),   // 14: ragd.v1.VectorQueryResponse
+	(*GraphRagRequest)(nil),       // 15: ragd.v1.GraphRagRequest
+	(*GraphOptions)(nil),          // 16: ragd.v1.GraphOptions
+	(*GraphRagResponse)(nil),      // 17: ragd.v1.GraphRagResponse
+	(*Source)(nil),                // 18: ragd.v1.Source
+	(*Hit)(nil),                   // 19: ragd.v1.Hit
+	(*Place)(nil),                 // 20: ragd.v1.Place
+	(*Budget)(nil),                // 21: ragd.v1.Budget
+	(*OmittedSource)(nil),         // 22: ragd.v1.OmittedSource
+	(*Highlight)(nil),             // 23: ragd.v1.Highlight
+	(*ByteRange)(nil),             // 24: ragd.v1.ByteRange
+	(*Explain)(nil),               // 25: ragd.v1.Explain
+	(*Correction)(nil),            // 26: ragd.v1.Correction
+	(*ContextValue)(nil),          // 27: ragd.v1.ContextValue
+	(*GraphExplain)(nil),          // 28: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 29: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 30: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 31: ragd.v1.GraphEdge
+	(*ListEdgesRequest)(nil),      // 32: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),     // 33: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),             // 34: ragd.v1.ChunkEdge
+	(*Stage)(nil),                 // 35: ragd.v1.Stage
+	(*Reranker)(nil),              // 36: ragd.v1.Reranker
+	(*RerankerOptions)(nil),       // 37: ragd.v1.RerankerOptions
+	(*Reranking)(nil),             // 38: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 39: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 40: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 41: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 42: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 43: ragd.v1.RerankDetails
+	(*ListTopicsRequest)(nil),     // 44: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 45: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 46: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 47: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 48: ragd.v1.TopicDocument
+	(*EmbedRequest)(nil),          // 49: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 50: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 51: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 52: google.protobuf.Value
+	(*durationpb.Duration)(nil),   // 53: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 54: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 55: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	47, // 0: ragd.v1.VectorQueryRequest.index_weights:type_name -> ragd.v1.VectorQueryRequest.IndexWeightsEntry
-	48, // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
-	4,  // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
-	3,  // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	31, // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	49, // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
-	1,  // 6: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
-	50, // 7: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
-	5,  // 8: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
-	6,  // 9: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
-	8,  // 10: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
-	7,  // 11: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	48, // 12: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	48, // 13: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
-	13, // 14: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	20, // 15: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	16, // 16: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
-	48, // 17: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
-	11, // 18: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	31, // 19: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	49, // 20: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
-	13, // 21: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	23, // 22: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	16, // 23: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	51, // 24: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	38, // 25: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	18, // 26: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	19, // 27: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
-	15, // 28: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
-	14, // 29: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
-	2,  // 30: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
-	19, // 31: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
-	17, // 32: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
-	19, // 33: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	19, // 34: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	30, // 35: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	33, // 36: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	22, // 37: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	21, // 38: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
-	48, // 39: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	30, // 40: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	25, // 41: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	26, // 42: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	33, // 43: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	24, // 44: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	22, // 45: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	29, // 46: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	13, // 47: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	34, // 48: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	32, // 49: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	34, // 50: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	13, // 51: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	31, // 52: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	37, // 53: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	33, // 54: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	13, // 55: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	38, // 56: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	41, // 57: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	50, // 58: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	42, // 59: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	43, // 60: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	46, // 61: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 62: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	35, // 63: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	10, // 64: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	39, // 65: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	27, // 66: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	44, // 67: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	9,  // 68: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	36, // 69: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	12, // 70: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	40, // 71: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	28, // 72: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	45, // 73: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	68, // [68:74] is the sub-list for method output_type
-	62, // [62:68] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	1,  // 0: ragd.v1.VectorQueryRequest.index_weights:type_name -> ragd.v1.IndexWeight
+	52, // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	9,  // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
+	8,  // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
+	36, // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	53, // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	6,  // 6: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
+	0,  // 7: ragd.v1.BatchQueryRequest.queries:type_name -> ragd.v1.VectorQueryRequest
+	4,  // 8: ragd.v1.BatchQueryResponse.answers:type_name -> ragd.v1.BatchAnswer
+	14, // 9: ragd.v1.BatchAnswer.answer:type_name -> ragd.v1.VectorQueryResponse
+	5,  // 10: ragd.v1.BatchAnswer.error:type_name -> ragd.v1.QueryError
+	54, // 11: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
+	10, // 12: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
+	11, // 13: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
+	13, // 14: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
+	12, // 15: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
+	52, // 16: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	52, // 17: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	18, // 18: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
+	25, // 19: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	21, // 20: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
+	52, // 21: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	16, // 22: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
+	36, // 23: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	53, // 24: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	18, // 25: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	28, // 26: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	21, // 27: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
+	55, // 28: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	43, // 29: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	23, // 30: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	24, // 31: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
+	20, // 32: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
+	19, // 33: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
+	7,  // 34: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
+	24, // 35: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
+	22, // 36: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
+	24, // 37: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	24, // 38: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	35, // 39: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	38, // 40: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	27, // 41: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	26, // 42: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
+	52, // 43: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	35, // 44: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	30, // 45: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	31, // 46: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	38, // 47: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	29, // 48: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	27, // 49: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	34, // 50: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	18, // 51: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	39, // 52: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	37, // 53: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	39, // 54: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	18, // 55: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	36, // 56: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	42, // 57: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	38, // 58: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	18, // 59: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	43, // 60: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	46, // 61: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	54, // 62: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	47, // 63: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	48, // 64: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	51, // 65: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 66: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	2,  // 67: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
+	40, // 68: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	15, // 69: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	44, // 70: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	32, // 71: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	49, // 72: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	14, // 73: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	3,  // 74: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
+	41, // 75: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	17, // 76: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	45, // 77: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	33, // 78: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	50, // 79: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	73, // [73:80] is the sub-list for method output_type
+	66, // [66:73] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -4887,23 +5182,23 @@ func file_ragd_v1_query_proto_init() {
 		return
 	}
 	file_ragd_v1_query_proto_msgTypes[0].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[1].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[3].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[5].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[6].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[10].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[13].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[25].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[31].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[32].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[34].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[15].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[16].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[18].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[30].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[36].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[37].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[39].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   48,
+			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

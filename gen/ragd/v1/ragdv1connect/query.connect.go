@@ -36,6 +36,8 @@ const (
 	// QueryServiceVectorQueryProcedure is the fully-qualified name of the QueryService's VectorQuery
 	// RPC.
 	QueryServiceVectorQueryProcedure = "/ragd.v1.QueryService/VectorQuery"
+	// QueryServiceBatchQueryProcedure is the fully-qualified name of the QueryService's BatchQuery RPC.
+	QueryServiceBatchQueryProcedure = "/ragd.v1.QueryService/BatchQuery"
 	// QueryServiceRerankProcedure is the fully-qualified name of the QueryService's Rerank RPC.
 	QueryServiceRerankProcedure = "/ragd.v1.QueryService/Rerank"
 	// QueryServiceGraphRagProcedure is the fully-qualified name of the QueryService's GraphRag RPC.
@@ -55,6 +57,10 @@ type QueryServiceClient interface {
 	// malformed filter or a queryVector of another dimension, UNAVAILABLE when the
 	// embedding model does not answer.
 	VectorQuery(context.Context, *v1.VectorQueryRequest) (*v1.VectorQueryResponse, error)
+	// BatchQuery answers up to 100 questions, some at the same time; those that a model embeds are embedded together. Each
+	// has an answer or an error of its own. It counts as as many requests as it has questions. Errors: INVALID_ARGUMENT for
+	// more questions, or none.
+	BatchQuery(context.Context, *v1.BatchQueryRequest) (*v1.BatchQueryResponse, error)
 	// Rerank scores results against a question and sorts them by the new scores. A result
 	// that cannot be scored keeps its rank, and a warning is returned. Errors:
 	// INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
@@ -98,6 +104,13 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		batchQuery: connect.NewClient[v1.BatchQueryRequest, v1.BatchQueryResponse](
+			httpClient,
+			baseURL+QueryServiceBatchQueryProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("BatchQuery")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		rerank: connect.NewClient[v1.RerankRequest, v1.RerankResponse](
 			httpClient,
 			baseURL+QueryServiceRerankProcedure,
@@ -138,6 +151,7 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 // queryServiceClient implements QueryServiceClient.
 type queryServiceClient struct {
 	vectorQuery *connect.Client[v1.VectorQueryRequest, v1.VectorQueryResponse]
+	batchQuery  *connect.Client[v1.BatchQueryRequest, v1.BatchQueryResponse]
 	rerank      *connect.Client[v1.RerankRequest, v1.RerankResponse]
 	graphRag    *connect.Client[v1.GraphRagRequest, v1.GraphRagResponse]
 	listTopics  *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
@@ -148,6 +162,15 @@ type queryServiceClient struct {
 // VectorQuery calls ragd.v1.QueryService.VectorQuery.
 func (c *queryServiceClient) VectorQuery(ctx context.Context, req *v1.VectorQueryRequest) (*v1.VectorQueryResponse, error) {
 	response, err := c.vectorQuery.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// BatchQuery calls ragd.v1.QueryService.BatchQuery.
+func (c *queryServiceClient) BatchQuery(ctx context.Context, req *v1.BatchQueryRequest) (*v1.BatchQueryResponse, error) {
+	response, err := c.batchQuery.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -206,6 +229,10 @@ type QueryServiceHandler interface {
 	// malformed filter or a queryVector of another dimension, UNAVAILABLE when the
 	// embedding model does not answer.
 	VectorQuery(context.Context, *v1.VectorQueryRequest) (*v1.VectorQueryResponse, error)
+	// BatchQuery answers up to 100 questions, some at the same time; those that a model embeds are embedded together. Each
+	// has an answer or an error of its own. It counts as as many requests as it has questions. Errors: INVALID_ARGUMENT for
+	// more questions, or none.
+	BatchQuery(context.Context, *v1.BatchQueryRequest) (*v1.BatchQueryResponse, error)
 	// Rerank scores results against a question and sorts them by the new scores. A result
 	// that cannot be scored keeps its rank, and a warning is returned. Errors:
 	// INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
@@ -242,6 +269,13 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		QueryServiceVectorQueryProcedure,
 		svc.VectorQuery,
 		connect.WithSchema(queryServiceMethods.ByName("VectorQuery")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	queryServiceBatchQueryHandler := connect.NewUnaryHandlerSimple(
+		QueryServiceBatchQueryProcedure,
+		svc.BatchQuery,
+		connect.WithSchema(queryServiceMethods.ByName("BatchQuery")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -283,6 +317,8 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		switch r.URL.Path {
 		case QueryServiceVectorQueryProcedure:
 			queryServiceVectorQueryHandler.ServeHTTP(w, r)
+		case QueryServiceBatchQueryProcedure:
+			queryServiceBatchQueryHandler.ServeHTTP(w, r)
 		case QueryServiceRerankProcedure:
 			queryServiceRerankHandler.ServeHTTP(w, r)
 		case QueryServiceGraphRagProcedure:
@@ -304,6 +340,10 @@ type UnimplementedQueryServiceHandler struct{}
 
 func (UnimplementedQueryServiceHandler) VectorQuery(context.Context, *v1.VectorQueryRequest) (*v1.VectorQueryResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.VectorQuery is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) BatchQuery(context.Context, *v1.BatchQueryRequest) (*v1.BatchQueryResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.BatchQuery is not implemented"))
 }
 
 func (UnimplementedQueryServiceHandler) Rerank(context.Context, *v1.RerankRequest) (*v1.RerankResponse, error) {

@@ -1405,9 +1405,9 @@ class VectorQueryRequest(TypedDict, total=False):
     # is searched by itself, within 10 s, and the sources of all are in one order by score; one that does not answer is named in
     # warnings. The scores of hybrid and keyword search can be compared between indexes. See docs/explanation/retrieval.md#several-indexes.
     indexNames: list[str]
-    # Weights of the indexes by name, above 0 to 1000, 1 for those that are not named: a score above 0 is multiplied with the weight
-    # of its index divided by the largest. For several indexes only.
-    indexWeights: dict[str, float]
+    # Weights of indexes, 1 for those that are not named: a score above 0 is multiplied with the weight of its index divided by
+    # the largest. For several indexes only.
+    indexWeights: list[IndexWeight]
     # Selects the block of databaseConfig: ragd or pgvector (default), pinecone or chroma, in
     # any case. A name of the tenant's own (Tenant.settings, or vectorStoreName in the settings of
     # a tool) selects the only block that is given, else that of pgvector. It has no other effect.
@@ -1480,6 +1480,43 @@ class VectorQueryRequest(TypedDict, total=False):
     expand: str
     # Ranks recent chunks higher, by a time in their metadata. Default: none.
     boost: Boost
+
+
+class IndexWeight(TypedDict, total=False):
+    """IndexWeight is how much the scores of one of several indexes weigh."""
+    indexName: str
+    # Above 0, to 1000.
+    weight: float
+
+
+class BatchQueryRequest(TypedDict, total=False):
+    """The message BatchQueryRequest."""
+    # 1 to 100.
+    queries: list[VectorQueryRequest]
+
+
+class BatchQueryResponse(TypedDict, total=False):
+    """The message BatchQueryResponse."""
+    # In the order of the queries.
+    answers: list[BatchAnswer]
+
+
+class BatchAnswer(TypedDict, total=False):
+    """BatchAnswer has either an answer or an error."""
+    answer: VectorQueryResponse
+    error: QueryError
+
+
+class QueryError(TypedDict, total=False):
+    """QueryError says why one query of several failed, with the code and message that the query alone would have had."""
+    # The Connect code: invalid_argument, not_found, ...
+    code: str
+    # What is wrong and what to do.
+    message: str
+    # The invalid field of the query, if the error is about one.
+    field: str
+    # Seconds to wait before asking again; 0 if that does not help.
+    retryDelaySeconds: float
 
 
 class Boost(TypedDict, total=False):
@@ -5663,6 +5700,14 @@ class QueryService:
         answer = self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("VectorQueryResponse", answer)
 
+    def batch_query(self, request: BatchQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BatchQueryResponse:
+        """BatchQuery answers up to 100 questions, some at the same time; those that a model embeds are embedded together. Each
+        has an answer or an error of its own. It counts as as many requests as it has questions. Errors: INVALID_ARGUMENT for
+        more questions, or none.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/BatchQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("BatchQueryResponse", answer)
+
     def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
         """Rerank scores results against a question and sorts them by the new scores. A result
         that cannot be scored keeps its rank, and a warning is returned. Errors:
@@ -5720,6 +5765,14 @@ class AsyncQueryService:
         """
         answer = await self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("VectorQueryResponse", answer)
+
+    async def batch_query(self, request: BatchQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BatchQueryResponse:
+        """BatchQuery answers up to 100 questions, some at the same time; those that a model embeds are embedded together. Each
+        has an answer or an error of its own. It counts as as many requests as it has questions. Errors: INVALID_ARGUMENT for
+        more questions, or none.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/BatchQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("BatchQueryResponse", answer)
 
     async def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
         """Rerank scores results against a question and sorts them by the new scores. A result
@@ -7546,6 +7599,9 @@ __all__ = [
     "AuditService",
     "AuthorizeConnectorRequest",
     "AuthorizeConnectorResponse",
+    "BatchAnswer",
+    "BatchQueryRequest",
+    "BatchQueryResponse",
     "Boost",
     "Budget",
     "BuildIndexRequest",
@@ -7720,6 +7776,7 @@ __all__ = [
     "Index",
     "IndexConfig",
     "IndexService",
+    "IndexWeight",
     "Issuer",
     "IssuerService",
     "IvfConfig",
@@ -7816,6 +7873,7 @@ __all__ = [
     "PromptResource",
     "PromptService",
     "PutQuestionsRequest",
+    "QueryError",
     "QueryRequest",
     "QueryResponse",
     "QueryResult",
