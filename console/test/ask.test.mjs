@@ -85,6 +85,19 @@ for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
   });
 }
 
+test("all indexes are asked at once", async (t) => {
+  const tenant = await harbour();
+  await upload(tenant, "ferries", { "ferry.md": "# Ferries\n\nThe ferry leaves the waiting pier at noon.\n" });
+  const page = await openPage(t, { key: tenant.secret, path: "/ask?index=docs&question=ferry", width: 390 });
+  await page.getByRole("combobox", { name: "Index" }).click();
+  await page.getByRole("option", { name: "All indexes" }).click();
+  const first = page.getByRole("article", { name: "Result 1", exact: true });
+  await first.getByText("in ferries").waitFor();
+  assert.equal(await page.getByRole("button", { name: "No document answers it" }).count(), 0);
+  await first.getByRole("link", { name: "Ferries" }).click();
+  await page.waitForURL(/\/indexes\/ferries\/documents\//);
+});
+
 test("the copied command finds the same", async (t) => {
   const tenant = await harbour();
   const page = await openPage(t, { key: tenant.secret, path: `/ask?index=docs&question=${encodeURIComponent("what's the gate's fee?")}&filter=${encodeURIComponent('{"team":"office"}')}` });

@@ -14,7 +14,7 @@ import { useJudge, useUnanswered } from "./judge";
 import { move, ranks } from "./Moves";
 import { ResultCard } from "./ResultCard";
 import type { Answer } from "./run";
-import type { AskSettings } from "./settings";
+import { allIndexes, type AskSettings } from "./settings";
 import { NoAnswer } from "./Thumbs";
 import { useAnswer } from "./useAnswer";
 
@@ -28,7 +28,7 @@ interface Props {
 /** AnswerView asks a question and shows what it found, how, and how long it took. */
 export function AnswerView({ question, settings, before }: Props) {
   const { canWrite } = useSession();
-  const unanswered = useUnanswered(question, settings.index, canWrite);
+  const unanswered = useUnanswered(question, settings.index, canWrite && settings.index !== allIndexes);
   const other = useAnswer(before ? question : "", before ?? settings).data?.sources;
   const ranked = useMemo(() => (before && other ? ranks(other) : undefined), [before !== undefined, other]); // eslint-disable-line
   const answer = useAnswer(question, settings);
@@ -44,15 +44,15 @@ export function AnswerView({ question, settings, before }: Props) {
         <Text size="sm" role="status">{plural(sources.length, "result")} in {millis(answer.data.roundTrip)}</Text>
         <Group gap="xs">
           <RawSwitch />
-          {settings.mode === "graph" && <Button size="xs" variant="default" component={Link} to={`/graph?index=${encodeURIComponent(settings.index)}&question=${encodeURIComponent(question)}`} leftSection={<IconAffiliate size={14} />}>Draw the walk</Button>}
-          {canWrite && <NoAnswer unanswered={unanswered} />}
+          {settings.mode === "graph" && settings.index !== allIndexes && <Button size="xs" variant="default" component={Link} to={`/graph?index=${encodeURIComponent(settings.index)}&question=${encodeURIComponent(question)}`} leftSection={<IconAffiliate size={14} />}>Draw the walk</Button>}
+          {canWrite && settings.index !== allIndexes && <NoAnswer unanswered={unanswered} />}
           <CopyAs question={question} settings={settings} />
         </Group>
       </Group>
       {warnings.length > 0 && <Alert color="yellow" title="Notices"><List size="sm">{warnings.map((warning) => <List.Item key={warning}>{warning}</List.Item>)}</List></Alert>}
       {sources.length === 0 && <Panel><Text size="sm">Nothing was found. A filter may exclude everything, or the documents are still in work.</Text></Panel>}
       {sources.map((source, i) => (
-        <ResultCard key={source.id} rank={i + 1} source={source} question={question} indexName={settings.index} top={top} judge={queryId && source.uri && !answer.isPlaceholderData ? judge : undefined} moved={ranked && move(ranked.get(source.id), i + 1)} />
+        <ResultCard key={source.id} rank={i + 1} source={source} question={question} indexName={source.indexName || answer.data.indexName} top={top} judge={queryId && source.uri && !answer.isPlaceholderData ? judge : undefined} moved={ranked && move(ranked.get(source.id), i + 1)} />
       ))}
       <Panel>
         <details className={classes.how}>

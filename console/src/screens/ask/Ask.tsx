@@ -14,7 +14,7 @@ import { AgentAnswer } from "./AgentAnswer";
 import { AnswerView } from "./AnswerView";
 import classes from "./Ask.module.css";
 import { Moves } from "./Moves";
-import { fromAddress, toAddress, type AskSettings } from "./settings";
+import { allIndexes, fromAddress, toAddress, type AskSettings } from "./settings";
 import { SettingsForm } from "./SettingsForm";
 
 /** passages is the choice of the box that asks no agent. */
@@ -74,7 +74,7 @@ export default function Ask() {
           <Button type="submit" size="md" leftSection={<IconMessageSearch size={18} />} disabled={typed.trim() === "" || !left.index}>Ask</Button>
         </form>
         <Group gap="md" align="center">
-          <Select size="xs" aria-label="Index" title="The index that is asked" data={names} value={left.index || null} onChange={(index) => change("")({ index: index ?? "" })} allowDeselect={false} searchable w={170} />
+          <Select size="xs" aria-label="Index" title="The index that is asked" data={names.length > 1 ? [...names, { value: allIndexes, label: "All indexes" }] : names} value={left.index || null} onChange={(index) => change("")({ index: index ?? "" })} allowDeselect={false} searchable w={170} />
           {agentNames.length > 0 && (
             <Select size="xs" aria-label="Who answers" data={[{ value: passages, label: "Show passages" }, ...agentNames.map((name) => ({ value: name, label: `Let ${name} answer` }))]} value={agent} onChange={(name) => choose(name ?? passages)} allowDeselect={false} w={190} />
           )}

@@ -7,6 +7,7 @@ import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { DocumentService } from "@/gen/ragd/v1/document_pb";
 import { IndexService } from "@/gen/ragd/v1/index_pb";
 import classes from "./Ask.module.css";
+import { allIndexes } from "./settings";
 import { conditionsOf, fieldsOf, filterOf, operators, type Condition } from "./filter";
 
 /** examined is how many documents are read to find out which metadata there are. */
@@ -17,8 +18,9 @@ export function FilterBuilder({ indexName, filter, onChange }: { indexName: stri
   const parsed = conditionsOf(filter);
   const [raw, setRaw] = useState(false);
   const [draft, setDraft] = useState<Condition[]>(); // while a condition has no field yet
-  const documents = useQuery(DocumentService.method.listDocuments, { indexName, pageSize: examined }, { enabled: indexName !== "", staleTime: 60_000 });
-  const index = useQuery(IndexService.method.describeIndex, { indexName }, { enabled: indexName !== "", staleTime: 60_000 });
+  const one = indexName !== "" && indexName !== allIndexes;
+  const documents = useQuery(DocumentService.method.listDocuments, { indexName, pageSize: examined }, { enabled: one, staleTime: 60_000 });
+  const index = useQuery(IndexService.method.describeIndex, { indexName }, { enabled: one, staleTime: 60_000 });
   const fields = useMemo(() => {
     const found = fieldsOf((documents.data?.documents ?? []).map((document) => document.metadata ?? {}));
     const known = (index.data?.fields ?? []).map(({ name, description, values }) => ({ name, description, values: values.map((value) => String(toJson(ValueSchema, value))) }));

@@ -37,7 +37,7 @@ export function ResultCard({ rank, source, indexName, top, question, judge, move
         <div dir="auto">
           <Text span c="dimmed" size="sm">{rank}. </Text>
           {source.documentId ? <Anchor component={Link} fw={600} to={`/indexes/${encodeURIComponent(indexName)}/documents/${source.documentId}?chunk=${source.ordinal}`}>{name}</Anchor> : <b>{name}</b>}{" "}
-          <Text span size="xs" c="dimmed" className={classes.where}>{[source.title ? source.uri : "", place(position)].filter(Boolean).join(", ")}</Text>
+          <Text span size="xs" c="dimmed" className={classes.where}>{[source.indexName && `in ${source.indexName}`, source.title ? source.uri : "", place(position)].filter(Boolean).join(", ")}</Text>
         </div>
         <Group gap={6} wrap="nowrap">
           {moved && <Badge size="sm" variant="light" tt="none" color={moved.startsWith("▼") ? "orange" : "green"} aria-label={moved.replace("▲", "moved up by").replace("▼", "moved down by")}>{moved}</Badge>}

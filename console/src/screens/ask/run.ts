@@ -8,6 +8,8 @@ const queries = createClient(QueryService, transport);
 
 /** Answer is what a question found, and how. */
 export interface Answer {
+  /** The index that was asked, or all. */
+  indexName: string;
   /** Names the answer to those who judge it; empty if it has no name. */
   queryId: string;
   sources: Source[];
@@ -33,7 +35,7 @@ export async function ask(question: string, settings: AskSettings, signal: Abort
     const answer = await queries.graphRag(fromJson(GraphRagRequestSchema, explained), { signal, headers });
     const { explain } = answer;
     return {
-      queryId: answer.queryId, sources: answer.sources, warnings: answer.warnings, stages: explain?.stages ?? [], reranking: explain?.reranking, context: explain?.context ?? [],
+      indexName: settings.index, queryId: answer.queryId, sources: answer.sources, warnings: answer.warnings, stages: explain?.stages ?? [], reranking: explain?.reranking, context: explain?.context ?? [],
       plan: [["Mode of the seeds", explain?.searchMode ?? ""], ["Chunks reached", String(explain?.nodes.length ?? 0)], ["Edges", String(explain?.edges.length ?? 0)]],
       roundTrip: performance.now() - began,
     };
@@ -41,7 +43,7 @@ export async function ask(question: string, settings: AskSettings, signal: Abort
   const answer = await queries.vectorQuery(fromJson(VectorQueryRequestSchema, explained), { signal, headers });
   const { explain } = answer;
   return {
-    queryId: answer.queryId, sources: answer.sources, warnings: answer.warnings, stages: explain?.stages ?? [], reranking: explain?.reranking, context: explain?.context ?? [],
+    indexName: settings.index, queryId: answer.queryId, sources: answer.sources, warnings: answer.warnings, stages: explain?.stages ?? [], reranking: explain?.reranking, context: explain?.context ?? [],
     plan: [
       ["Mode", explain?.searchMode ?? ""],
       ["Plan", explain?.plan ?? ""],

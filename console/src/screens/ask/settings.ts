@@ -92,15 +92,18 @@ export function parseObject(text: string, name: string): { value?: JsonObject; p
   return { problem: `${name} is not a JSON object.` };
 }
 
+/** allIndexes stands for all indexes in settings; the graph of one is walked at a time. */
+export const allIndexes = "*";
+
 /** request returns the method of the API that asks a question, and its message as JSON without defaults. */
 export function request(question: string, s: AskSettings): { method: "VectorQuery" | "GraphRag"; message: JsonObject; problem?: string } {
   const { value: filter, problem } = parseObject(s.filter, "The filter");
-  const message: JsonObject = { indexName: s.index, queryText: question, topK: s.topK };
+  const message: JsonObject = { ...(s.index === allIndexes ? { indexNames: [allIndexes] } : { indexName: s.index }), queryText: question, topK: s.topK };
   if (filter && Object.keys(filter).length > 0) message.filter = filter;
   if (s.repeats) message.distinct = false;
   if (s.namespace) message.namespace = s.namespace;
   if (s.rerank) message.reranker = { kind: s.rerank, ...(s.model ? { model: s.model } : {}) };
-  if (s.mode === "graph") return { method: "GraphRag", message, problem };
+  if (s.mode === "graph") return { method: "GraphRag", message, problem: problem ?? (s.index === allIndexes ? "A walk is through the graph of one index: choose one." : undefined) };
   if (s.mode) message.searchMode = s.mode;
   if (s.diversity) message.diversity = s.diversity;
   if (s.neighbours) message.neighbours = s.neighbours;
