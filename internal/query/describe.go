@@ -46,9 +46,9 @@ var ownFields = []string{
 func (s *Service) DescribeFields(ctx context.Context, indexName string) (text string, err error) {
 	err = s.sampled(ctx, indexName, func(i index.Index, sampled *sample) {
 		if declared := declaredFields(i.MetadataSchema); len(declared) > 0 {
-			text = describeDeclared(declared, sampled.chunks)
+			text = describeDeclared(declared, sampled.fields())
 		} else {
-			text = sampled.fields()
+			text = describeFields(sampled.fields())
 		}
 	})
 	return text, err
@@ -90,7 +90,7 @@ type Field struct {
 }
 
 // describeDeclared describes the fields that a schema declares, and then those that it does not.
-func describeDeclared(declared []Field, chunks []sampledChunk) string {
+func describeDeclared(declared []Field, seen []fieldSummary) string {
 	var b strings.Builder
 	add := func(described string) {
 		if b.Len() > 0 {
@@ -103,9 +103,9 @@ func describeDeclared(declared []Field, chunks []sampledChunk) string {
 	for _, field := range declared[:min(len(declared), maxFields)] {
 		add(field.describe())
 	}
-	for _, field := range seenFields(chunks) {
-		if !slices.ContainsFunc(declared, func(d Field) bool { return d.Name == field.name }) {
-			add(field.String())
+	for _, field := range seen {
+		if !slices.ContainsFunc(declared, func(d Field) bool { return d.Name == field.Name }) {
+			add(field.described)
 		}
 	}
 	return b.String()
@@ -126,28 +126,13 @@ func (s *Service) Fields(ctx context.Context, indexName string) (fields []Field,
 		for n := range fields {
 			fields[n].Indexed = slices.Contains(i.MetadataIndexes, fields[n].Name)
 		}
-		for _, f := range seenFields(sampled.chunks) {
-			at := slices.IndexFunc(fields, func(d Field) bool { return d.Name == f.name })
+		for _, seen := range sampled.fields() {
+			field := seen.Field
+			at := slices.IndexFunc(fields, func(d Field) bool { return d.Name == field.Name })
 			if at < 0 && len(fields) >= maxListedFields {
 				continue
 			}
-			field := Field{
-				Name: f.name, Types: slices.Sorted(maps.Keys(f.types)), List: f.list, Share: float64(f.chunks) / float64(len(sampled.chunks)),
-				Indexed: slices.Contains(i.MetadataIndexes, f.name),
-			}
-			for _, raw := range f.frequent(maxListedValues) {
-				var value any
-				if json.Unmarshal([]byte(raw), &value) == nil {
-					field.Values = append(field.Values, value)
-				}
-			}
-			switch {
-			case len(field.Types) != 1:
-			case field.Types[0] == "number":
-				field.Least, field.Most = f.least, f.greatest
-			case field.Types[0] == typeTime:
-				field.Least, field.Most = f.first.text, f.last.text
-			}
+			field.Indexed = slices.Contains(i.MetadataIndexes, field.Name)
 			if at < 0 {
 				fields = append(fields, field)
 				continue
@@ -180,10 +165,25 @@ func contentsOf(ctx context.Context, h *data.Handle, i index.Index) (now content
 	return now, b.Run(ctx)
 }
 
-// fields describes the fields of a sample.
-func (s *sample) fields() string {
-	s.describe.Do(func() { s.described = describeFields(s.chunks) })
-	return s.described
+// fieldSummary is a metadata field of a sample, and how a description of tools names it.
+type fieldSummary struct {
+	Field
+	described string
+}
+
+// fields returns the fields of a sample, those of most chunks first. They are found once, as it takes milliseconds.
+func (s *sample) fields() []fieldSummary {
+	s.summarize.Do(func() { s.summaries = summarize(s.chunks) })
+	return s.summaries
+}
+
+func summarize(chunks []sampledChunk) []fieldSummary {
+	seen := seenFields(chunks)
+	summaries := make([]fieldSummary, len(seen))
+	for n, f := range seen {
+		summaries[n] = fieldSummary{f.summary(len(chunks)), f.String()}
+	}
+	return summaries
 }
 
 // seenField is a metadata field of a sample.
@@ -210,6 +210,25 @@ func (f *seenField) frequent(most int) []string {
 	return values[:min(len(values), most)]
 }
 
+// summary returns the field as callers see it, of a sample of so many chunks.
+func (f *seenField) summary(chunks int) Field {
+	field := Field{Name: f.name, Types: slices.Sorted(maps.Keys(f.types)), List: f.list, Share: float64(f.chunks) / float64(chunks)}
+	for _, raw := range f.frequent(maxListedValues) {
+		var value any
+		if json.Unmarshal([]byte(raw), &value) == nil {
+			field.Values = append(field.Values, value)
+		}
+	}
+	switch {
+	case len(field.Types) != 1:
+	case field.Types[0] == "number":
+		field.Least, field.Most = f.least, f.greatest
+	case field.Types[0] == typeTime:
+		field.Least, field.Most = f.first.text, f.last.text
+	}
+	return field
+}
+
 // seenFields returns the fields of a sample, those of most chunks first, without ragd's own.
 func seenFields(chunks []sampledChunk) []*seenField {
 	seen := map[string]*seenField{}
@@ -232,10 +251,11 @@ func seenFields(chunks []sampledChunk) []*seenField {
 	})
 }
 
-func describeFields(chunks []sampledChunk) string {
+// describeFields describes fields in at most maxFieldsBytes.
+func describeFields(seen []fieldSummary) string {
 	var b strings.Builder
-	for i, field := range seenFields(chunks) {
-		described := field.String()
+	for i, field := range seen {
+		described := field.described
 		if i > 0 {
 			described = "; " + described
 		}

@@ -33,12 +33,28 @@ func TestDescribeFields(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := describeFields(tc.chunks); got != tc.want {
+			if got := describeFields(summarize(tc.chunks)); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 		})
 	}
-	if got := describeFields(many); len(got) > maxFieldsBytes || strings.Count(got, ";") > maxFields {
+	if got := describeFields(summarize(many)); len(got) > maxFieldsBytes || strings.Count(got, ";") > maxFields {
 		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}
+
+// BenchmarkFields names the fields of one sample again and again, as callers that poll DescribeIndex have it.
+func BenchmarkFields(b *testing.B) {
+	s := &sample{}
+	for n := range sampleChunks {
+		s.chunks = append(s.chunks, sampledChunk{metadata: map[string]any{
+			"source": fmt.Sprintf("s%d", n%10), "year": float64(1990 + n%40), "published": fmt.Sprintf("2024-01-%02dT10:00:00Z", 1+n%28), "tags": []any{"a", "b", "c"},
+			"author": map[string]any{"name": fmt.Sprintf("Author %d", n)}, "path": fmt.Sprintf("docs/chapter/%d.md", n), "draft": n%2 == 0, "team": "search",
+		}})
+	}
+	for b.Loop() {
+		if len(s.fields()) != 8 {
+			b.Fatal(len(s.fields()))
+		}
 	}
 }

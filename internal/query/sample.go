@@ -64,16 +64,16 @@ type sampledChunk struct {
 	contentKeys []string
 }
 
-// sample has chunks of an index, drawn at random. It is immutable but for the description of
-// its fields, which is made when it is first needed.
+// sample has chunks of an index, drawn at random. It is immutable but for the summaries of
+// its fields, which are made when they are first needed.
 type sample struct {
 	drawn  contents // of the index when it was drawn
 	chunks []sampledChunk
 	tids   []pgtype.TID // of the first databaseSample chunks; may belong to others by now
 	bytes  int          // of memory
 
-	describe  sync.Once
-	described string // its fields
+	summarize sync.Once
+	summaries []fieldSummary
 }
 
 // samples draws samples of indexes and keeps them until the index has changed. Safe for
