@@ -91,6 +91,10 @@ type Index struct {
 	// RecordsQuestions: embeddings of questions are recorded, to measure the search width.
 	RecordsQuestions bool
 
+	// RecallTarget is the fraction of the nearest chunks that index scans find, with confidence, over recorded questions or
+	// over questions made from the index's own vectors.
+	RecallTarget float64
+
 	measured     Measurement // of the search width
 	termsCounted bool        // its common terms have been counted into a table
 }
@@ -147,6 +151,7 @@ type Spec struct {
 	MetadataSchema  json.RawMessage   // JSON Schema of the metadata of uploads; nil: any
 	TextLanguage    string
 	Graph           Graph
+	RecallTarget    float64
 }
 
 var (
@@ -180,6 +185,10 @@ func (s *Spec) check() error {
 		return fault.Field("textLanguage", "must be auto, simple or the name of a language such as english")
 	}
 	if err := s.Graph.check(); err != nil {
+		return err
+	}
+	s.RecallTarget = cmp.Or(s.RecallTarget, DefaultRecallTarget)
+	if err := CheckRecallTarget(s.RecallTarget); err != nil {
 		return err
 	}
 	return s.Config.check()
@@ -243,5 +252,6 @@ func (i Index) differences(s Spec) []string {
 	note("metadataSchema", schemaText(i.MetadataSchema), schemaText(s.MetadataSchema))
 	note("textLanguage", i.TextLanguage, s.TextLanguage)
 	note("graph", i.Graph.String(), s.Graph.String())
+	note(recallTargetField, i.RecallTarget, s.RecallTarget)
 	return out
 }

@@ -12,8 +12,7 @@ import (
 // analysisColumn returns the column of a new index that says who makes its terms, and its value, each after a
 // comma; nothing in a schema without it, which is a migration behind.
 func analysisColumn(ctx context.Context, q data.Queryer, textLanguage string) (column, value string, err error) {
-	there, err := data.Value[bool](ctx, q, `
-		SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = 'tenant.indexes'::regclass AND a.attname = 'text_analysis')`)
+	there, err := hasColumn(ctx, q, "text_analysis")
 	if err != nil || !there || !analyzer.Knows(textLanguage) {
 		return "", "", err
 	}

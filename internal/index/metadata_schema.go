@@ -28,20 +28,15 @@ func removes(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == 
 // storeMetadataSchema stores the schema of the metadata of an index. Errors: Precondition in a schema of the database without the
 // column, which is a migration behind.
 func storeMetadataSchema(ctx context.Context, tx *data.Tx, indexID int64, raw json.RawMessage) error {
-	there, err := data.Value[bool](ctx, tx, `
-		SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = 'tenant.indexes'::regclass AND a.attname = 'metadata_schema')`)
-	if err != nil {
+	if err := requireColumn(ctx, tx, "metadata_schema", metadataSchemaField); err != nil {
 		return err
-	}
-	if !there {
-		return fault.New(fault.Precondition, "%s: the database of this tenant is being updated: try again later", metadataSchemaField)
 	}
 	var value *string
 	if !removes(raw) {
 		text := string(raw)
 		value = &text
 	}
-	_, err = tx.Exec(ctx, `UPDATE tenant.indexes SET metadata_schema = $2::jsonb WHERE index_id = $1`, indexID, value)
+	_, err := tx.Exec(ctx, `UPDATE tenant.indexes SET metadata_schema = $2::jsonb WHERE index_id = $1`, indexID, value)
 	return err
 }
 

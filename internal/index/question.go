@@ -190,7 +190,7 @@ func deleteQuestions(ctx context.Context, on execer, indexID int64) (int64, erro
 // questionsDue reports whether the search width should be measured with recorded questions:
 // it was measured with samples, or most of the questions are new.
 func (s state) questionsDue() bool {
-	if s.NewQuestions < ownQuestions {
+	if s.NewQuestions < int64(neededQuestions(s.RecallTarget)) {
 		return false
 	}
 	return !s.OwnQuestions || s.MeasuredAt == nil || time.Since(*s.MeasuredAt) > measurePause

@@ -223,6 +223,9 @@ func (c *copier) takeOver(ctx context.Context) error {
 		if n == 0 {
 			return job.ErrEnded
 		}
+		if err := storeCurve(ctx, tx, c.to.ID, c.to.measured.curve); err != nil {
+			return err
+		}
 		if err := c.from.executeAll(ctx, tx, []string{`DROP TABLE tenant.chunk, tenant.reembed`}); err != nil {
 			return err
 		}

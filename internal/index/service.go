@@ -315,6 +315,14 @@ func (s *Service) update(ctx context.Context, tx *data.Tx, name string, c Change
 			return err
 		}
 	}
+	if changed.RecallTarget != old.RecallTarget {
+		if err := storeRecallTarget(ctx, tx, changed.ID, changed.RecallTarget); err != nil {
+			return err
+		}
+		if err := MaintainIfDue(ctx, s.queue, tx, changed.ID); err != nil {
+			return err
+		}
+	}
 	return s.startJobs(ctx, tx, old, changed, next)
 }
 
@@ -339,36 +347,6 @@ func (s *Service) startJobs(ctx context.Context, tx *data.Tx, old, changed Index
 		return nil
 	}
 	return s.startReembed(ctx, tx, changed, *next)
-}
-
-// changed returns the index with its settings changed. Errors: Invalid.
-func (i Index) changed(c Change) (Index, error) {
-	spec := Spec{
-		Name: i.Name, Dimension: i.Dimension, Metric: i.Metric, VectorType: i.VectorType, EmbeddingModel: i.EmbeddingModel,
-		Config:          *cmp.Or(c.Config, &i.Config),
-		MetadataIndexes: *cmp.Or(c.MetadataIndexes, &i.MetadataIndexes),
-		Chunking:        *cmp.Or(c.Chunking, &i.Chunking),
-		TextLanguage:    i.TextLanguage,
-		Graph:           *cmp.Or(c.Graph, &i.Graph),
-	}
-	if err := spec.check(); err != nil {
-		return i, err
-	}
-	if err := spec.checkChunking(); err != nil {
-		return i, err
-	}
-	if err := spec.checkTypes(); err != nil {
-		return i, err
-	}
-	i.Config, i.MetadataIndexes, i.Chunking, i.Graph = spec.Config, spec.MetadataIndexes, spec.Chunking, spec.Graph
-	if c.Extract != nil {
-		i.Extract = c.Extract
-		if c.Extract.IsZero() {
-			i.Extract = nil
-		}
-	}
-	i.RecordsQuestions = *cmp.Or(c.RecordQuestions, &i.RecordsQuestions)
-	return i, nil
 }
 
 // Build starts a job that builds the Postgres index over the embeddings, however few

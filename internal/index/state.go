@@ -38,6 +38,9 @@ type state struct {
 	CountedWritten int64
 	Built          bool
 	SearchWidth    int // 0: not measured yet
+	RecallTarget   float64
+	CurveTarget    *float64 // for which the width was measured; nil: without a curve
+	CurveStored    bool     // the schema has a column for it
 	OwnQuestions   bool
 	MeasuredAt     *time.Time
 	NewQuestions   int64 // recorded since then, of the present generation
@@ -57,7 +60,8 @@ func readState(ctx context.Context, q data.Queryer, indexID int64) (state, error
 	s, err := data.Get[state](ctx, q, `
 		WITH asked AS MATERIALIZED (SELECT q.generation, q.asked_at FROM ragd_shared.asked_questions AS q WHERE q.index_id = $1)
 		SELECT coalesce(c.chunks, 0) AS chunks, coalesce(c.written, 0) AS written, coalesce(c.pending, 0) AS pending, i.counted_chunks, i.counted_written,
-			i.built, i.search_width, i.own_questions, i.measured_at, i.build_job_id::text, i.index_config,
+			i.built, i.search_width, `+recallTargetSQL+` AS recall_target,
+			(to_jsonb(i)#>>'{recall_curve,target}')::float8 AS curve_target, to_jsonb(i) ? 'recall_curve' AS curve_stored, i.own_questions, i.measured_at, i.build_job_id::text, i.index_config,
 			(SELECT count(*) FROM asked AS q
 				WHERE q.generation = i.generation AND q.asked_at > coalesce(i.measured_at, '-infinity')) AS new_questions,
 			CASE WHEN i.scale ? 'near' THEN (i.scale->>'chunks')::bigint ELSE 0 END AS scaled_chunks, coalesce(c.edges, 0) AS edges, i.topics, i.topics_job_id::text,
@@ -89,8 +93,15 @@ func (s state) countOverdue() bool {
 }
 
 // measureDue reports whether the search width of a built index should be measured: for the
-// first time, or with questions that were recorded since.
-func (s state) measureDue() bool { return s.Built && (s.SearchWidth == 0 || s.questionsDue()) }
+// first time, for another recall target, or with questions that were recorded since.
+func (s state) measureDue() bool {
+	return s.Built && (s.SearchWidth == 0 || s.targetChanged() || s.questionsDue())
+}
+
+// targetChanged reports whether the search width was measured for another recall target, or before there were curves.
+func (s state) targetChanged() bool {
+	return s.CurveStored && (s.CurveTarget == nil || *s.CurveTarget != s.RecallTarget)
+}
 
 // scaleDue reports whether the scale of the scores should be measured, apart from when the
 // terms are counted.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -45,6 +46,8 @@ type indexRow struct {
 	WidthQuestions  int
 	OwnQuestions    bool
 	MeasuredAt      *time.Time
+	RecallTarget    float64
+	RecallCurve     *curve // nil if it was not measured, and in a schema without the column
 	RecordQuestions bool
 	TermsCounted    bool
 	Building        bool
@@ -56,8 +59,12 @@ type indexRow struct {
 	UpdatedAt       time.Time
 }
 
-const indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
+// recallTargetSQL is the recall target of an index i, also in a schema without the column, which is a migration behind.
+var recallTargetSQL = fmt.Sprintf(`coalesce((to_jsonb(i)->>'recall_target')::float8, %g)`, DefaultRecallTarget)
+
+var indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
 	i.chunking, i.extract, nullif(to_jsonb(i)->'metadata_schema', 'null') AS metadata_schema, i.text_language, (to_jsonb(i)->>'text_analysis')::int AS text_analysis, ` + languagesSQL + ` AS languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
+	` + recallTargetSQL + ` AS recall_target, nullif(to_jsonb(i)->'recall_curve', 'null') AS recall_curve,
 	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
@@ -66,7 +73,7 @@ func (r indexRow) index() Index {
 		ID: r.IndexID, Generation: r.Generation, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
 		Chunking: r.Chunking, Extract: r.Extract, TextLanguage: r.TextLanguage, analysis: r.TextAnalysis, Languages: r.Languages, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted,
-		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, MetadataSchema: r.MetadataSchema,
+		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, MetadataSchema: r.MetadataSchema, RecallTarget: r.RecallTarget,
 	}
 	if len(i.MetadataSchema) > 0 {
 		i.metadataSchema = schema.Later(metadataSchemaField, i.MetadataSchema)
@@ -77,6 +84,9 @@ func (r indexRow) index() Index {
 // measured returns the measurement of the search width.
 func (r indexRow) measured() Measurement {
 	m := Measurement{Width: r.SearchWidth, Recall: r.WidthRecall, Questions: r.WidthQuestions, Own: r.OwnQuestions}
+	if m.Width > 0 {
+		m.curve = r.RecallCurve
+	}
 	if r.MeasuredAt != nil {
 		m.At = *r.MeasuredAt
 	}
@@ -257,6 +267,12 @@ func insert(ctx context.Context, h *data.Handle, spec Spec, quota int) (Index, e
 				return err
 			}
 			row.MetadataSchema = spec.MetadataSchema
+		}
+		if spec.RecallTarget != DefaultRecallTarget {
+			if err := storeRecallTarget(ctx, tx, row.IndexID, spec.RecallTarget); err != nil {
+				return err
+			}
+			row.RecallTarget = spec.RecallTarget
 		}
 		made = row.index()
 		return makeTables(ctx, tx.OfIndex(made.ID, made.Generation), made)

@@ -11,21 +11,26 @@ import (
 )
 
 const (
-	// wantedRecall is the fraction of the nearest chunks that index scans find, with confidence,
-	// over recorded questions or over questions made from the index's own vectors.
-	wantedRecall = 0.95
 	// confidence is the quantile of the normal distribution for one-sided confidence of 95 %.
 	confidence = 1.645
 	// widthNeighbours is the number of neighbours of each question.
 	widthNeighbours = 10
 	// Bounds of the number of questions that are made from chunks, and about how many distances from them
-	// an exact search computes. The more questions, the less the width exceeds the least that suffices.
+	// an exact search computes. The more questions, the less the width exceeds the least that suffices. Those that
+	// prove a high recall target are made nevertheless.
 	minWidthSamples = 128
 	maxWidthSamples = 500
 	widthDistances  = 10_000_000
-	// widthStep is the fraction of a width below which no narrower one is looked for.
+	// widthStep is the fraction of a width below which no narrower one is looked for, and curveStep that for other
+	// recall targets than that of the index.
 	widthStep = 20
+	curveStep = 8
+	// provingMargin multiplies the questions that prove a recall target if nothing is missed.
+	provingMargin = 1.5
 )
+
+// curveTargets are the recall targets for which widths are measured besides that of the index, if its questions can prove them.
+var curveTargets = []float64{0.9, 0.95, 0.99}
 
 // MinSearchWidth is the least search width of an HNSW index, which is pgvector's default. A narrower
 // scan saves little time, and finds too few where chunks were deleted.
@@ -50,9 +55,9 @@ func (i Index) samplingWidth(rows int64) int {
 	return max(int(i.Config.lists(rows))/10, 1)
 }
 
-// widthSamples returns the number of questions to make from chunks.
-func widthSamples(rows int64) int64 {
-	return min(max(widthDistances/max(rows, 1), minWidthSamples), maxWidthSamples)
+// widthSamples returns the number of questions to make from chunks for a recall target.
+func widthSamples(rows int64, target float64) int64 {
+	return max(min(max(widthDistances/max(rows, 1), minWidthSamples), maxWidthSamples), int64(provingMargin*float64(provingQuestions(target))))
 }
 
 // sampleRecall is the recall of scans over a sample of questions.
@@ -62,12 +67,12 @@ type sampleRecall struct {
 	Questions int
 }
 
-// holds reports whether the recall of all questions is at least wantedRecall, with confidence: by
+// holds reports whether the recall of all questions is at least a target, with confidence: by
 // the lower bound of Wilson's interval for a binomial proportion (1927).
 //
 // The neighbours of a question are found or missed together, so they count for fewer independent ones: for
 // as many as would have the variance of the mean. With no variance only questions count.
-func (r sampleRecall) holds() bool {
+func (r sampleRecall) holds(target float64) bool {
 	p, n, z := r.Mean, float64(r.Questions), confidence
 	if n == 0 {
 		return true
@@ -75,24 +80,30 @@ func (r sampleRecall) holds() bool {
 	if r.Variance > 0 {
 		n = min(max(n, n*p*(1-p)/r.Variance), n*widthNeighbours)
 	}
-	return (p+z*z/(2*n)-z*math.Sqrt((p*(1-p)+z*z/(4*n))/n))/(1+z*z/n) >= wantedRecall
+	return (p+z*z/(2*n)-z*math.Sqrt((p*(1-p)+z*z/(4*n))/n))/(1+z*z/n) >= target
 }
 
-// leastWidth returns the least width from least to most at which recall holds, and the recall there,
-// else most. It assumes that wider scans find more, doubles the width until it suffices and halves the interval
-// below it until that is a small fraction of the width.
-func leastWidth(least, most int, recall func(width int) (sampleRecall, error)) (width int, found sampleRecall, err error) {
-	below := least - 1 // does not suffice
-	for width = least; ; width = min(2*width, most) {
-		if found, err = recall(width); err != nil || found.holds() || width == most {
+// widths looks for search widths from least to most.
+type widths struct {
+	least, most int
+	recall      func(width int) (sampleRecall, error)
+}
+
+// holding returns the least width at which recall holds a target, and the recall there, else the first at which
+// nothing is missed or most. It assumes that wider scans find more, doubles the width until it suffices and halves the interval
+// below it until that is the fraction 1/step of the width.
+func (w widths) holding(target float64, step int) (width int, found sampleRecall, err error) {
+	below := w.least - 1 // does not suffice
+	for width = w.least; ; width = min(2*width, w.most) {
+		if found, err = w.recall(width); err != nil || found.holds(target) || found.Mean >= 1 || width == w.most {
 			break
 		}
 		below = width
 	}
-	for err == nil && found.holds() && (width-below)*widthStep > width && width-below > 1 {
+	for err == nil && found.holds(target) && (width-below)*step > width && width-below > 1 {
 		middle := (below + width) / 2
 		var r sampleRecall
-		if r, err = recall(middle); r.holds() {
+		if r, err = w.recall(middle); r.holds(target) {
 			width, found = middle, r
 		} else {
 			below = middle
@@ -109,20 +120,32 @@ const (
 
 // Measurement is a measurement of the search width.
 type Measurement struct {
-	Width     int       // the least at which wantedRecall holds, else the largest; 0: not measured
+	Width     int       // the least at which the recall target of the index holds, else the largest; 0: not measured
 	Recall    float64   // the fraction of the nearest chunks that scans found
 	Questions int       // with which it was measured
 	Own       bool      // they were recorded; otherwise made from chunks
 	At        time.Time // zero if unknown
+
+	curve *curve // nil if it was measured before there were curves
 }
 
 // Measured returns the measurement of the search width; Width is 0 until there is one.
-func (i Index) Measured() Measurement { return i.measured }
+func (i Index) Measured() Measurement {
+	m := i.measured
+	if m.curve != nil {
+		p, _ := m.curve.least(i.RecallTarget)
+		m.Width, m.Recall, m.Questions = p.Width, p.Recall, p.Questions
+	}
+	return m
+}
 
 // SearchWidth returns the search width of an index scan, hnsw.ef_search or
-// ivfflat.probes: the least with which measured scans found wantedRecall with confidence.
+// ivfflat.probes: the least with which the recall target held with confidence when it was measured.
 func (i Index) SearchWidth() int {
 	switch {
+	case i.measured.curve != nil:
+		p, _ := i.measured.curve.least(i.RecallTarget)
+		return p.Width
 	case i.measured.Width > 0:
 		return i.measured.Width
 	case i.Config.Type == IVFFlat:
@@ -150,13 +173,18 @@ func measure(ctx context.Context, h *data.Handle, s *data.Session, indexID int64
 	if err != nil {
 		return err
 	}
-	_, err = h.Exec(ctx, `UPDATE tenant.indexes SET search_width = $2, width_recall = $3, width_questions = $4, own_questions = $5, measured_at = now()
-		WHERE index_id = $1`, indexID, m.Width, m.Recall, m.Questions, m.Own)
-	return err
+	return h.Tx(ctx, func(tx *data.Tx) error {
+		if err := storeCurve(ctx, tx, indexID, m.curve); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE tenant.indexes SET search_width = $2, width_recall = $3, width_questions = $4, own_questions = $5, measured_at = now()
+			WHERE index_id = $1`, indexID, m.Width, m.Recall, m.Questions, m.Own)
+		return err
+	})
 }
 
-// measureWidth returns the least search width with which index scans find
-// wantedRecall of what exact scans find, with confidence. It depends on the data: some dozens for
+// measureWidth returns the least search width with which index scans find as much
+// of what exact scans find as the recall target says, with confidence, and the recall with other widths. It depends on the data: some dozens for
 // embeddings of texts, hundreds for vectors without structure. And it depends on the
 // questions: where enough were recorded, they are used.
 func measureWidth(ctx context.Context, s *data.Session, i Index, rows int64) (m Measurement, err error) {
@@ -164,8 +192,8 @@ func measureWidth(ctx context.Context, s *data.Session, i Index, rows int64) (m 
 	if err != nil {
 		return m, err
 	}
-	questions := i.sampledQuestions(widthSamples(rows))
-	if m.Own = recorded >= ownQuestions; m.Own {
+	questions := i.sampledQuestions(widthSamples(rows, i.RecallTarget))
+	if m.Own = recorded >= neededQuestions(i.RecallTarget); m.Own {
 		questions = i.recordedQuestions()
 	}
 	sample := i.sampleTable(s.Distributed())
@@ -186,19 +214,37 @@ func measureWidth(ctx context.Context, s *data.Session, i Index, rows int64) (m 
 			err = dropped
 		}
 	}()
-	least, most := i.widthRange(rows)
-	var found sampleRecall
-	m.Width, found, err = leastWidth(least, most, func(width int) (r sampleRecall, err error) {
+	measured := map[int]sampleRecall{}
+	look := widths{recall: func(width int) (sampleRecall, error) {
+		if r, ok := measured[width]; ok {
+			return r, nil
+		}
 		if err := s.Set(ctx, i.WidthSetting(), strconv.Itoa(width)); err != nil {
-			return r, err
+			return sampleRecall{}, err
 		}
-		if r, err = data.Get[sampleRecall](ctx, s, i.recallSQL(sample)); err != nil {
-			err = fmt.Errorf("measure the recall of index %d: %w", i.ID, err)
+		r, err := data.Get[sampleRecall](ctx, s, i.recallSQL(sample))
+		if err != nil {
+			return r, fmt.Errorf("measure the recall of index %d: %w", i.ID, err)
 		}
-		return r, err
-	})
+		measured[width] = r
+		return r, nil
+	}}
+	look.least, look.most = i.widthRange(rows)
+	var found sampleRecall
+	if m.Width, found, err = look.holding(i.RecallTarget, widthStep); err != nil {
+		return m, err
+	}
+	for _, target := range curveTargets {
+		if provingQuestions(target) > found.Questions {
+			continue
+		}
+		if _, _, err := look.holding(target, curveStep); err != nil {
+			return m, err
+		}
+	}
 	m.Recall, m.Questions = found.Mean, found.Questions
-	return m, err
+	m.curve = newCurve(i.RecallTarget, measured)
+	return m, nil
 }
 
 // recordedQuestions returns a query of the recorded questions.

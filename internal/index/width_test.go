@@ -48,35 +48,38 @@ func TestTheLeastWidthIsFound(t *testing.T) {
 	for _, tc := range []struct {
 		typical, uneven float64
 		asked           int
+		target          float64
 		most            float64 // times the right width, in nine of ten samples
 	}{
-		{typical: 40, uneven: 0, asked: 500, most: 1.15},
-		{typical: 40, uneven: 0.5, asked: 500, most: 1.15},
-		{typical: 80, uneven: 0.3, asked: 500, most: 1.15},
-		{typical: 40, uneven: 0.5, asked: 128, most: 1.45},
-		{typical: 5, uneven: 0.5, asked: 500, most: 1},
+		{typical: 40, uneven: 0, asked: 500, target: 0.95, most: 1.15},
+		{typical: 40, uneven: 0.5, asked: 500, target: 0.95, most: 1.15},
+		{typical: 80, uneven: 0.3, asked: 500, target: 0.95, most: 1.15},
+		{typical: 40, uneven: 0.5, asked: 128, target: 0.95, most: 1.45},
+		{typical: 5, uneven: 0.5, asked: 500, target: 0.95, most: 1},
+		{typical: 80, uneven: 0.3, asked: 500, target: 0.9, most: 1.15},
+		{typical: 40, uneven: 0.3, asked: 500, target: 0.99, most: 1.3},
 	} {
-		t.Run(fmt.Sprintf("%v,%v,%d", tc.typical, tc.uneven, tc.asked), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%v,%v,%d,%v", tc.typical, tc.uneven, tc.asked, tc.target), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(1, uint64(tc.asked)))
 			all := made(r, questions, tc.typical, tc.uneven)
 			right := MinSearchWidth
 			for ; right < maxMeasuredEf; right++ {
-				if recall, _ := all.recall(right); recall.Mean >= wantedRecall {
+				if recall, _ := all.recall(right); recall.Mean >= tc.target {
 					break
 				}
 			}
 			kept, near, looks := 0, 0, 0
 			for range samples {
 				sample := made(r, tc.asked, tc.typical, tc.uneven)
-				width, found, err := leastWidth(MinSearchWidth, maxMeasuredEf, func(width int) (sampleRecall, error) {
+				width, found, err := widths{MinSearchWidth, maxMeasuredEf, func(width int) (sampleRecall, error) {
 					looks++
 					return sample.recall(width)
-				})
-				if err != nil || !found.holds() {
+				}}.holding(tc.target, widthStep)
+				if err != nil || !found.holds(tc.target) {
 					t.Fatalf("%d: %v, %v", width, found, err)
 				}
-				if truth, _ := all.recall(width); truth.Mean >= wantedRecall {
+				if truth, _ := all.recall(width); truth.Mean >= tc.target {
 					kept++
 				}
 				if float64(width) <= tc.most*float64(right) {
@@ -99,15 +102,20 @@ func TestTheLeastWidthIsFound(t *testing.T) {
 
 func TestAWidthThatNothingSatisfiesIsTheLargest(t *testing.T) {
 	t.Parallel()
-	width, found, err := leastWidth(MinSearchWidth, maxMeasuredEf, func(int) (sampleRecall, error) {
-		return sampleRecall{Mean: 0.9, Variance: 0.01, Questions: 500}, nil
-	})
+	always := func(r sampleRecall, err error) widths {
+		return widths{MinSearchWidth, maxMeasuredEf, func(int) (sampleRecall, error) { return r, err }}
+	}
+	width, found, err := always(sampleRecall{Mean: 0.9, Variance: 0.01, Questions: 500}, nil).holding(0.95, widthStep)
 	if width != maxMeasuredEf || found.Mean != 0.9 || err != nil {
 		t.Errorf("%d, %v, %v", width, found, err)
 	}
 	broken := errors.New("broken")
-	if _, _, err := leastWidth(1, 100, func(int) (sampleRecall, error) { return sampleRecall{}, broken }); !errors.Is(err, broken) {
+	if _, _, err := always(sampleRecall{}, broken).holding(0.95, widthStep); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
+	}
+	// What misses nothing is not made better by width, however few questions there are.
+	if width, found, err = always(sampleRecall{Mean: 1, Questions: 40}, nil).holding(0.95, widthStep); width != MinSearchWidth || found.Mean != 1 || err != nil {
+		t.Errorf("%d, %v, %v", width, found, err)
 	}
 }
 
@@ -126,7 +134,7 @@ func TestConfidenceGrowsWithIndependentAnswers(t *testing.T) {
 		{sampleRecall{Mean: 0.965, Variance: 0.033775, Questions: 1280}, true},
 		{sampleRecall{Mean: 1}, true}, // nothing to find
 	} {
-		if got := tc.recall.holds(); got != tc.holds {
+		if got := tc.recall.holds(0.95); got != tc.holds {
 			t.Errorf("%+v: %v, want %v", tc.recall, got, tc.holds)
 		}
 	}

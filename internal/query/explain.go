@@ -26,6 +26,9 @@ type Explain struct {
 	Candidates int
 	// SearchWidth is the search width of an index scan, ef or probes; 0 without one.
 	SearchWidth int
+	// RecallTarget is that of an index scan, and MeasuredRecall what was measured with its search width. 0 without one, and
+	// if nothing was measured.
+	RecallTarget, MeasuredRecall float64
 	// Calibration is the version of the statistics that the scores rest on; empty for scores that are
 	// similarities.
 	Calibration string

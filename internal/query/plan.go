@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/ragdhq/ragd/internal/index"
 )
@@ -134,6 +135,15 @@ const (
 // up: then it has cost as much as the exact search that follows.
 func (e estimate) scanTuples(c costs) int {
 	return int(min(max(e.exactCost(c)/tupleCost, minScanTuples), maxScanTuples))
+}
+
+// unprovenWarning says that the recall target of a query is not known to hold.
+func unprovenWarning(i index.Index) string {
+	if i.Measured().Width == 0 {
+		return fmt.Sprintf("recallTarget %g: the recall of index %q has not been measured yet; the search width was %d", i.RecallTarget, i.Name, i.SearchWidth())
+	}
+	return fmt.Sprintf("recallTarget %g was not proven by the %d questions that index %q was measured with; the widest search that was measured found %.4f. "+
+		"Set recallTarget of the index, which is then measured with enough questions", i.RecallTarget, i.Measured().Questions, i.Name, i.Measured().Recall)
 }
 
 // width returns the search width of an index scan, hnsw.ef_search or ivfflat.probes:

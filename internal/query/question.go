@@ -49,6 +49,7 @@ type Question struct {
 	// MinScore and MinSimilarity exclude sources that do not score more in the search, or
 	// whose similarity is not greater. Nil: any.
 	MinScore, MinSimilarity *float64
+	RecallTarget            *float64       // of an index scan; nil: the index's own
 	Freshness               data.Freshness // of the data that is searched
 	MaxTokens               *int           // of the relevant context, see package budget; nil: no limit
 	EncodingName            string         // that counts them

@@ -87,6 +87,7 @@ type prepared struct {
 	minScore       *float64
 	minSimilarity  *float64
 	ef, probes     int           // 0: the index's own
+	recallTarget   *float64      // nil: the index's own
 	sparse         *index.Sparse // instead of vector, or beside it
 	sparseField    string        // of the request
 	beside         any           // sparse as a parameter, beside vector; nil for none
@@ -138,7 +139,7 @@ func (r Request) prepare() (prepared, error) {
 		scope:          scope{namespace: r.Namespace, filter: r.Filter},
 		topK:           valueOr(r.TopK, DefaultTopK),
 		includeVectors: valueOr(r.IncludeVectors, false), distinct: valueOr(r.Distinct, true),
-		minScore: r.MinScore, minSimilarity: r.MinSimilarity, access: r.access, asked: r.asked, absent: r.absent, resolve: r.resolve,
+		minScore: r.MinScore, minSimilarity: r.MinSimilarity, recallTarget: r.RecallTarget, access: r.access, asked: r.asked, absent: r.absent, resolve: r.resolve,
 		diversity: r.Diversity, maxPerDocument: r.MaxPerDocument, prefix: r.Prefix,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {
@@ -159,6 +160,9 @@ func (r Request) prepare() (prepared, error) {
 	}
 	p.sparse, p.sparseField = r.SparseVector, "sparseVector"
 	if err := p.configure(r.VectorStoreName, r.stores, r.DatabaseConfig); err != nil {
+		return p, err
+	}
+	if err := p.checkRecallTarget(); err != nil {
 		return p, err
 	}
 	if err := p.scope.check(); err != nil {
@@ -184,6 +188,17 @@ func (p prepared) checkNumbers() error {
 		return fault.Field("maxPerDocument", "must not be negative, got %d", p.maxPerDocument)
 	}
 	return nil
+}
+
+// checkRecallTarget checks the recall target of the request, which a search width has no place beside. Errors: Invalid.
+func (p prepared) checkRecallTarget() error {
+	if p.recallTarget == nil {
+		return nil
+	}
+	if p.ef > 0 || p.probes > 0 {
+		return fault.Field("recallTarget", "chooses the search width, which databaseConfig.pgvector.ef or probes gives: leave out one of them")
+	}
+	return index.CheckRecallTarget(*p.recallTarget)
 }
 
 func (p prepared) checkText() error {

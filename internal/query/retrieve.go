@@ -42,6 +42,9 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 	if err := p.settle(i); err != nil {
 		return a, err
 	}
+	if p.recallTarget != nil {
+		i = i.WithRecallTarget(*p.recallTarget)
+	}
 	if p.compares() && len(p.vector) == 0 && !p.plain {
 		if p.vector, err = s.EmbedQuestion(ctx, id, i, p.text); err != nil {
 			return a, err
@@ -53,6 +56,9 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 	}
 	if a, err = s.distinct(ctx, id, h, i, p, watch); err != nil {
 		return a, err
+	}
+	if p.recallTarget != nil && a.explain.Plan == string(indexScan) && !i.RecallHolds() {
+		a.warnings = append(a.warnings, unprovenWarning(i))
 	}
 	if len(a.sources) == 0 && !p.asked.IsZero() && !p.plain {
 		warning, err := fieldWarning(ctx, h, p)

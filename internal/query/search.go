@@ -244,6 +244,10 @@ func (s search) explain(sources []Source) Explain {
 		if s.plan == indexScan {
 			_, e.SearchWidth = s.effort()
 			e.Candidates = e.SearchWidth
+			e.MeasuredRecall = s.index.MeasuredRecall(e.SearchWidth)
+			if s.request.ef == 0 && s.request.probes == 0 {
+				e.RecallTarget = s.index.RecallTarget
+			}
 		}
 	}
 	// How many chunks have the terms is not counted by scope.

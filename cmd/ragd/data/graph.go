@@ -42,6 +42,7 @@ with --dot - it is printed instead of the chunks.`,
 	types := flags.StringSlice("edge-types", nil, "mention, next, similar (default all)")
 	scope := flags.String("scope", "", "local, or global for broad questions: the best chunks of several topics (default local)")
 	minScore := flags.Float64("min-score", 0, "start only at chunks that score more than this in the search")
+	recall := flags.Float64("recall-target", 0, "part of the nearest chunks that an approximate search for the seeds finds, 0.9 to 0.999 (default that of the index)")
 	minSimilarity := flags.Float64("min-similarity", 0, "only chunks whose embedding is more similar than this")
 	restart := flags.Float64("restart", 0, "probability of going back to the seeds (default the service's)")
 	reranker := command.RerankerFlag(flags, "score what the walk finds a second time")
@@ -76,6 +77,9 @@ with --dot - it is printed instead of the chunks.`,
 		}
 		if flags.Changed("min-similarity") {
 			req.MinSimilarity = minSimilarity
+		}
+		if flags.Changed("recall-target") {
+			req.RecallTarget = recall
 		}
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)

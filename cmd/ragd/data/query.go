@@ -173,6 +173,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	namespace := flags.String("namespace", "", "part of the index to search (default \"default\")")
 	minScore := flags.Float64("min-score", 0, "only chunks that score more than this")
 	minSimilarity := flags.Float64("min-similarity", 0, "only chunks whose embedding is more similar than this")
+	recall := flags.Float64("recall-target", 0, "part of the nearest chunks that an approximate search finds, 0.9 to 0.999 (default that of the index)")
 	neighbours := flags.Int32("neighbours", 0, "chunks before and after each one to add to it, up to 10")
 	diversity := flags.Float64("diversity", 0, "0 to 1: how much chunks that say the same give way to others")
 	perDocument := flags.Int32("max-per-document", 0, "chunks of one document at most (default any number)")
@@ -207,6 +208,9 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 		}
 		if flags.Changed("min-similarity") {
 			req.MinSimilarity = minSimilarity
+		}
+		if flags.Changed("recall-target") {
+			req.RecallTarget = recall
 		}
 		if flags.Changed("max-staleness") {
 			req.MaxStaleness = durationpb.New(*staleness)

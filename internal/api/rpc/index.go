@@ -33,7 +33,7 @@ func (h *Handlers) CreateIndex(ctx context.Context, req *ragdv1.CreateIndexReque
 		VectorType: index.VectorType(req.GetVectorType()), Config: indexConfigOf(req.GetIndexConfig()),
 		MetadataIndexes: req.GetMetadataIndexes(),
 		EmbeddingModel:  req.GetEmbeddingModel(), Chunking: chunking, Extract: extract, TextLanguage: req.GetTextLanguage(),
-		Graph: graphSettingsOf(req.GetGraph()), MetadataSchema: schema,
+		Graph: graphSettingsOf(req.GetGraph()), MetadataSchema: schema, RecallTarget: req.GetRecallTarget(),
 	})
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (h *Handlers) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexReque
 		settings := graphSettingsOf(g)
 		change.Graph = &settings
 	}
-	change.RecordQuestions = req.RecordQuestions
+	change.RecordQuestions, change.RecallTarget = req.RecordQuestions, req.RecallTarget
 	if req.GetMetadataSchema() != nil {
 		schema, err := schemaJSON(req.GetMetadataSchema())
 		if err != nil {
@@ -258,7 +258,7 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 		Count: int32(i.Counts.Chunks), DocumentCount: int32(i.Counts.ReadyDocuments),
 		PendingDocumentCount: int32(i.Counts.PendingDocuments), FailedDocumentCount: int32(i.Counts.FailedDocuments),
 		Graph:       &ragdv1.Graph{Settings: &ragdv1.GraphSettings{Off: i.Graph.Off, EdgeTypes: i.Graph.EdgeTypes, Threshold: i.Graph.Threshold, TopicModel: i.Graph.TopicModel}},
-		SearchWidth: searchWidthMessage(i.Index), RecordQuestions: i.RecordsQuestions,
+		SearchWidth: searchWidthMessage(i.Index), RecordQuestions: i.RecordsQuestions, RecallTarget: i.RecallTarget,
 		Status: i.Status(), CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt),
 	}
 	if len(i.MetadataSchema) > 0 {

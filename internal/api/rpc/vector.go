@@ -63,7 +63,7 @@ func (h *Handlers) Query(ctx context.Context, req *ragdv1.QueryRequest) (*ragdv1
 		Question: query.Question{
 			QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(), VectorStoreName: req.GetVectorStoreName(),
 			Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f, IncludeVectors: &req.IncludeVector,
-			Explain: req.GetExplain(), MinScore: req.MinScore,
+			Explain: req.GetExplain(), MinScore: req.MinScore, RecallTarget: req.RecallTarget,
 			Freshness: freshnessOf(req),
 		},
 		SparseVector:   sparseOf(req.GetSparseVector()),

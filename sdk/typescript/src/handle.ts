@@ -30,6 +30,8 @@ export interface SearchOptions extends CallOptions {
   minScore?: number;
   /** Returns only sources whose similarity is greater than this. */
   minSimilarity?: number;
+  /** The fraction of the nearest chunks that an approximate search finds, 0.9 to 0.999. Default: that of the index. */
+  recallTarget?: number;
   /** Adds which passage and words match. */
   highlight?: boolean;
   /** Adds timings and the plan; of a graph query also the nodes and edges of the walk. */
@@ -253,14 +255,14 @@ export class RagdIndex {
   }
 
   #search(text: string, options: SearchOptions) {
-    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, highlight, distinct, expand, explain, includeVectors, includeSources, maxStalenessMs, writeToken, maxTokens, encodingName } = options;
+    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, recallTarget, highlight, distinct, expand, explain, includeVectors, includeSources, maxStalenessMs, writeToken, maxTokens, encodingName } = options;
     return {
       indexName: this.name,
       queryText: text,
       queryVector: vector,
       filter: options.filter && fromJson(ValueSchema, options.filter),
       searchMode: mode,
-      topK, namespace, reranker, minScore, minSimilarity, highlight, distinct, expand, explain, includeVectors, includeSources, writeToken, maxTokens, encodingName,
+      topK, namespace, reranker, minScore, minSimilarity, recallTarget, highlight, distinct, expand, explain, includeVectors, includeSources, writeToken, maxTokens, encodingName,
       maxStaleness: maxStalenessMs === undefined ? undefined : durationFromMs(maxStalenessMs),
     };
   }

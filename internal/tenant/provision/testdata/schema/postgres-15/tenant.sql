@@ -92,7 +92,9 @@ CREATE TABLE tenant.indexes (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     text_analysis integer DEFAULT 0 NOT NULL,
-    metadata_schema jsonb
+    metadata_schema jsonb,
+    recall_target double precision DEFAULT 0.95 NOT NULL,
+    recall_curve jsonb
 );
 
 ALTER TABLE tenant.indexes ALTER COLUMN index_id ADD GENERATED ALWAYS AS IDENTITY (
