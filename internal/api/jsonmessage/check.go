@@ -107,6 +107,9 @@ func checkField(raw json.RawMessage, field protoreflect.FieldDescriptor, path st
 }
 
 func checkList(raw json.RawMessage, field protoreflect.FieldDescriptor, path string) error {
+	if isVector(field) && kindOf(raw) == text {
+		return checkVector(raw, path)
+	}
 	if kindOf(raw) != list {
 		return wrong(path, "a list", raw)
 	}

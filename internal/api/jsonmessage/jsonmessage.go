@@ -22,14 +22,24 @@ import (
 
 // Unmarshal decodes data into message, which it resets. In a list of messages with two
 // string fields, a pair of strings stands for a message: ["##", "title"] for {"marker": "##",
-// "key": "title"}. A whole number in a value of free form, such as metadata, that would be rounded is an error. Errors: Invalid, with a violation if a field is to blame.
+// "key": "title"}. A list of 32-bit floats may be a string: see Vector. A whole number in a value of free form, such as metadata, that would be rounded is an error. Errors: Invalid, with a violation if a field is to blame.
 func Unmarshal(data []byte, message proto.Message) error {
+	given := data
+	data, vectors := detach(data, message.ProtoReflect().Descriptor())
+	merge := func(rest []byte) error {
+		for _, v := range vectors {
+			if err := v.merge(message.ProtoReflect()); err != nil {
+				return err
+			}
+		}
+		return checkExact(rest, message)
+	}
 	err := protojson.Unmarshal(data, message)
 	if err == nil {
-		return checkExact(data, message)
+		return merge(data)
 	}
-	if !utf8.Valid(data) {
-		return notUTF8(data)
+	if !utf8.Valid(given) {
+		return notUTF8(given)
 	}
 	var whole json.RawMessage
 	if syntax := new(json.SyntaxError); errors.As(json.Unmarshal(data, &whole), &syntax) {
@@ -37,7 +47,7 @@ func Unmarshal(data []byte, message proto.Message) error {
 	}
 	whole, paired := withPairs(whole, message.ProtoReflect().Descriptor())
 	if paired && protojson.Unmarshal(whole, message) == nil {
-		return checkExact(whole, message)
+		return merge(whole)
 	}
 	if mistake := checkMessage(whole, message.ProtoReflect().Descriptor(), ""); mistake != nil {
 		return mistake

@@ -98,7 +98,7 @@ func TestToolsOverHTTP(t *testing.T) {
 		}, message[ragdv1.VectorQueryResponse](t, anAnswer), message[ragdv1.VectorQueryRequest](t, `{"queryText": "How do I install it?", "indexName": "docs",
 			"topK": 2, "searchMode": "hybrid", "includeVectors": true, "includeSources": true, "filter": {"year": {"$gte": 2023}}, "explain": true,
 			"vectorStoreName": "ragd", "reranker": {"kind": "lexical", "candidates": 40, "required": true}}`), "vector_query.txt"},
-		{"vector_query", map[string]any{"queryVector": []any{0.5, 1}, "includeSources": false},
+		{"vector_query", map[string]any{"queryVector": "AAAAPwAAgD8=", "includeSources": false}, // 0.5 and 1
 			message[ragdv1.VectorQueryResponse](t, `{"relevantContext": "[1] Install\nRun make."}`),
 			message[ragdv1.VectorQueryRequest](t, `{"queryVector": [0.5, 1], "includeSources": false}`), "vector_query_context.txt"},
 		{"vector_query", map[string]any{"queryText": "x", "filter": map[string]any{"a": 1}}, &ragdv1.VectorQueryResponse{},

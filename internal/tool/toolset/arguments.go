@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ragdhq/ragd/internal/api/jsonmessage"
@@ -59,7 +57,7 @@ func newArguments(input toolschema.Schema) (*arguments, error) {
 	return &arguments{input: input, schema: compiled, source: source, shape: admission.SchemaShape(source), vectors: vectorsOf(source)}, err
 }
 
-// vectorsOf returns the names of the arguments whose schema is a list of numbers without
+// vectorsOf returns the names of the arguments whose schema is a list of numbers, or its base64, without
 // further conditions.
 func vectorsOf(source map[string]any) (names []string) {
 	properties, _ := lookup(source, "properties").(map[string]any)
@@ -67,7 +65,7 @@ func vectorsOf(source map[string]any) (names []string) {
 		said, _ := property.(map[string]any)
 		said = maps.Clone(said)
 		delete(said, "description")
-		if reflect.DeepEqual(said, map[string]any{"type": "array", "items": map[string]any{"type": "number"}}) {
+		if reflect.DeepEqual(said, map[string]any{"type": []any{"array", "string"}, "items": map[string]any{"type": "number"}}) {
 			names = append(names, name)
 		}
 	}
@@ -87,17 +85,8 @@ func (a accepted) decode(into proto.Message) error {
 		return err
 	}
 	for name, values := range a.vectors {
-		field := into.ProtoReflect().Descriptor().Fields().ByJSONName(name)
-		// As a packed field of the binary form, which is decoded much faster than a list is
-		// built by reflection.
-		const size = 4
-		packed := protowire.AppendTag(make([]byte, 0, size*len(values)+16), field.Number(), protowire.BytesType)
-		packed = protowire.AppendVarint(packed, uint64(size*len(values)))
-		for _, value := range values {
-			packed = protowire.AppendFixed32(packed, math.Float32bits(value))
-		}
-		if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(packed, into); err != nil {
-			return fmt.Errorf("read %s: %w", name, err)
+		if err := jsonmessage.MergeVector(into, into.ProtoReflect().Descriptor().Fields().ByJSONName(name), values); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -116,7 +105,7 @@ func (a *arguments) detach(raw json.RawMessage) (json.RawMessage, map[string][]f
 		if !slices.Contains(a.vectors, string(name)) {
 			return true
 		}
-		values, ok := jsonmessage.Floats(raw[begin:end], maxDetached)
+		values, ok := jsonmessage.Vector(raw[begin:end], maxDetached)
 		if !ok {
 			return true
 		}

@@ -51,7 +51,7 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 		{"a missing nested field", "document_chunker", `{"chunking": {"headers": [{"marker": "#"}]}}`, "chunking.headers[0].key: is required"},
 		{"a wrong nested type", "document_chunker", `{"chunking": {"separators": [1]}}`, "chunking.separators[0]: must be of type string, got number"},
 		{"a word in a vector", "vector_query", `{"queryVector": [0.5, "b"]}`, "queryVector[1]: must be of type number, got string"},
-		{"no vector", "vector_query", `{"queryVector": 1}`, "queryVector: must be of type array, got number"},
+		{"no vector", "vector_query", `{"queryVector": 1}`, "queryVector: must be of type string or array, got number"},
 		{"a list of arguments", "get_job", `["j1"]`, "arguments: must be an object"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
