@@ -184,6 +184,11 @@ bench: deps build ## compare ragd as a vector store with bare pgx and pgvector, 
 	go run ./bench/agents -ragd bin/ragd
 	go test -run '^$$' -bench Ingest -benchtime 3x ./cmd/ragd/internal/upload
 
+.PHONY: bench-peers
+bench-peers: deps build ## compare ragd as a vector store with Weaviate and with bare pgx and pgvector
+	go -C bench/peers build -o $(CURDIR)/bin/weaviate github.com/weaviate/weaviate/cmd/weaviate-server
+	go run ./bench/retrieval -ragd bin/ragd -weaviate bin/weaviate
+
 N ?= 1000
 
 .PHONY: bench-tenants

@@ -12,16 +12,24 @@ const (
 	liveBatch = 100
 )
 
-// compareLoads loads both sides, each into an empty table, and then builds the index over
+// loader is a system into which vectors are loaded.
+type loader struct {
+	name  string
+	write func(ctx context.Context, d data, from, to int) error
+	build func(ctx context.Context) error
+}
+
+// shares are the filters for which a field of package synthetic is 1.
+var shares = []struct{ keeps, field string }{
+	{"50 %", "half"}, {"10 %", "tenth"}, {"5 %", "twentieth"}, {"1 %", "hundredth"}, {"0.1 %", "thousandth"},
+}
+
+// compareLoads loads each side, into an empty table, and then builds the index over
 // the embeddings.
-func compareLoads(ctx context.Context, d data, r *ragd, b *bare) error {
+func compareLoads(ctx context.Context, d data, sides ...loader) error {
 	fmt.Printf("\n| bulk load | write | build | vectors/s | ratio |\n| --- | --- | --- | --- | --- |\n")
 	floor := 0.0
-	for _, side := range []struct {
-		name  string
-		write func(ctx context.Context, d data, from, to int) error
-		build func(ctx context.Context) error
-	}{{"bare", b.write, b.build}, {"ragd", r.write, r.build}} {
+	for _, side := range sides {
 		start := time.Now()
 		if err := inBatches(ctx, d, 0, d.loaded, loadBatch, side.write); err != nil {
 			return err
@@ -77,7 +85,7 @@ func compareQueries(ctx context.Context, o options, d data, r *ragd, b *bare) er
 		{"bare", func(ctx context.Context, n int) error { _, err := b.query(ctx, d.question(n), ""); return err }},
 		{"ragd over Connect", func(ctx context.Context, n int) error { _, err := r.query(ctx, d.question(n), ""); return err }},
 		{"ragd over MCP", func(ctx context.Context, n int) error { return r.ask(ctx, d.question(n)) }},
-		{"ragd over MCP, plain client", func(ctx context.Context, n int) error { return r.plain.ask(ctx, d.question(n)) }},
+		{"ragd over MCP, plain client", func(ctx context.Context, n int) error { _, err := r.plain.query(ctx, d.question(n), ""); return err }},
 	}
 	for _, clients := range []int{1, 8} {
 		rates, err := measure(ctx, clients, o.duration, sides, r.used)
@@ -96,9 +104,7 @@ func compareQueries(ctx context.Context, o options, d data, r *ragd, b *bare) er
 func compareFilters(ctx context.Context, o options, d data, r *ragd, b *bare) error {
 	fmt.Printf("\n| filter keeps | bare p50 ms | bare recall@%d | ragd p50 ms | ragd p99 ms | ragd recall@%[1]d |\n| --- | --- | --- | --- | --- | --- |\n", topK)
 	b.iterate()
-	for _, share := range []struct{ keeps, field string }{
-		{"50 %", "half"}, {"10 %", "tenth"}, {"5 %", "twentieth"}, {"1 %", "hundredth"}, {"0.1 %", "thousandth"},
-	} {
+	for _, share := range shares {
 		rates, err := measure(ctx, 1, o.duration, []side{
 			{"bare", func(ctx context.Context, n int) error { _, err := b.query(ctx, d.question(n), share.field); return err }},
 			{"ragd", func(ctx context.Context, n int) error { _, err := r.query(ctx, d.question(n), share.field); return err }},

@@ -67,9 +67,7 @@ func around(anchor []float32, n int) [][]float32 {
 // vectors and correlated with them.
 func filterCases(d data, near [][]float32) []filterCase {
 	var cases []filterCase
-	for _, s := range []struct{ keeps, field string }{
-		{"50 %", "half"}, {"10 %", "tenth"}, {"5 %", "twentieth"}, {"1 %", "hundredth"}, {"0.1 %", "thousandth"},
-	} {
+	for _, s := range shares {
 		cases = append(cases, equals(s.keeps+", equality", s.field, 1, d.asked))
 	}
 	for _, field := range []string{undeclared, declared} {

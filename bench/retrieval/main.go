@@ -8,6 +8,8 @@
 // With -filters it measures filters instead: by the share that they keep, by equality and
 // by order, independent of the vectors and correlated with them.
 //
+// With -weaviate PATH, the program of a Weaviate server, it measures that beside both (make bench-peers).
+//
 // It prints tables in Markdown. Ratios are ragd's number divided by that of bare pgx.
 package main
 
@@ -30,6 +32,7 @@ type options struct {
 	questions int
 	duration  time.Duration
 	filters   bool   // measure filters instead
+	weaviate  string // the program of the peer to measure beside both; empty for none
 	only      string // measure the filters whose name contains it
 }
 
@@ -42,7 +45,18 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 3*time.Second, "time for each measurement of queries")
 	flag.BoolVar(&o.filters, "filters", false, "measure filters of many kinds instead")
 	flag.StringVar(&o.only, "only", "", "with -filters: measure those whose name contains this text")
-	harness.Main(func(ctx context.Context) error { return compare(ctx, o) })
+	flag.StringVar(&o.weaviate, "weaviate", "", "measure the Weaviate server at this path beside both, with 5,000 and with 20,000 vectors")
+	harness.Main(func(ctx context.Context) error {
+		if o.weaviate == "" {
+			return compare(ctx, o)
+		}
+		for _, o.vectors = range peerSizes {
+			if err := compare(ctx, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // compare runs everything and prints the tables.
@@ -73,7 +87,16 @@ func compare(ctx context.Context, o options) (err error) {
 		d.metadata = rankedMetadata(d.values, anchor)
 	}
 	fmt.Printf("%d vectors of %d dimensions around %d centres, topK %d\n", o.vectors, synthetic.Dimension, synthetic.Centres, topK)
-	if err := compareLoads(ctx, d, r, b); err != nil {
+	loaders := []loader{{"bare", b.write, b.build}, {"ragd", r.write, r.build}}
+	var w *weaviate
+	if o.weaviate != "" {
+		if w, err = openWeaviate(ctx, o.weaviate); err != nil {
+			return err
+		}
+		defer w.stop()
+		loaders = append(loaders, loader{"Weaviate", w.write, func(context.Context) error { return nil }}) // searchable as it is written
+	}
+	if err := compareLoads(ctx, d, loaders...); err != nil {
 		return err
 	}
 	if err := r.awaitBuilt(ctx, d.asked[0]); err != nil {
@@ -84,6 +107,9 @@ func compare(ctx context.Context, o options) (err error) {
 		return err
 	}
 	fmt.Printf("\nsearch width %d, as ragd measured it; recall@%d %.3f\n", width, topK, recall(ctx, d, r.query, ""))
+	if w != nil {
+		return comparePeers(ctx, o, d, r, b, w)
+	}
 	if o.filters {
 		return compareEachFilter(ctx, o, d, around(anchor, o.questions), r, b)
 	}

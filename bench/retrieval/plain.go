@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -23,23 +24,28 @@ func newPlainMCP(client *http.Client, url, secret string) *plainMCP {
 	}}
 }
 
-func (p *plainMCP) ask(ctx context.Context, question []float32) error {
+// query returns the ids of the nearest vectors with the field set to 1; an empty field means all vectors.
+func (p *plainMCP) query(ctx context.Context, question []float32, field string) ([]string, error) {
 	type object map[string]any
+	arguments := object{"indexName": indexName, "queryVector": base64.StdEncoding.EncodeToString(floats(question))}
+	if field != "" {
+		arguments["filter"] = object{field: 1}
+	}
 	call, err := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{
-		"name": "vector_query", "arguments": object{"indexName": indexName, "queryVector": question},
+		"name": "vector_query", "arguments": arguments,
 		"_meta": object{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": object{}},
 	}})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(call))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Header = p.header.Clone()
 	res, err := p.client.Do(req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer res.Body.Close()
 	var answer struct {
@@ -50,10 +56,14 @@ func (p *plainMCP) ask(ctx context.Context, question []float32) error {
 		Error any
 	}
 	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
-		return err
+		return nil, err
 	}
 	if answer.Error != nil || answer.Result.IsError || len(answer.Result.StructuredContent.Sources) == 0 {
-		return fmt.Errorf("vector_query: status %d, %v", res.StatusCode, answer)
+		return nil, fmt.Errorf("vector_query: status %d, %v", res.StatusCode, answer)
 	}
-	return nil
+	ids := make([]string, len(answer.Result.StructuredContent.Sources))
+	for n, source := range answer.Result.StructuredContent.Sources {
+		ids[n] = source.ID
+	}
+	return ids, nil
 }
