@@ -19,6 +19,7 @@ index              books
 status             ready
 embedding model    builtin/hash-512
 dimension          512
+vector type        vector
 metric             cosine
 type               flat
 text language      auto
@@ -27,6 +28,7 @@ documents ready    0
 documents pending  0
 documents failed   0
 chunks             0
+recall target      0.95
 graph              all edges
 created            2026-11-21T08:00:00Z
 updated            2026-11-21T08:00:00Z
@@ -38,6 +40,12 @@ INDEX  MODEL             DIMENSION  READY  PENDING  FAILED  CHUNKS  STATUS
 books  builtin/hash-512  512        0      0        0       0       ready
 `},
 		{args: args(`index create more --chunking {"maxsize":1}`), code: 2, stderr: `...maxsize: is not known here; did you mean maxSize?`},
+		{args: args("index create half --vector-type halfvec --recall-target 0.9 --json"), stdout: `..."vectorType": "halfvec",`},
+		{args: args("index create half --vector-type halfvec --recall-target 0.9 --json"), stdout: `..."recallTarget": 0.9`},
+		{args: args("index recall half 0.99"), stdout: "...recall target      0.99\n"},
+		{args: args("index recall half 2"), code: 1, stderr: "...recallTarget: must be between 0.9 and 0.999, got 2"},
+		{args: args("index recall half many"), code: 2, stderr: `...TARGET must be a number such as 0.99, got "many"`},
+		{args: args("index delete half --yes"), stdout: anything, stderr: anything},
 		{args: args("index graph books --rebuild"), stderr: "rebuilding the graph: see ragd job watch #1\n"},
 		{args: args("index graph books --rebuild --json"), stdout: `..."jobId": "#`, stderr: anything},
 		{args: args("index graph books --edge-types mention,next --threshold 0.6"), stdout: "...mention, next\n"},

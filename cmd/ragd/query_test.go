@@ -68,13 +68,13 @@ hybrid search  ms `},
 	if filtered.GetSearchMode() != "keyword" || filtered.GetTopK() != 10 || filtered.GetFilter().GetStructValue().AsMap()["a"] != 1.0 {
 		t.Errorf("asked %v", filtered)
 	}
-	s.want(t, step{args: args("query --vector 0.5,1 --min-score 0 --min-similarity 0 --neighbours 2 --diversity 0.3 --max-per-document 1 --namespace n --fusion weighted --boost when:30d:0.25 --expand neighbours"), code: 1, stderr: "ragd: queryVector: has 2 dimensions, but index \"documents\" has 512\n"})
+	s.want(t, step{args: args("query --vector 0.5,1 --min-score 0 --min-similarity 0 --recall-target 0.99 --neighbours 2 --diversity 0.3 --max-per-document 1 --namespace n --fusion weighted --boost when:30d:0.25 --expand neighbours"), code: 1, stderr: "ragd: queryVector: has 2 dimensions, but index \"documents\" has 512\n"})
 	queries = asked[ragdv1.VectorQueryRequest](t, s.tap, "VectorQuery")
 	got := queries[len(queries)-1]
 	topK, least := int32(10), 0.0
 	options := &ragdv1.VectorQueryRequest{
 		QueryVector: []float32{0.5, 1}, TopK: &topK, Namespace: "n", Neighbours: 2, Diversity: 0.3, MaxPerDocument: 1,
-		Hybrid: &ragdv1.Hybrid{Fusion: "weighted"}, Boost: &ragdv1.Boost{Field: "when", HalfLife: "30d", Weight: new(0.25)}, MinScore: &least, MinSimilarity: &least, Expand: "neighbours",
+		Hybrid: &ragdv1.Hybrid{Fusion: "weighted"}, Boost: &ragdv1.Boost{Field: "when", HalfLife: "30d", Weight: new(0.25)}, MinScore: &least, MinSimilarity: &least, RecallTarget: new(0.99), Expand: "neighbours",
 	}
 	if !proto.Equal(got, options) {
 		t.Errorf("asked %v, want %v", got, options)

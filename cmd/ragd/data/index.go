@@ -31,6 +31,7 @@ func showIndex(index *ragdv1.Index) func(io.Writer) {
 		output.Field(w, "status", index.GetStatus())
 		output.Field(w, "embedding model", index.GetEmbeddingModel())
 		output.Field(w, "dimension", index.GetDimension())
+		output.Field(w, "vector type", index.GetVectorType())
 		output.Field(w, "next embedding model", index.GetNextEmbeddingModel())
 		output.Field(w, "reembedding job", index.GetReembedJobId())
 		output.Field(w, "metric", index.GetMetric())
@@ -84,6 +85,7 @@ model later, use "ragd index reembed".`,
 	dimension := flags.Int32("dimension", 0, "of the embeddings (default that of the model)")
 	metric := flags.String("metric", "", "cosine, euclidean or dotproduct (default cosine)")
 	kind := flags.String("type", "", "hnsw, or flat for exact search (default hnsw)")
+	vectorType := flags.String("vector-type", "", "vector, or halfvec, bit or sparsevec; halfvec takes half the space (default vector, halfvec over 2,000 dimensions)")
 	m := flags.Int32("m", 0, "links per node of an HNSW index (default of the service)")
 	ef := flags.Int32("ef-construction", 0, "candidates while an HNSW index is built (default of the service)")
 	language := flags.String("text-language", "", "language of keyword search: auto, simple or one such as english (default auto)")
@@ -94,7 +96,7 @@ model later, use "ragd index reembed".`,
 	graph := graphFlags(flags, "graph-")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		req := &ragdv1.CreateIndexRequest{
-			IndexName: args[0], Dimension: *dimension, Metric: *metric,
+			IndexName: args[0], Dimension: *dimension, Metric: *metric, VectorType: *vectorType,
 			EmbeddingModel: *model, Chunking: chunking(), Extract: extract(), TextLanguage: *language, Graph: graph(), MetadataSchema: schema(), RecallTarget: *recall,
 		}
 		if *kind != "" || *m != 0 || *ef != 0 {
