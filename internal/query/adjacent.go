@@ -79,7 +79,7 @@ func (s search) adjacent(q *statement) string {
 	pairs := s.keywords.pairs
 	phrases, weights := q.args.Add(pairs.phrases), q.args.Add(pairs.weights)
 	// Each tsquery is read once for all chunks, and each tsvector once for all pairs.
-	return number(adjacentFactor/pairs.total) + " * (SELECT coalesce(sum(p.weight), 0) ^ 2\n\t\t" +
+	return q.args.Add(adjacentFactor/pairs.total) + "::float8 * (SELECT coalesce(sum(p.weight), 0) ^ 2\n\t\t" +
 		"FROM (SELECT c.terms || ''::tsvector AS terms OFFSET 0) AS t, unnest((SELECT " + phrases + "::text[]::tsquery[]), " + weights + "::float8[]) AS p (phrase, weight)\n\t\t" +
 		"WHERE t.terms @@ p.phrase)"
 }

@@ -82,23 +82,24 @@ const rrfK = 60
 func (s search) fused(q *statement) string {
 	e := s.evidence()
 	if s.request.fusion.Method == RRF {
-		value := fmt.Sprintf(`%s / (%d + row_number() OVER (ORDER BY nullif(distance, 'NaN'), chunk_id))`, number(e.vector), rrfK)
+		value := fmt.Sprintf(`%s::float8 / (%d + row_number() OVER (ORDER BY nullif(distance, 'NaN'), chunk_id))`, q.args.Add(e.vector), rrfK)
 		if e.keyword > 0 {
-			value += fmt.Sprintf("\n\t\t"+`+ CASE WHEN keyword > 0 THEN %s / (%d + row_number() OVER (ORDER BY keyword DESC, chunk_id)) ELSE 0 END`,
-				number(e.keyword), rrfK)
+			value += fmt.Sprintf("\n\t\t"+`+ CASE WHEN keyword > 0 THEN %s::float8 / (%d + row_number() OVER (ORDER BY keyword DESC, chunk_id)) ELSE 0 END`,
+				q.args.Add(e.keyword), rrfK)
 		}
 		return value
 	}
-	value := s.vectorEvidence()
+	value := s.vectorEvidence(q)
 	if s.keywords != nil {
 		value += "\n\t\t+ " + q.args.Add(e.keyword*e.perKeyword) + "::float8 * (keyword + adjacent)"
 	}
 	return value
 }
 
-// vectorEvidence returns what the vector leg adds to the value of a row with a distance, as SQL.
-func (s search) vectorEvidence() string {
+// vectorEvidence returns what the vector leg adds to the value of a row with a distance, as SQL. What depends on the question
+// and on the statistics of the index is a parameter, so that all questions share one prepared statement.
+func (s search) vectorEvidence(q *statement) string {
 	e := s.evidence()
-	return fmt.Sprintf("CASE WHEN distance <> 'NaN' THEN %s * (%s - %s) ELSE 0 END",
-		number(e.vector*e.perSimilarity), s.index.StretchedSQL("distance"), number(e.far))
+	return fmt.Sprintf("CASE WHEN distance <> 'NaN' THEN %s::float8 * (%s - %s::float8) ELSE 0 END",
+		q.args.Add(e.vector*e.perSimilarity), s.index.StretchedSQL("distance"), q.args.Add(e.far))
 }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -87,6 +86,3 @@ func (f Fusion) weights(model string, rarity float64) (vector, keyword float64) 
 	vector, keyword = vector/most, keyword/most // so that no sum is infinite
 	return vector / (vector + keyword), keyword / (vector + keyword)
 }
-
-// number returns a finite number as SQL.
-func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) + "::float8" }

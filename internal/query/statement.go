@@ -191,7 +191,7 @@ func (s search) heaviest(q *statement, name, weight, where string) {
 // BM25 score at most of a chunk that matches and is not heavy, 0 if there is none. An embedding of length 0 adds nothing.
 func (s search) bound(q *statement) {
 	q.define("rest",
-		"SELECT greatest("+s.vectorEvidence()+", 0) AS evidence,",
+		"SELECT greatest("+s.vectorEvidence(q)+", 0) AS evidence,",
 		"	(SELECT CASE WHEN count(*) = "+strconv.Itoa(s.request.candidates())+" THEN coalesce(-max(rank_value), 0) ELSE 0 END FROM heavy) AS keyword",
 		"FROM (SELECT max(rank_value) AS distance FROM near) AS n")
 }

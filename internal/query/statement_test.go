@@ -3,7 +3,9 @@ package query
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,5 +138,34 @@ func checkGolden(t *testing.T, name, got string) {
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// Statements are prepared once for each connection and text, so none may contain what differs between questions.
+func TestQuestionsShareAStatement(t *testing.T) {
+	t.Parallel()
+	i := index.Index{ID: 7, Generation: 1, Name: "docs", Dimension: 3, Metric: index.Cosine, VectorType: index.Vector, EmbeddingModel: "openai/small"}
+	for _, fusion := range []Method{Weighted, RRF} {
+		texts := map[string]bool{}
+		for _, n := range []float64{1, 2} {
+			request := Request{Fusion: Fusion{Method: fusion}}
+			request.Mode, request.QueryText, request.QueryVector = Hybrid, "graph walk", []float32{1, 0, float32(n)}
+			p, err := request.prepare()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.settle(i); err != nil {
+				t.Fatal(err)
+			}
+			s := search{index: i, request: p, plan: indexScan, rest: &rest{}, calibration: index.Calibration{Scale: index.Scale{Near: 0.8 + n/10, Far: n / 10, Match: n}}}
+			s.keywords = &keywords{
+				match: "'graph'", rarity: n / 4, total: int64(1000 * n), ideal: n,
+				pairs: adjacency{phrases: []string{"('graph') <1> ('walk')"}, weights: []float64{n}, total: n},
+			}
+			texts[s.sql(filter.NewArgs())] = true
+		}
+		if len(texts) != 1 {
+			t.Errorf("%s: each question has a statement of its own: %v", fusion, slices.Collect(maps.Keys(texts)))
+		}
 	}
 }

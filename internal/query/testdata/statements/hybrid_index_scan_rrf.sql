@@ -28,8 +28,8 @@ WITH near AS (
 	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
 ), found AS (
 	SELECT tid, keyword, adjacent, distance,
-		0.5::float8 / (60 + row_number() OVER (ORDER BY nullif(distance, 'NaN'), chunk_id))
-		+ CASE WHEN keyword > 0 THEN 0.5::float8 / (60 + row_number() OVER (ORDER BY keyword DESC, chunk_id)) ELSE 0 END AS rank_value
+		$5::float8 / (60 + row_number() OVER (ORDER BY nullif(distance, 'NaN'), chunk_id))
+		+ CASE WHEN keyword > 0 THEN $6::float8 / (60 + row_number() OVER (ORDER BY keyword DESC, chunk_id)) ELSE 0 END AS rank_value
 	FROM scored
 	ORDER BY rank_value DESC, chunk_id
 	LIMIT 10
@@ -39,5 +39,5 @@ FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
 	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
 ORDER BY rank_value DESC, c.chunk_id
 
-\bind 'default' '[1,0,0.5]' '{5:4.016848,11:7.1184964}/1000000000' '\'walk\' | \'graph\'' \g
+\bind 'default' '[1,0,0.5]' '{5:4.016848,11:7.1184964}/1000000000' '\'walk\' | \'graph\'' '0.5' '0.5' \g
 COMMIT;

@@ -19,7 +19,7 @@ WITH candidate AS (
 	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
 ), found AS (
 	SELECT tid, keyword, adjacent, distance,
-		CASE WHEN distance <> 'NaN' THEN 7.272727272727273::float8 * (atanh(least(greatest(1 - distance, -0.999), 0.999)) - 0.05::float8) ELSE 0 END AS rank_value
+		CASE WHEN distance <> 'NaN' THEN $3::float8 * (atanh(least(greatest(1 - distance, -0.999), 0.999)) - $4::float8) ELSE 0 END AS rank_value
 	FROM scored
 	ORDER BY rank_value DESC, chunk_id
 	LIMIT 10
@@ -29,5 +29,5 @@ FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
 	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
 ORDER BY rank_value DESC, c.chunk_id
 
-\bind 'default' '[1,0,0.5]' \g
+\bind 'default' '[1,0,0.5]' '7.272727272727273' '0.05' \g
 COMMIT;

@@ -12,7 +12,7 @@ WITH candidate AS (
 ), scored AS (
 	SELECT candidate.tid, c.chunk_id, c.document_id, c.embedding <=> $3 AS distance,
 		coalesce(-(c.term_weights <#> $2), 0) AS keyword,
-		0.125::float8 * (SELECT coalesce(sum(p.weight), 0) ^ 2
+		$7::float8 * (SELECT coalesce(sum(p.weight), 0) ^ 2
 		FROM (SELECT c.terms || ''::tsvector AS terms OFFSET 0) AS t, unnest((SELECT $5::text[]::tsquery[]), $6::float8[]) AS p (phrase, weight)
 		WHERE t.terms @@ p.phrase) AS adjacent
 	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
@@ -28,5 +28,5 @@ FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
 	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
 ORDER BY rank_value DESC, c.chunk_id
 
-\bind 'default' '{5:4.016848,11:7.1184964}/1000000000' '[1,0,0.5]' '\'walk\' | \'graph\'' '{"(\'graph\') <1> (\'walk\')"}' '[4]' \g
+\bind 'default' '{5:4.016848,11:7.1184964}/1000000000' '[1,0,0.5]' '\'walk\' | \'graph\'' '{"(\'graph\') <1> (\'walk\')"}' '[4]' '0.125' \g
 COMMIT;
