@@ -2,10 +2,13 @@ package index
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/ingest/extract"
+	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // Change holds the settings that Update changes. A nil setting stays unchanged.
@@ -58,4 +61,64 @@ func (i Index) changed(c Change) (Index, error) {
 	}
 	i.RecordsQuestions = *cmp.Or(c.RecordQuestions, &i.RecordsQuestions)
 	return i, nil
+}
+
+// update changes an index and starts the jobs that follow. It starts from the settings as
+// the locked row has them, so that no concurrent change is lost.
+func (s *Service) update(ctx context.Context, tx *data.Tx, name string, c Change, model *newModel) error {
+	old, err := byNameLocked(ctx, tx, name)
+	if err != nil {
+		return err
+	}
+	changed, err := old.changed(c)
+	if err != nil {
+		return err
+	}
+	next, err := changed.next(model)
+	if err != nil {
+		return err
+	}
+	if old.Next != nil && (c.Config != nil || c.MetadataIndexes != nil) {
+		return old.reembedding()
+	}
+	if err := storeSettings(ctx, tx, changed); err != nil {
+		return err
+	}
+	if c.MetadataSchema != nil {
+		if err := storeMetadataSchema(ctx, tx, changed.ID, *c.MetadataSchema); err != nil {
+			return err
+		}
+	}
+	if changed.RecallTarget != old.RecallTarget {
+		if err := storeRecallTarget(ctx, tx, changed.ID, changed.RecallTarget); err != nil {
+			return err
+		}
+		if err := MaintainIfDue(ctx, s.queue, tx, changed.ID); err != nil {
+			return err
+		}
+	}
+	return s.startJobs(ctx, tx, old, changed, next)
+}
+
+// startJobs starts the jobs that a change of an index needs.
+func (s *Service) startJobs(ctx context.Context, tx *data.Tx, old, changed Index, next *Next) error {
+	if changed.Graph.String() != old.Graph.String() {
+		if err := s.queue.Start(ctx, tx, job.Graph, old.ID); err != nil {
+			return err
+		}
+	}
+	if changed.Config != old.Config && (old.Built || changed.Config.Type == Flat) {
+		if _, err := s.startBuild(ctx, tx, changed); err != nil {
+			return err
+		}
+	}
+	if changed.Config != old.Config { // endBuild starts Link again after the build
+		if err := s.queue.Start(ctx, tx, job.Link, old.ID); err != nil {
+			return err
+		}
+	}
+	if next == nil {
+		return nil
+	}
+	return s.startReembed(ctx, tx, changed, *next)
 }

@@ -289,66 +289,6 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 	return counted(ctx, h, name)
 }
 
-// update changes an index and starts the jobs that follow. It starts from the settings as
-// the locked row has them, so that no concurrent change is lost.
-func (s *Service) update(ctx context.Context, tx *data.Tx, name string, c Change, model *newModel) error {
-	old, err := byNameLocked(ctx, tx, name)
-	if err != nil {
-		return err
-	}
-	changed, err := old.changed(c)
-	if err != nil {
-		return err
-	}
-	next, err := changed.next(model)
-	if err != nil {
-		return err
-	}
-	if old.Next != nil && (c.Config != nil || c.MetadataIndexes != nil) {
-		return old.reembedding()
-	}
-	if err := storeSettings(ctx, tx, changed); err != nil {
-		return err
-	}
-	if c.MetadataSchema != nil {
-		if err := storeMetadataSchema(ctx, tx, changed.ID, *c.MetadataSchema); err != nil {
-			return err
-		}
-	}
-	if changed.RecallTarget != old.RecallTarget {
-		if err := storeRecallTarget(ctx, tx, changed.ID, changed.RecallTarget); err != nil {
-			return err
-		}
-		if err := MaintainIfDue(ctx, s.queue, tx, changed.ID); err != nil {
-			return err
-		}
-	}
-	return s.startJobs(ctx, tx, old, changed, next)
-}
-
-// startJobs starts the jobs that a change of an index needs.
-func (s *Service) startJobs(ctx context.Context, tx *data.Tx, old, changed Index, next *Next) error {
-	if changed.Graph.String() != old.Graph.String() {
-		if err := s.queue.Start(ctx, tx, job.Graph, old.ID); err != nil {
-			return err
-		}
-	}
-	if changed.Config != old.Config && (old.Built || changed.Config.Type == Flat) {
-		if _, err := s.startBuild(ctx, tx, changed); err != nil {
-			return err
-		}
-	}
-	if changed.Config != old.Config { // endBuild starts Link again after the build
-		if err := s.queue.Start(ctx, tx, job.Link, old.ID); err != nil {
-			return err
-		}
-	}
-	if next == nil {
-		return nil
-	}
-	return s.startReembed(ctx, tx, changed, *next)
-}
-
 // Build starts a job that builds the Postgres index over the embeddings, however few
 // there are, and returns its id. Errors: NotFound, Precondition for a flat index.
 func (s *Service) Build(ctx context.Context, name string) (jobID string, err error) {
