@@ -189,7 +189,7 @@ func (w *folderWalk) file(ctx context.Context, name string, entry fs.DirEntry) e
 	if item, ok := known.unchanged(item.ID, item.State.ETag); ok {
 		return w.visit(item)
 	}
-	item.Title, item.Modified = path.Base(name), before.ModTime()
+	item.FileName, item.Modified = path.Base(name), before.ModTime()
 	item.Attributes = map[string]any{"path": name, "size": before.Size()}
 	if before.Size() > maxItemBytes {
 		return w.visit(item.tooLarge())

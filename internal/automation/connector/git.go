@@ -170,7 +170,7 @@ func (r *repository) visit(ctx context.Context, g *Git, w walking, commit *objec
 // item returns what a file is.
 func (r *repository) item(g *Git, commit *object.Commit, f gitFile, large bool) (Item, error) {
 	item := Item{
-		ID: g.uri(f.path), Title: path.Base(f.path), State: State{Known: true, ETag: f.hash.String()},
+		ID: g.uri(f.path), FileName: path.Base(f.path), State: State{Known: true, ETag: f.hash.String()},
 		Attributes: map[string]any{"path": f.path, "commit": commit.Hash.String(), "blob": f.hash.String(), "author": strings.ToValidUTF8(commit.Author.Name, "\uFFFD"), "authorTime": nil},
 	}
 	if at := commit.Author.When.UTC(); at.Year() > 0 && at.Year() <= maxYear {
@@ -178,7 +178,7 @@ func (r *repository) item(g *Git, commit *object.Commit, f gitFile, large bool) 
 		item.Attributes["authorTime"] = at.Format(time.RFC3339)
 	}
 	skip := func(why string) Item {
-		item.Title, item.Skipped, item.State.Skipped = "", why, why
+		item.FileName, item.Skipped, item.State.Skipped = "", why, why
 		return item
 	}
 	switch why := unusablePath(f.path); {

@@ -62,6 +62,7 @@ type walking struct {
 type Item struct {
 	ID          string // the uri of its document
 	Title       string // if the source knows it
+	FileName    string // of a file, whose title is its own
 	ContentType string
 	Content     []byte
 	Modified    time.Time // zero if the source does not know it

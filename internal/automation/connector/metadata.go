@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -28,7 +29,7 @@ func (s *Service) mapping(ctx context.Context, texts map[string]string) (mapping
 
 // of returns the metadata of the document of an item. Errors: Invalid for an expression that fails.
 func (m mapping) of(ctx context.Context, connector string, item Item) (map[string]any, error) {
-	values := map[string]any{"id": item.ID, "title": item.Title, "contentType": item.ContentType, "modifiedTime": nil, "attributes": map[string]any{}}
+	values := map[string]any{"id": item.ID, "title": cmp.Or(item.Title, item.FileName), "contentType": item.ContentType, "modifiedTime": nil, "attributes": map[string]any{}}
 	if !item.Modified.IsZero() {
 		values["modifiedTime"] = item.Modified.UTC().Format(time.RFC3339)
 	}

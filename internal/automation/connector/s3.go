@@ -172,14 +172,14 @@ func (b *bucket) visit(ctx context.Context, id string, o minio.ObjectInfo, visit
 		return visit(item)
 	}
 	item := Item{
-		ID: id, Title: path.Base(o.Key), State: State{Known: true, ETag: etag},
+		ID: id, FileName: path.Base(o.Key), State: State{Known: true, ETag: etag},
 		Attributes: map[string]any{"bucket": b.s3.Bucket, "key": o.Key, "etag": etag, "size": o.Size, "storageClass": o.StorageClass, "metadata": map[string]any{}},
 	}
 	if at := o.LastModified.UTC(); !at.IsZero() && at.Year() > 0 && at.Year() <= maxYear {
 		item.Modified = at
 	}
 	if why := unusablePath(o.Key); why != "" {
-		item.Title, item.Skipped, item.State.Skipped = "", why, why
+		item.FileName, item.Skipped, item.State.Skipped = "", why, why
 		return visit(item)
 	}
 	if o.Size > maxItemBytes {

@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -430,7 +431,7 @@ func nothingKnown(context.Context, string) (State, error) { return State{}, nil 
 
 // tested returns what a run would do with an item.
 func tested(ctx context.Context, m mapping, connector string, item Item) (ItemStatus, error) {
-	status := ItemStatus{ID: item.ID, Status: "would_store", Title: item.Title, ContentType: item.ContentType, ByteSize: int64(len(item.Content))}
+	status := ItemStatus{ID: item.ID, Status: "would_store", Title: cmp.Or(item.Title, item.FileName), ContentType: item.ContentType, ByteSize: int64(len(item.Content))}
 	switch {
 	case item.Failed != "":
 		status.Status, status.Reason = itemFailed, item.Failed

@@ -1,88 +1,11 @@
 package parse
 
 import (
-	"encoding/json"
 	"strings"
 
-	"golang.org/x/net/html"
-
-	"github.com/ragdhq/ragd/internal/chunk/frontmatter"
 	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
-
-// maxTitleSearch is how many bytes of a text are searched for a title.
-const maxTitleSearch = 16 << 10
-
-// TitleOf returns the title of a text: in Markdown that of the front matter, else the
-// first heading of level 1, the title element in HTML, \title in LaTeX, the field "title"
-// of a JSON object. It returns "" if there is none.
-func TitleOf(contentType, text string) string {
-	head := text[:min(len(text), maxTitleSearch)]
-	title := ""
-	switch f, _ := FormatOf(contentType); f {
-	case Markdown:
-		title = markdownTitle(text)
-	case HTML:
-		title = htmlTitle(head)
-	case LaTeX:
-		title = latexArgument(head, `\title`)
-	case JSON:
-		title = jsonTitle(head)
-	}
-	return textlimit.OneLine(title, maxTitle)
-}
-
-// markdownTitle returns the title of the front matter, else the first heading of level 1.
-func markdownTitle(text string) string {
-	front, _ := frontmatter.Read(text) // what is not front matter is text
-	if front.Title != "" {
-		return front.Title
-	}
-	text = text[front.Body:]
-	for h := range headings(text[:min(len(text), maxTitleSearch)]) {
-		if h.level == 1 {
-			return h.text
-		}
-	}
-	return ""
-}
-
-// jsonTitle returns the field "title" of a JSON object if it is a string. The object may be
-// cut off behind it.
-func jsonTitle(text string) string {
-	d := json.NewDecoder(strings.NewReader(text))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return ""
-	}
-	for d.More() {
-		key, err := d.Token()
-		var value json.RawMessage
-		if err != nil || d.Decode(&value) != nil {
-			return ""
-		}
-		if key == "title" {
-			var title string
-			_ = json.Unmarshal(value, &title) // it stays empty for other types
-			return title
-		}
-	}
-	return ""
-}
-
-func htmlTitle(page string) string {
-	z := html.NewTokenizer(strings.NewReader(page))
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			return ""
-		case html.StartTagToken:
-			if name, _ := z.TagName(); string(name) == "title" && z.Next() == html.TextToken {
-				return string(z.Text())
-			}
-		}
-	}
-}
 
 // heading is the heading of a section.
 type heading struct {

@@ -58,7 +58,8 @@ type Document struct {
 	// ContentType is the media type of Text: text/markdown, or the type of the source if
 	// Text is the source.
 	ContentType string
-	// Title is the title in the document's metadata, or its first heading, or "".
+	// Title is the title in the document's metadata unless a generator wrote it, else its first heading, else the
+	// readable name of the file, or "".
 	Title string
 	// Text is valid UTF-8 without null characters. It is never blank, but "" if the file consists
 	// of Scanned pages.
@@ -241,6 +242,9 @@ func (p *parser) markdown() error {
 // finish completes and checks the document that a parser made.
 func (p *parser) finish() (Document, error) {
 	d := &p.doc
+	if p.format != Email && p.format != Notebook {
+		d.Title = ownTitle(d.Title, p.src.FileName)
+	}
 	if p.text.full {
 		return Document{}, tooLarge(p.format, "its text is over the limit of %d bytes", MaxText)
 	}
@@ -264,10 +268,10 @@ func (p *parser) finish() (Document, error) {
 		d.Spans = append(d.Spans, latexSections(d.Text)...)
 	}
 	slices.SortStableFunc(d.Spans, func(a, b Span) int { return a.Start - b.Start })
-	if d.Title == "" && d.ContentType != joinedType {
+	if d.Title == "" && d.ContentType != joinedType && p.format != XLSX && p.format != ODS { // their headings are names of sheets
 		d.Title = TitleOf(d.ContentType, d.Text)
 	}
-	d.Title = textlimit.OneLine(d.Title, maxTitle)
+	d.Title = cmp.Or(textlimit.OneLine(d.Title, maxTitle), nameTitle(p.src.FileName, p.format))
 	return *d, nil
 }
 

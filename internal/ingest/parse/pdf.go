@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func (p *parser) pdf(ctx context.Context) error {
 	case err != nil:
 		return broken(p.format, err)
 	}
-	p.doc.Title = file.Title
+	p.doc.Title = cmp.Or(ownTitle(file.Title, p.src.FileName), largestHeading(file.Pages))
 	p.property("runningTitle", file.Running)
 	p.property("author", file.Author)
 	p.property("subject", file.Subject)
@@ -64,6 +65,24 @@ func (p *parser) pdf(ctx context.Context) error {
 		attached = append(attached, Source{Content: a.Content, FileName: a.Name})
 	}
 	return p.attachments(ctx, attached)
+}
+
+// largestHeading returns the heading of the highest level on the first page that has text, "" if that has
+// none.
+func largestHeading(pages []string) (title string) {
+	highest := 0
+	for _, page := range pages {
+		if page == "" {
+			continue
+		}
+		for h := range headings(page) {
+			if highest == 0 || h.level < highest {
+				title, highest = h.text, h.level
+			}
+		}
+		break
+	}
+	return title
 }
 
 // ranges returns ascending numbers for people, such as 1-3, 7.
