@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/ingest/parse"
@@ -138,6 +139,7 @@ var errNeedsOCR = fault.Field("content", "consists of scanned pages: an operator
 const (
 	positionKey = "position"
 	fileKey     = "file"
+	modifiedKey = "modified" // below fileKey
 )
 
 // fileMetadata returns the front matter of the file, and its properties under fileKey; nil
@@ -149,12 +151,15 @@ func fileMetadata(parsed parse.Document) (map[string]any, error) {
 			return nil, fmt.Errorf("read the front matter: %w", err)
 		}
 	}
-	if len(parsed.Properties)+len(parsed.References) == 0 {
+	if len(parsed.Properties)+len(parsed.References)+parsed.Pages == 0 {
 		return all, nil
 	}
-	properties := make(map[string]any, len(parsed.Properties)+1)
+	properties := make(map[string]any, len(parsed.Properties)+2)
 	for key, value := range parsed.Properties {
 		properties[key] = value
+	}
+	if parsed.Pages > 0 {
+		properties["pages"] = parsed.Pages
 	}
 	if len(parsed.References) > 0 {
 		properties["references"] = parsed.References
@@ -164,4 +169,34 @@ func fileMetadata(parsed parse.Document) (map[string]any, error) {
 	}
 	all[fileKey] = properties
 	return all, nil
+}
+
+// withFile returns the metadata that an uploader gave, with the properties that were read from the file
+// below its object fileKey, if it gave one: its own values stay. merged is false if it gave none.
+func withFile(given, fromFile map[string]any) (all map[string]any, merged bool) {
+	own, isObject := given[fileKey].(map[string]any)
+	read, _ := fromFile[fileKey].(map[string]any)
+	if !isObject || len(read) == 0 {
+		return given, false
+	}
+	properties := maps.Clone(read)
+	maps.Copy(properties, own)
+	all = maps.Clone(given)
+	all[fileKey] = properties
+	return all, true
+}
+
+// withoutFileTime returns metadata without the time of the file, which says nothing about its content.
+func withoutFileTime(given map[string]any) map[string]any {
+	own, _ := given[fileKey].(map[string]any)
+	if _, has := own[modifiedKey]; !has {
+		return given
+	}
+	all, file := maps.Clone(given), maps.Clone(own)
+	delete(file, modifiedKey)
+	all[fileKey] = file
+	if len(file) == 0 {
+		delete(all, fileKey)
+	}
+	return all
 }

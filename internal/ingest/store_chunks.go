@@ -184,19 +184,21 @@ func copyRows(ctx context.Context, tx *data.Tx, rows []chunkRow) error {
 
 // metadataOf returns the metadata of the task's n-th chunk, and the sorted keys of it that
 // were read from the content. The content never overrides the uploader: of several values
-// for a key, the uploader's wins, then the chunk's, then the file's.
+// for a key, the uploader's wins, then the chunk's, then the file's. Below fileKey this holds for each
+// property.
 func (t *task) metadataOf(n int) (all map[string]any, contentKeys []string) {
 	all = maps.Clone(t.fromFile)
 	if all == nil {
 		all = map[string]any{}
 	}
 	maps.Copy(all, t.chunks[n].Metadata)
+	given, merged := withFile(t.Metadata, t.fromFile)
 	for key := range all {
-		if _, taken := t.Metadata[key]; !taken {
+		if _, taken := given[key]; !taken || merged && key == fileKey {
 			contentKeys = append(contentKeys, key)
 		}
 	}
-	maps.Copy(all, t.Metadata)
+	maps.Copy(all, given)
 	slices.Sort(contentKeys)
 	return all, contentKeys
 }

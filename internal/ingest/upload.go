@@ -141,7 +141,7 @@ func (u Upload) document(into index.Index) (newDocument, error) {
 	if d.extract != nil && d.extract.IsZero() {
 		d.extract = nil
 	}
-	if err := into.CheckMetadata(u.Metadata); err != nil {
+	if err := into.CheckMetadata(withoutFileTime(u.Metadata)); err != nil {
 		return d, err
 	}
 	d.DocumentID = uuid.Must(uuid.NewV7()).String()
@@ -192,7 +192,7 @@ var errTooMuchText = fault.Field("content", "is over the limit of %d bytes for t
 // hash returns the hash of everything that determines the chunks. The embedding model is
 // left out: when it changes, all documents of the index are embedded again anyway.
 func (d newDocument) hash() (string, error) {
-	decisive := []any{d.Title, d.ContentType, d.Metadata, d.chunking}
+	decisive := []any{d.Title, d.ContentType, withoutFileTime(d.Metadata), d.chunking}
 	if d.extract != nil {
 		decisive = append(decisive, d.extract)
 	}

@@ -350,7 +350,8 @@ func (t *task) graphDocument() graph.Document {
 	if metadata == nil {
 		metadata = map[string]any{}
 	}
-	maps.Copy(metadata, t.Metadata)
+	given, _ := withFile(t.Metadata, t.fromFile)
+	maps.Copy(metadata, given)
 	return graph.Document{DocumentID: t.DocumentID, Namespace: t.Namespace, Title: t.Title, URI: t.URI, Texts: texts, Contents: contents, Metadata: metadata}
 }
 

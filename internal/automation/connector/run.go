@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/url"
 	"runtime/debug"
@@ -397,8 +398,15 @@ func fingerprint(item Item, metadata map[string]any) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
+// fileMetadata is the key of the properties of a file.
+const fileMetadata = "file"
+
 // upload uploads an item. It waits while the backlog of the tenant is full.
 func (x *run) upload(ctx context.Context, item Item, metadata map[string]any) error {
+	if _, taken := metadata[fileMetadata]; !taken && !item.Modified.IsZero() {
+		metadata = maps.Clone(metadata)
+		metadata[fileMetadata] = map[string]any{"modified": item.Modified.UTC().Format(time.RFC3339)}
+	}
 	for attempt := 1; ; attempt++ {
 		_, _, err := x.service.Documents.Upload(ctx, ingest.Upload{
 			IndexName: x.row.IndexName, Namespace: x.row.Namespace, URI: item.ID, Title: item.Title, ContentType: item.ContentType, Content: item.Content,

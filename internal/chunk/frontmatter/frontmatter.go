@@ -2,6 +2,7 @@
 package frontmatter
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -24,7 +25,8 @@ const MaxSize = 16 << 10
 const maxReason = 512
 
 // Matter is the metadata at the beginning of a Markdown file: YAML between lines of
-// three dashes, or TOML between lines of three plus signs.
+// three dashes, TOML between lines of three plus signs, or a JSON object that begins with a line of {
+// and ends with a line of }.
 type Matter struct {
 	// JSON is the metadata as a JSON object; nil if there is none. Dates are texts in the
 	// form of RFC 3339, without the time if that is midnight.
@@ -76,6 +78,8 @@ func block(text string) (block, language string, body int) {
 		language, delimiters = "YAML", []string{"---", "..."}
 	case "+++":
 		language, delimiters = "TOML", []string{"+++"}
+	case "{":
+		language, delimiters = "JSON", []string{"}"}
 	default:
 		return "", "", 0
 	}
@@ -84,11 +88,18 @@ func block(text string) (block, language string, body int) {
 	}
 	at := len(text) - len(rest)
 	begin := at
+	if language == "JSON" {
+		begin = start
+	}
 	for line := range strings.Lines(rest) {
 		for _, delimiter := range delimiters {
-			if strings.TrimRight(line, " \t\r\n") == delimiter {
-				return text[begin:at], language, at + len(line)
+			if strings.TrimRight(line, " \t\r\n") != delimiter {
+				continue
 			}
+			if language == "JSON" {
+				return text[begin : at+len(delimiter)], language, at + len(line)
+			}
+			return text[begin:at], language, at + len(line)
 		}
 		at += len(line)
 	}
@@ -104,13 +115,21 @@ func decode(language, block string) (fields map[string]any, err error) {
 		}
 	}()
 	var decoded any
-	if language == "TOML" {
+	switch language {
+	case "JSON":
+		if json.Unmarshal([]byte(block), &fields) != nil { // a text may begin so
+			return nil, nil
+		}
+		return fields, nil
+	case "TOML":
 		if _, err := toml.Decode(block, &fields); err != nil {
 			return nil, err
 		}
 		decoded = fields
-	} else if err := yaml.Unmarshal([]byte(block), &decoded); err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+	default:
+		if err := yaml.Unmarshal([]byte(block), &decoded); err != nil {
+			return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		}
 	}
 	if decoded == nil {
 		return map[string]any{}, nil

@@ -20,6 +20,8 @@ func TestFrontMatterKeepsItsTypes(t *testing.T) {
 			`{"title":"Tides","date":"2024-01-02","at":"2024-01-02T03:04:05Z","draft":false,"weight":3,"ratio":0.5,"tags":["a","b"],"author":{"name":"Ana"},"none":null}`, "# Body\n", ""},
 		{"YAML with Windows line ends, a byte order mark and dots", "\ufeff---\r\na: 1\r\n...\r\nBody", `{"a":1}`, "Body", ""},
 		{"TOML", "+++\ntitle = 'Tides'\ndate = 2024-01-02\n[author]\nname = 'Ana'\n[[links]]\nurl = 'a'\n+++\nBody", `{"title":"Tides","date":"2024-01-02","author":{"name":"Ana"},"links":[{"url":"a"}]}`, "Body", ""},
+		{"JSON", "{\n  \"title\": \"Tides\",\n  \"tags\": [\"a\"],\n  \"weight\": 3\n}\n\nBody", `{"title":"Tides","tags":["a"],"weight":3}`, "\nBody", ""},
+		{"a brace that begins no JSON", "{\n% if x %\n}\nBody", "", "", ""},
 		{"keys that are no texts", "---\n1: a\ntrue: b\nx: .nan\n---\nBody", `{"1":"a","true":"b","x":"NaN"}`, "Body", ""},
 		{"without fields", "---\n# nothing\n---\nBody", `{}`, "Body", ""},
 		{"a rule across the page", "---\n\nText\n\n---\nBody", "", "", ""},

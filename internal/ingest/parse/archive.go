@@ -65,7 +65,7 @@ func zipMembers(content []byte, b *budget, yield func(Source, error) bool) {
 		if err != nil {
 			err = broken(Zip, err)
 		}
-		if !yield(Source{Content: data, FileName: f.Name}, err) {
+		if !yield(Source{Content: data, FileName: f.Name, Modified: f.Modified}, err) {
 			return
 		}
 	}
@@ -116,7 +116,7 @@ func tarMembers(content []byte, b *budget, yield func(Source, error) bool) {
 			yield(Source{}, broken(Tar, err))
 			return
 		}
-		if !yield(Source{Content: data, FileName: header.Name}, nil) {
+		if !yield(Source{Content: data, FileName: header.Name, Modified: header.ModTime}, nil) {
 			return
 		}
 	}

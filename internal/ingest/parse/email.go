@@ -89,6 +89,9 @@ func (p *parser) describeMessage(h mail.Header) {
 		p.property("date", date.Format(time.RFC3339))
 		about = append(about, "Date: "+date.Format("2 January 2006 15:04"))
 	}
+	if list, err := h.AddressList("Reply-To"); err == nil && len(list) > 0 {
+		p.property("replyTo", list[0].Address)
+	}
 	p.describeThread(h)
 	p.text.block(strings.Join(about, "\n"))
 }

@@ -160,7 +160,11 @@ func (p *parser) describeBook(book *node) {
 				p.property("author", string(n.content))
 			case "date":
 				p.property("created", string(n.content))
-			case "language", "subject":
+			case "meta":
+				if n.attr("property") == "dcterms:modified" {
+					p.property("modified", string(n.content))
+				}
+			case "language", "subject", "description":
 				p.property(n.name, string(n.content))
 			}
 		}

@@ -1,6 +1,8 @@
 package parse
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -35,6 +37,15 @@ func (p *parser) html() error {
 	return nil
 }
 
+// metaProperties are the properties in the head of a page, by the names of its elements meta.
+var metaProperties = map[string]string{
+	"author": "author", "dc.creator": "author", "dcterms.creator": "author", "description": "description", "og:description": "description",
+	"keywords": "keywords", "article:published_time": "created", "dcterms.created": "created", "date": "created", "dc.date": "created",
+	"article:modified_time": "modified", "dcterms.modified": "modified", "last-modified": "modified",
+}
+
+var startsWithDate = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
+
 // describePage stores the title and the metadata in the head of the page.
 func (p *parser) describePage(page *html.Node) {
 	for n := range page.Descendants() {
@@ -46,9 +57,10 @@ func (p *parser) describePage(page *html.Node) {
 				p.doc.Title = n.FirstChild.Data
 			}
 		case atom.Meta:
-			switch name := strings.ToLower(attribute(n, "name")); name {
-			case "author", "description", "keywords":
-				p.property(name, attribute(n, "content"))
+			name := strings.ToLower(cmp.Or(attribute(n, "name"), attribute(n, "property")))
+			key, content := metaProperties[name], attribute(n, "content")
+			if isTime := key == "created" || key == "modified"; key != "" && p.doc.Properties[key] == "" && (!isTime || startsWithDate.MatchString(content)) {
+				p.property(key, content)
 			}
 		}
 	}

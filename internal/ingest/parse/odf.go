@@ -72,6 +72,7 @@ func (p *parser) describeODF(from *pack) error {
 		return err
 	}
 	root, _ := tree(data) // a broken part is ignored, because the text does not depend on it
+	latest := ""
 	for _, n := range root.first("meta").children {
 		text := string(n.content)
 		switch n.name {
@@ -80,16 +81,22 @@ func (p *parser) describeODF(from *pack) error {
 		case "initial-creator":
 			p.property("author", text)
 		case "creator":
-			if p.doc.Properties["author"] == "" {
-				p.property("author", text)
-			}
+			latest = text
 		case "creation-date":
 			p.property("created", text)
-		case "subject", "language":
+		case "date":
+			p.property("modified", text)
+		case "document-statistic":
+			p.pages(n.attr("page-count"))
+		case "subject", "language", "description":
 			p.property(n.name, text)
 		case "keyword":
 			p.property("keywords", strings.TrimPrefix(p.doc.Properties["keywords"]+", "+text, ", "))
 		}
+	}
+	p.property("modifiedBy", latest)
+	if p.doc.Properties["author"] == "" {
+		p.property("author", latest)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
-// describeOffice stores the properties in docProps/core.xml of an Office file.
+// describeOffice stores the properties in docProps/core.xml and docProps/app.xml of an Office file.
 func (p *parser) describeOffice(from *pack) error {
 	data, err := from.optional("docProps/core.xml")
 	if err != nil || data == nil {
@@ -24,8 +24,19 @@ func (p *parser) describeOffice(from *pack) error {
 			p.doc.Title = string(child.content)
 		case "creator":
 			p.property("author", string(child.content))
-		case "created", "subject", "keywords", "language":
+		case "lastModifiedBy":
+			p.property("modifiedBy", string(child.content))
+		case "created", "modified", "subject", "keywords", "description", "language":
 			p.property(key, string(child.content))
+		}
+	}
+	if data, err = from.optional("docProps/app.xml"); err != nil || data == nil {
+		return err
+	}
+	app, _ := tree(data)
+	for _, child := range app.children {
+		if child.name == "Pages" || child.name == "Slides" {
+			p.pages(string(child.content))
 		}
 	}
 	return nil

@@ -20,7 +20,9 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ragdhq/ragd/internal/chunk/frontmatter"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
@@ -40,6 +42,8 @@ type Source struct {
 	Content []byte
 	// ContentType is the declared media type, "" if there is none.
 	ContentType string
+	// Modified is when the file was changed, zero if that is not known; Parse does not use it.
+	Modified time.Time
 	// FileName is a name, path or URL, "" if there is none.
 	FileName string
 	// Recognize reads the text in a picture of a page; nil leaves such pages unread.
@@ -76,8 +80,10 @@ type Document struct {
 	// Units are where the functions, types and the like of source code begin, with the
 	// comments above them, in order. Those at the outermost level have the depth 1.
 	Units []Unit
-	// Properties are the metadata of the file: author, subject, keywords, created
-	// (RFC 3339), language; programmingLanguage; columns of a table; hiddenSlides, their
+	// Pages is the number of pages or slides as the file says, 0 if it does not.
+	Pages int
+	// Properties are the metadata of the file: author, subject, keywords, description, created and modified
+	// (ISO 8601), modifiedBy, language; programmingLanguage; columns of a table; hiddenSlides, their
 	// numbers, and hiddenSheets, their names; runningTitle; formulasWithoutResults, their number; frontMatterError, why something that looks like
 	// front matter belongs to the text; for a message from, to, cc, date, messageId and inReplyTo,
 	// ids without their brackets. Nil if there are none.
@@ -308,6 +314,13 @@ func (p *parser) property(key, value string) {
 		p.doc.Properties = map[string]string{}
 	}
 	p.doc.Properties[key] = value
+}
+
+// pages stores the number of pages that a file says it has.
+func (p *parser) pages(text string) {
+	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n > 0 {
+		p.doc.Pages = n
+	}
 }
 
 const (

@@ -66,6 +66,9 @@ func describe(d Document) string {
 	for _, key := range slices.Sorted(maps.Keys(d.Properties)) {
 		fmt.Fprintf(&out, "%s: %s\n", key, d.Properties[key])
 	}
+	if d.Pages > 0 {
+		fmt.Fprintf(&out, "pages: %d\n", d.Pages)
+	}
 	for _, id := range d.References {
 		fmt.Fprintf(&out, "reference: %s\n", id)
 	}

@@ -39,6 +39,9 @@ func (p *parser) pdf(ctx context.Context) error {
 	p.property("subject", file.Subject)
 	p.property("keywords", file.Keywords)
 	p.property("created", file.Created)
+	p.property("modified", file.Modified)
+	p.property("language", file.Language)
+	p.doc.Pages = len(file.Pages)
 	p.property("scannedPages", ranges(file.Scanned))
 	p.property("recognizedPages", ranges(file.Recognized))
 	p.doc.Scanned = file.Scanned

@@ -59,10 +59,13 @@ func (r *rtfReader) endGroup() {
 		r.parser.doc.Title = text
 	case "author", "subject", "keywords":
 		r.parser.property(ended.name, text)
-	case "creatim":
+	case "operator":
+		r.parser.property("modifiedBy", text)
+	case "creatim", "revtim":
 		if d := r.date; d[0] > 0 {
-			r.parser.property("created", fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:00", d[0], d[1], d[2], d[3], d[4]))
+			r.parser.property(map[string]string{"creatim": "created", "revtim": "modified"}[ended.name], fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:00", d[0], d[1], d[2], d[3], d[4]))
 		}
+		r.date = [5]int{}
 	}
 	r.state = r.groups[len(r.groups)-1]
 	r.groups = r.groups[:len(r.groups)-1]

@@ -16,8 +16,8 @@ var rtfDestinations = map[string]destination{
 	"ftnsep": dropped, "ftnsepc": dropped, "ftncn": dropped, "aftnsep": dropped, "aftnsepc": dropped, "aftncn": dropped,
 	"listtable": dropped, "listoverridetable": dropped, "revtbl": dropped, "rsidtbl": dropped, "filetbl": dropped, "nonshppict": dropped, "nonesttables": dropped,
 	"tc": dropped, "xe": dropped, "sp": dropped, "sn": dropped, "sv": dropped, "shprslt": dropped, "upr": dropped, "mmathPict": dropped, "shpinst": dropped, "nesttableprops": dropped,
-	"info": dropped, "title": capturedText, "author": capturedText, "subject": capturedText, "keywords": capturedText, "operator": dropped, "doccomm": dropped, "company": dropped,
-	"creatim": dropped, "fldinst": capturedText, "atnid": dropped, "atnauthor": capturedText, "listtext": capturedText, "pntext": capturedText,
+	"info": dropped, "title": capturedText, "author": capturedText, "subject": capturedText, "keywords": capturedText, "operator": capturedText, "doccomm": dropped, "company": dropped,
+	"creatim": dropped, "revtim": dropped, "fldinst": capturedText, "atnid": dropped, "atnauthor": capturedText, "listtext": capturedText, "pntext": capturedText,
 	"footnote": boxed, "annotation": boxed, "shptxt": boxed, "ud": shown, "fldrslt": shown, "result": shown, "moMath": shown,
 }
 
@@ -54,8 +54,10 @@ func (r *rtfReader) word(word string, value int, has bool) {
 		r.state.deleted = on
 	case "plain":
 		r.state.hidden, r.state.deleted = false, false
+	case "nofpages":
+		r.parser.doc.Pages = max(value, 0)
 	case "yr", "mo", "dy", "hr", "min":
-		if r.state.name == "creatim" {
+		if r.state.name == "creatim" || r.state.name == "revtim" {
 			r.date[map[string]int{"yr": 0, "mo": 1, "dy": 2, "hr": 3, "min": 4}[word]] = value
 		}
 	default:

@@ -167,8 +167,12 @@ func withoutEndings(name string) string {
 // copied matches what is added to the name of a file that is stored once more.
 var copied = regexp.MustCompile(` ?\(\d{1,3}\)$|[ _-](?:copy|kopie|copie)$`)
 
+// minNameTitle is the length in bytes of the shortest name of a file that is a title: a.txt and doc1.pdf
+// say nothing.
+const minNameTitle = 5
+
 // nameTitle returns the name of a file as a title: without its ending, with spaces between its words. That
-// of source code is kept. A name such as index is that of its folder. It returns "" for a name that has no known ending, or no word.
+// of source code is kept. A name such as index is that of its folder. It returns "" for a name that has no known ending, is short, or has no word.
 func nameTitle(name string, format Format) string {
 	name = addressPath(name)
 	title := withoutEndings(name)
@@ -185,7 +189,7 @@ func nameTitle(name string, format Format) string {
 		}
 	}
 	title = copied.ReplaceAllString(title, "")
-	if identifier.MatchString(strings.ToLower(title)) {
+	if len(title) < minNameTitle || identifier.MatchString(strings.ToLower(title)) {
 		return ""
 	}
 	return textlimit.OneLine(spaced(title), maxTitle)

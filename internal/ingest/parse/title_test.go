@@ -28,7 +28,7 @@ func TestNameOfAFileAsTitle(t *testing.T) {
 		"docs/harbour_fees-2024-03.pdf": "harbour fees 2024-03", "Kickoff (1).pptx": "Kickoff", "2024-03-04.md": "2024-03-04", "manual.txt.gz": "manual",
 		"backup.tar.gz": "backup", `C:\docs\Annual_Report.docx`: "Annual Report", "https://example.com/docs/user%20guide.html?page=2#top": "user guide",
 		"https://example.com/docs/install/index.html": "install", "index.html": "index", "cmd/serve/README.md": "serve", "Gebühren-Übersicht.odt": "Gebühren Übersicht",
-		"3f2504e0-4f89-11d3-9a0c-0305e82c3301.pdf": "", "docs/fees": "", "document:3f2504e0-4f89-11d3-9a0c-0305e82c3301": "", "v1.2": "", "": "", ".txt": "", "1700000000000.txt": "",
+		"3f2504e0-4f89-11d3-9a0c-0305e82c3301.pdf": "", "docs/fees": "", "doc1.txt": "", "手册.pdf": "手册", "document:3f2504e0-4f89-11d3-9a0c-0305e82c3301": "", "v1.2": "", "": "", ".txt": "", "1700000000000.txt": "",
 	} {
 		if got := nameTitle(name, PDF); got != want {
 			t.Errorf("nameTitle(%q) = %q, want %q", name, got, want)

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/chunk/frontmatter"
@@ -105,11 +106,13 @@ func (o Options) Any(paths ...string) bool {
 
 // file is a regular file at or below a path.
 type file struct {
-	path  string
-	base  string // folder that the uri is relative to
-	uri   string // once it is known
-	size  int64
-	named bool // one of the paths, not found in a folder
+	path string
+	base string // folder that the uri is relative to
+	uri  string // once it is known
+	size int64
+	// modified is when it was changed.
+	modified time.Time
+	named    bool // one of the paths, not found in a folder
 }
 
 // walk returns the regular files at paths and in the folders among them.
@@ -131,7 +134,7 @@ func (o Options) walk(paths []string) iter.Seq2[file, error] {
 					return
 				}
 			default:
-				if !yield(file{path: root, base: o.baseOf(root, false), size: info.Size(), named: true}, nil) {
+				if !yield(file{path: root, base: o.baseOf(root, false), size: info.Size(), modified: info.ModTime(), named: true}, nil) {
 					return
 				}
 			}
@@ -180,7 +183,7 @@ func (w *folderWalk) visit(path string, entry fs.DirEntry, err error) error {
 	if err != nil {
 		return w.next(file{}, problem(path, "%v", reason(err)))
 	}
-	return w.next(file{path: path, base: w.base, size: info.Size()}, nil)
+	return w.next(file{path: path, base: w.base, size: info.Size(), modified: info.ModTime()}, nil)
 }
 
 // next yields a file or an error. The result is for WalkDir.
@@ -248,7 +251,7 @@ func eachDocument(f file, yield func(Document, error) bool) bool {
 	if err != nil {
 		return yield(Document{URI: f.uri}, err)
 	}
-	doc := Document{Location: f.path, URI: f.uri, Content: content, InputBytes: int64(len(content))}
+	doc := Document{Location: f.path, URI: f.uri, Content: content, Modified: f.modified, InputBytes: int64(len(content))}
 	format, err := suitable(parse.Source{Content: content, FileName: f.path})
 	switch {
 	case err != nil:
@@ -278,7 +281,7 @@ func eachMember(archive Document, yield func(Document, error) bool) bool {
 	for member, err := range parse.Members(parse.Source{Content: archive.Content}) {
 		doc := Document{
 			Location: archive.Location + ":" + member.FileName, URI: path.Join(archive.URI, path.Join("/", strings.ReplaceAll(member.FileName, `\`, "/"))),
-			Content: member.Content, InputBytes: input,
+			Content: member.Content, Modified: member.Modified, InputBytes: input,
 		}
 		input = 0
 		switch {

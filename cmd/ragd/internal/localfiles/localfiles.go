@@ -8,7 +8,10 @@
 // After an error the sequence goes on with the next document, if there is one.
 package localfiles
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Limits of one document and of one line of JSON Lines. The service refuses larger
 // documents; a whole line is held in memory.
@@ -32,6 +35,8 @@ type Document struct {
 	Content  []byte
 	Text     string
 	Metadata map[string]any
+	// Modified is when the file was changed, zero if that is not known.
+	Modified time.Time
 	// InputBytes is the number of input bytes read for this document, of compressed
 	// JSON Lines the compressed bytes. Their sum over Size is the progress.
 	InputBytes int64

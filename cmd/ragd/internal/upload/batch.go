@@ -90,7 +90,23 @@ func (r *run) item(doc localfiles.Document) (*item, error) {
 		return nil, fmt.Errorf("has %d bytes of metadata, over the limit of %d for one document", size, maxHeader)
 	}
 	it.header.Fingerprint = fingerprint(it.header, it.content)
-	return it, nil
+	return it, it.setModified(doc.Modified)
+}
+
+// setModified adds the time at which the file was changed to the metadata, unless the caller has given something
+// of that name. It is no part of the fingerprint: a file that was only touched or copied is unchanged.
+func (i *item) setModified(at time.Time) error {
+	if at.Year() <= 1980 { // not known: a zip file without times says 1980
+		return nil
+	}
+	given := i.header.GetMetadata().AsMap()
+	if _, taken := given["file"]; taken {
+		return nil
+	}
+	given["file"] = map[string]any{"modified": at.UTC().Format(time.RFC3339)}
+	var err error
+	i.header.Metadata, err = structpb.NewStruct(given)
+	return err
 }
 
 // send sends a batch and returns one result for each document, in order. It calls

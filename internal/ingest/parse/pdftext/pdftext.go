@@ -40,7 +40,8 @@ const (
 
 // File is the text and the metadata of a PDF file.
 type File struct {
-	Title, Author, Subject, Keywords, Created string // from the file's metadata, "" if missing
+	// From the file's metadata, "" if missing.
+	Title, Author, Subject, Keywords, Created, Modified, Language string
 	// Pages are the texts of the pages in order, as Markdown: paragraphs separated by
 	// blank lines, headings marked by #, tables. A page without text is "".
 	Pages []string
@@ -200,7 +201,12 @@ func (d *document) describe(f *File) {
 			f.Keywords = value
 		case "CreationDate":
 			f.Created = date(value)
+		case "ModDate":
+			f.Modified = date(value)
 		}
+	}
+	if found, err := d.FPDFCatalog_GetLanguage(&requests.FPDFCatalog_GetLanguage{Document: d.file}); err == nil {
+		f.Language = clean(found.Language)
 	}
 }
 

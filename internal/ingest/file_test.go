@@ -1,0 +1,73 @@
+package ingest_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+// fileOf returns the metadata below file of the first chunk of a document.
+func (f fixture) fileOf(t *testing.T, d *ragdv1.Document) any {
+	t.Helper()
+	res, err := f.ListChunks(t.Context(), &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: d.DocumentId})
+	if err != nil || len(res.Chunks) == 0 {
+		t.Fatal(res, err)
+	}
+	return res.Chunks[0].Metadata.AsMap()["file"]
+}
+
+func page(modified string) *ragdv1.UploadDocumentRequest {
+	req := upload("a.html", `<html lang="en"><head><title>Fees</title><meta name="author" content="Jonas"></head><body><p>The harbour takes thirty.</p></body></html>`)
+	req.Metadata, _ = structpb.NewStruct(map[string]any{"file": map[string]any{"author": "Ana", "modified": modified}})
+	return req
+}
+
+func TestPropertiesOfAFileJoinThoseThatTheUploaderGave(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	d := f.Upload(t, page("2026-03-01T10:00:00Z"))
+	want := map[string]any{"author": "Ana", "language": "en", "modified": "2026-03-01T10:00:00Z"}
+	if diff := cmp.Diff(want, f.fileOf(t, d)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	req := page("")
+	req.Uri, req.Metadata = "b.html", nil
+	if diff := cmp.Diff(map[string]any{"author": "Jonas", "language": "en"}, f.fileOf(t, f.Upload(t, req))); diff != "" {
+		t.Errorf("without metadata: (-want +got)\n%s", diff)
+	}
+	req.Uri = "c.html"
+	req.Metadata, _ = structpb.NewStruct(map[string]any{"file": "own"})
+	if got := f.fileOf(t, f.Upload(t, req)); got != "own" {
+		t.Errorf("a text of the uploader became %v", got)
+	}
+}
+
+func TestAFileThatWasOnlyTouchedIsUnchanged(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.Upload(t, page("2026-03-01T10:00:00Z"))
+	if d := f.Upload(t, page("2026-03-02T10:00:00Z")); d.Version != 1 {
+		t.Errorf("its version is %d", d.Version)
+	}
+}
+
+func TestASchemaForbidsNoTimeOfAFile(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	schema, err := structpb.NewStruct(map[string]any{"type": "object", "additionalProperties": false})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.UpdateIndex(t.Context(), &ragdv1.UpdateIndexRequest{IndexName: "docs", MetadataSchema: schema}); err != nil {
+		t.Fatal(err)
+	}
+	req := page("")
+	req.Metadata, _ = structpb.NewStruct(map[string]any{"file": map[string]any{"modified": "2026-03-01T10:00:00Z"}})
+	f.Upload(t, req)
+	if _, err := f.UploadDocument(t.Context(), page("2026-03-01T10:00:00Z")); err == nil {
+		t.Error("another field that the schema forbids was accepted")
+	}
+}
