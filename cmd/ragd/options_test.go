@@ -166,7 +166,7 @@ var chunkingBases = map[string]object{
 var chunkingValues = object{
 	"strategy": nil, // each call has it
 	"maxSize":  90, "size": 90, "minSize": 10, "targetSize": 40, "overlap": 9, "separatorPosition": "start", "keepSeparator": true,
-	"stripWhitespace": false, "addStartIndex": true, "separators": []any{"\n", ""}, "separator": ";", "isSeparatorRegex": true, "language": "go",
+	"stripWhitespace": false, "addStartIndex": true, "includeHidden": true, "separators": []any{"\n", ""}, "separator": ";", "isSeparatorRegex": true, "language": "go",
 	"headers": nil, "stripHeaders": false, "returnEachLine": true, "sections": []any{[]any{"section", "title"}}, "ensureAscii": false,
 	"convertLists": true, "joinThreshold": 100, "encodingName": "gpt2", "modelName": "gpt-4o", "allowedSpecial": []any{"<|endoftext|>"},
 	"disallowedSpecial": "all", "sentenceEnders": []any{"."}, "fallbackToWords": false, "fallbackToCharacters": false,

@@ -32,5 +32,5 @@ func ExampleSettings_Options() {
 	_, err := chunk.Settings{MaxSize: new(100), Overlap: new(100), JoinThreshold: new(5)}.Options()
 	fmt.Println(err)
 	// Output:
-	// joinThreshold: not an option of the recursive strategy; it knows addStartIndex, isSeparatorRegex, keepSeparator, language, maxSize, overlap, separator, separatorPosition, separators, size, stripWhitespace; overlap: must be smaller than maxSize (100), got 100
+	// joinThreshold: not an option of the recursive strategy; it knows addStartIndex, includeHidden, isSeparatorRegex, keepSeparator, language, maxSize, overlap, separator, separatorPosition, separators, size, stripWhitespace; overlap: must be smaller than maxSize (100), got 100
 }

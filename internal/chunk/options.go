@@ -35,7 +35,7 @@ const (
 // of them (such as json with overlap) checks and ignores it.
 var commonOptions = []string{
 	"strategy", "maxSize", "size", "overlap",
-	"separatorPosition", "keepSeparator", "stripWhitespace", "addStartIndex",
+	"separatorPosition", "keepSeparator", "stripWhitespace", "addStartIndex", "includeHidden",
 }
 
 // ownOptions are the options that a strategy accepts besides commonOptions.

@@ -47,6 +47,8 @@ type Settings struct {
 	SentenceEnders       []string           `json:"sentenceEnders,omitempty"`
 	FallbackToWords      *bool              `json:"fallbackToWords,omitempty"`
 	FallbackToCharacters *bool              `json:"fallbackToCharacters,omitempty"`
+	// IncludeHidden is about reading a file, before its text is split.
+	IncludeHidden *bool `json:"includeHidden,omitempty"`
 }
 
 // SectionKey maps an HTML selector to the metadata key under which the text of
@@ -163,10 +165,15 @@ func typeName(t reflect.Type) string {
 func (s Settings) IsZero() bool { return reflect.ValueOf(s).IsZero() }
 
 // Or returns s, or defaults if s is empty. It never merges the two, because an
-// option of one strategy means nothing to another.
+// option of one strategy means nothing to another; but IncludeHidden is of none.
 func (s Settings) Or(defaults Settings) Settings {
+	hidden := s.IncludeHidden
+	s.IncludeHidden = nil
 	if s.IsZero() {
-		return defaults
+		s = defaults
+	}
+	if s.IncludeHidden = hidden; hidden == nil {
+		s.IncludeHidden = defaults.IncludeHidden
 	}
 	return s
 }

@@ -92,7 +92,8 @@ func chunkText(ctx context.Context, id tenant.ID, content []byte, mediaType stri
 	}
 	text := string(content)
 	if mediaType != "" || encoded { // without a content type, text that looks like HTML is split as plain text
-		f := file{Source: parse.Source{Content: content, ContentType: settled}, Chunking: chunking}
+		hidden := includesHidden(chunking) || format == parse.Markdown // whose offsets are those of the caller's text
+		f := file{Source: parse.Source{Content: content, ContentType: settled, Hidden: hidden}, Chunking: chunking}
 		parsed, err := f.parse(ctx, id, ParseHere)
 		if err != nil {
 			return nil, err

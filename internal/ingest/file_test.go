@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,5 +70,46 @@ func TestASchemaForbidsNoTimeOfAFile(t *testing.T) {
 	f.Upload(t, req)
 	if _, err := f.UploadDocument(t.Context(), page("2026-03-01T10:00:00Z")); err == nil {
 		t.Error("another field that the schema forbids was accepted")
+	}
+}
+
+func TestWhatIsNotShownIsReadIfAskedFor(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	const text = "---\nteam: legal\n---\n# Fees\n\n<!-- comment -->\n\nThirty.\n"
+	size := int32(400)
+	if _, err := f.UpdateIndex(t.Context(), &ragdv1.UpdateIndexRequest{IndexName: "docs", Chunking: &ragdv1.Chunking{MaxSize: &size, IncludeHidden: new(true)}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		chunking *ragdv1.Chunking
+		want     string
+	}{
+		"index.md":  {nil, strings.TrimSpace(text)},
+		"upload.md": {&ragdv1.Chunking{IncludeHidden: new(false)}, "# Fees\n\n\nThirty."},
+		"other.md":  {&ragdv1.Chunking{Strategy: "recursive"}, strings.TrimSpace(text)},
+	} {
+		req := upload(name, text)
+		req.Chunking = tc.chunking
+		d := f.Upload(t, req)
+		res, err := f.ListChunks(t.Context(), &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: d.DocumentId})
+		if err != nil || len(res.Chunks) != 1 || res.Chunks[0].Text != tc.want || res.Chunks[0].Metadata.AsMap()["team"] != "legal" {
+			t.Errorf("%s: %v, %v", name, res.GetChunks(), err)
+		}
+	}
+}
+
+func TestOffsetsOfATextAreThoseOfTheCaller(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	const text = "<!-- comment -->\n\n# Fees\n\nThirty.\n"
+	res, err := f.ChunkText(t.Context(), &ragdv1.ChunkTextRequest{ContentType: "text/markdown", Source: &ragdv1.ChunkTextRequest_Text{Text: text}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range res.Chunks {
+		if strings.TrimSpace(text[c.StartByte:c.EndByte]) != c.Text {
+			t.Errorf("%q is not %q", text[c.StartByte:c.EndByte], c.Text)
+		}
 	}
 }

@@ -36,6 +36,11 @@ func textType(asked chunk.Settings, format parse.Format, contentType string) str
 	return contentType
 }
 
+// includesHidden reports whether the text of a file is to have what is not shown.
+func includesHidden(asked chunk.Settings) bool {
+	return asked.IncludeHidden != nil && *asked.IncludeHidden
+}
+
 // file is an uploaded document before it is read.
 type file struct {
 	parse.Source

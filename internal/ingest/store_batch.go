@@ -39,7 +39,7 @@ type taskContent struct {
 
 func (t *task) file() file {
 	return file{
-		Source:   parse.Source{Content: t.content, ContentType: t.ContentType, FileName: t.URI},
+		Source:   parse.Source{Content: t.content, ContentType: t.ContentType, FileName: t.URI, Hidden: includesHidden(t.Chunking)},
 		Chunking: t.Chunking,
 	}
 }

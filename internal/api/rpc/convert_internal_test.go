@@ -16,7 +16,7 @@ func TestChunkingSurvivesConversion(t *testing.T) {
 	sent := &ragdv1.Chunking{
 		Strategy: "s", MaxSize: new(int32(1)), Size: new(int32(2)), MinSize: new(int32(3)), Overlap: new(int32(0)), TargetSize: new(int32(4)),
 		Separators: []string{"a", ""}, Separator: new(""), IsSeparatorRegex: new(false), SeparatorPosition: new("end"),
-		KeepSeparator: structpb.NewBoolValue(true), StripWhitespace: new(false), AddStartIndex: new(true), Language: new("go"),
+		KeepSeparator: structpb.NewBoolValue(true), StripWhitespace: new(false), AddStartIndex: new(true), IncludeHidden: new(true), Language: new("go"),
 		EncodingName: new("e"), ModelName: new("m"), Headers: []*ragdv1.ChunkingHeader{{Marker: "#", Key: "k"}},
 		Sections: []*ragdv1.ChunkingSection{{Path: "p", Key: "k"}}, StripHeaders: new(false), ReturnEachLine: new(true), EnsureAscii: new(false),
 		ConvertLists: new(true), JoinThreshold: new(int32(5)), SentenceEnders: []string{"."}, FallbackToWords: new(false), FallbackToCharacters: new(false),

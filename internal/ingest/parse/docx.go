@@ -26,7 +26,7 @@ func (p *parser) docx(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.nesting = p.nesting
+	w.nesting, w.all = p.nesting, p.src.Hidden
 	data, err := from.part(name)
 	if err != nil {
 		return err
@@ -96,6 +96,7 @@ type wordReader struct {
 	fields     []*wordField
 	formula    *treeBuilder
 	dropRow    bool
+	all        bool           // hidden and deleted text too
 	hidden     bool           // the run
 	carried    *wordParagraph // whose mark was deleted
 }
@@ -168,7 +169,10 @@ func (w *wordReader) parent() string {
 // fallback of a drawing that was read already.
 func (w *wordReader) leavesOut(t xml.StartElement) bool {
 	switch t.Name.Local {
-	case "del":
+	case "del", "delText":
+		if w.all {
+			return false
+		}
 		switch w.parent() {
 		case "rPr": // of the mark of the paragraph
 			if p := w.paragraph(); p != nil && len(w.names) > 1 && w.names[len(w.names)-2] == "pPr" {
@@ -178,7 +182,7 @@ func (w *wordReader) leavesOut(t xml.StartElement) bool {
 			w.dropRow = true
 		}
 		return true
-	case "moveFrom", "delText", "delInstrText", "Fallback", "rt", "sdtPr", "sectPr",
+	case "moveFrom", "delInstrText", "Fallback", "rt", "sdtPr", "sectPr",
 		"pPrChange", "rPrChange", "tblPrChange", "trPrChange", "tcPrChange", "sectPrChange", "tblGridChange", "numberingChange":
 		return true
 	}
@@ -208,7 +212,7 @@ func (w *wordReader) start(t xml.StartElement) {
 		w.startParagraph()
 	case "r":
 		w.hidden = false
-	case "t":
+	case "t", "delText":
 		if p := w.paragraph(); p != nil {
 			p.inText = true
 		}
@@ -280,13 +284,13 @@ func (w *wordReader) startProperty(t xml.StartElement) {
 	case "numId":
 		p.list = value
 	case "vanish":
-		w.hidden = value != "0" && value != "false" && w.parent() == "rPr" && len(w.names) > 1 && w.names[len(w.names)-2] == "r"
+		w.hidden = !w.all && value != "0" && value != "false" && w.parent() == "rPr" && len(w.names) > 1 && w.names[len(w.names)-2] == "r"
 	}
 }
 
 func (w *wordReader) end(name string) {
 	switch name {
-	case "t":
+	case "t", "delText":
 		if p := w.paragraph(); p != nil {
 			p.inText = false
 		}

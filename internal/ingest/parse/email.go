@@ -243,7 +243,7 @@ func (m *messageReader) body() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		text, _, err := pageText(page)
+		text, _, err := pageText(page, false)
 		if err != nil {
 			return "", err
 		}

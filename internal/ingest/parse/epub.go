@@ -310,7 +310,7 @@ func hasTextBelowHeadings(page *html.Node) bool {
 // of the web, everything that is shown belongs to it.
 func (p *parser) chapterText(page *html.Node, notes *bookNotes, name string) (string, error) {
 	prune(page, func(n *html.Node) bool {
-		return isNoise(n) && n.DataAtom != atom.Head || n.DataAtom == atom.Nav || hasType(n, "pagebreak")
+		return (isCode(n) || isHidden(n) && !p.src.Hidden) && n.DataAtom != atom.Head || n.DataAtom == atom.Nav || hasType(n, "pagebreak")
 	})
 	if err := p.placeNotes(page, notes, name); err != nil {
 		return "", err

@@ -28,7 +28,7 @@ func (p *parser) html() error {
 		return broken(p.format, err)
 	}
 	p.describePage(page)
-	text, contents, err := pageText(page)
+	text, contents, err := pageText(page, p.src.Hidden)
 	if err != nil {
 		return broken(p.format, err)
 	}
@@ -78,9 +78,6 @@ func prune(root *html.Node, drop func(*html.Node) bool) {
 		n = next
 	}
 }
-
-// isNoise reports whether a node is never content: scripts, fields of forms, hidden elements.
-func isNoise(n *html.Node) bool { return isCode(n) || isHidden(n) }
 
 // isCode reports whether a node is none that a browser shows as text: scripts, fields of forms.
 func isCode(n *html.Node) bool {

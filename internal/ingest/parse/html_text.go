@@ -14,10 +14,13 @@ import (
 )
 
 // pageText returns the main content of a page as Markdown, and the spans of tables of contents in
-// it. It changes page.
-func pageText(page *html.Node) (string, []Span, error) {
+// it; hidden adds comments and what is not shown. It changes page.
+func pageText(page *html.Node, hidden bool) (string, []Span, error) {
+	if hidden {
+		reveal(page)
+	}
 	prune(page, isCode)
-	if len(strings.TrimSpace(visibleText(page))) > 0 { // else a script shows the page
+	if !hidden && len(strings.TrimSpace(visibleText(page))) > 0 { // else a script shows the page
 		prune(page, isHidden)
 	}
 	s := selectContent(page)
@@ -41,6 +44,23 @@ const (
 	contentsEnd   = "\uFDD1"
 	cellPipe      = "\uFDD2" // a | in a cell of a table
 )
+
+// reveal makes paragraphs of the comments in the body of a page.
+func reveal(page *html.Node) {
+	var comments []*html.Node
+	inBody := false
+	for n := range page.Descendants() {
+		inBody = inBody || n.DataAtom == atom.Body
+		if n.Type == html.CommentNode && inBody && strings.TrimSpace(n.Data) != "" {
+			comments = append(comments, n)
+		}
+	}
+	for _, n := range comments {
+		n.Type, n.DataAtom = html.ElementNode, atom.P
+		n.AppendChild(&html.Node{Type: html.TextNode, Data: strings.TrimSpace(n.Data)})
+		n.Data = "p"
+	}
+}
 
 // parsePage parses a page of HTML in UTF-8, without characters that are none.
 func parsePage(content []byte) (*html.Node, error) {

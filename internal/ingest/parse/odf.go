@@ -23,6 +23,7 @@ func (p *parser) odf(ctx context.Context) error {
 		return err
 	}
 	o := newODFReader(ctx, p.format, from, &p.text)
+	o.all = p.src.Hidden
 	styles, err := from.optional("styles.xml")
 	if err != nil {
 		return err
@@ -109,6 +110,7 @@ type odfReader struct {
 	flow       flow
 	failed     error
 	stylesOnly bool
+	all        bool // hidden text, sheets, rows, columns and slides too
 
 	styles     map[string]odfStyle
 	styleName  string // of the style that is being read
@@ -205,9 +207,11 @@ func (o *odfReader) visit(token xml.Token, _ int) error {
 func (o *odfReader) leavesOut(t xml.StartElement) bool {
 	switch t.Name.Local {
 	case "tracked-changes", "table-of-content", "illustration-index", "table-index", "object-index", "user-index", "alphabetical-index",
-		"forms", "scripts", "hidden-text", "ruby-text", "note-citation", "date-time-decl", "footer-decl", "header-decl",
+		"forms", "scripts", "ruby-text", "note-citation", "date-time-decl", "footer-decl", "header-decl",
 		"content-validations", "dde-links", "sequence-decls", "page-thumbnail", "master-styles", "binary-data", "date-string", "creator-initials", "sender-initials":
 		return true
+	case "hidden-text":
+		return !o.all
 	case "body":
 		return o.stylesOnly
 	case "frame", "custom-shape":
@@ -312,7 +316,7 @@ func (o *odfReader) start(t xml.StartElement) {
 		}
 	case "span":
 		if p := o.paragraph(); p != nil {
-			p.spanned = append(p.spanned, o.styles[attrOf(t.Attr, "style-name")].hidden)
+			p.spanned = append(p.spanned, !o.all && o.styles[attrOf(t.Attr, "style-name")].hidden)
 		}
 	case "math":
 		o.formula = &treeBuilder{}
@@ -350,7 +354,7 @@ func (o *odfReader) startParagraph(t xml.StartElement) {
 		if name == "Title" {
 			p.level = 1
 		}
-		p.hidden = p.hidden || o.styles[name].hidden
+		p.hidden = p.hidden || !o.all && o.styles[name].hidden
 		name = o.styles[name].parent
 	}
 	if t.Name.Local == "h" {

@@ -21,7 +21,9 @@ func (o *odfReader) startSlide(t xml.StartElement) {
 		return
 	}
 	o.slide.number++
-	if o.slide.hidden = o.styles[attrOf(t.Attr, "style-name")].hidden; o.slide.hidden {
+	hidden := o.styles[attrOf(t.Attr, "style-name")].hidden
+	o.slide.hidden = hidden && !o.all
+	if hidden {
 		o.hiddenSlides = append(o.hiddenSlides, strconv.Itoa(o.slide.number))
 	}
 	o.slide.titles, o.slide.spoken = nil, nil

@@ -103,11 +103,11 @@ func (o *odfReader) startSheet(t xml.StartElement) {
 	if t.Name.Local == "table" && o.parent() == "spreadsheet" {
 		o.sheets.count++
 		name := sheetName(attrOf(t.Attr, "name"), o.sheets.count)
-		skip := o.styles[attrOf(t.Attr, "style-name")].hidden
-		if skip {
+		hidden := o.styles[attrOf(t.Attr, "style-name")].hidden
+		if hidden {
 			o.hiddenSheets = append(o.hiddenSheets, name)
 		}
-		o.sheets.open = append(o.sheets.open, &odfCells{table: sheetTable{out: o.flow.out, name: name}, skip: skip, start: o.flow.out.Len()})
+		o.sheets.open = append(o.sheets.open, &odfCells{table: sheetTable{out: o.flow.out, name: name}, skip: hidden && !o.all, start: o.flow.out.Len()})
 		o.sheets.merged, o.sheets.boxes = &merges{}, nil
 		return
 	}
@@ -118,13 +118,13 @@ func (o *odfReader) startSheet(t xml.StartElement) {
 	switch t.Name.Local {
 	case "table-column":
 		columns := min(max(number(attrOf(t.Attr, "number-columns-repeated")), 1), 1<<14-s.defined)
-		if visibility := attrOf(t.Attr, "visibility"); (visibility == "collapse" || visibility == "filter") && columns > 0 {
+		if visibility := attrOf(t.Attr, "visibility"); !o.all && (visibility == "collapse" || visibility == "filter") && columns > 0 {
 			s.hidden = append(s.hidden, [2]int{s.defined + 1, s.defined + columns})
 		}
 		s.defined += max(columns, 0)
 	case "table-row":
 		visibility := attrOf(t.Attr, "visibility")
-		s.hiddenRow = visibility == "collapse" || visibility == "filter"
+		s.hiddenRow = !o.all && (visibility == "collapse" || visibility == "filter")
 		s.number++
 		s.copies = max(number(attrOf(t.Attr, "number-rows-repeated")), 1)
 		s.row, s.width = sheetRow{number: s.number}, 0

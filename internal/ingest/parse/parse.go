@@ -46,6 +46,9 @@ type Source struct {
 	Modified time.Time
 	// FileName is a name, path or URL, "" if there is none.
 	FileName string
+	// Hidden means that the text has also what is not shown: comments of Markdown and HTML, front matter, hidden and deleted text, hidden sheets,
+	// rows, columns and slides.
+	Hidden bool
 	// Recognize reads the text in a picture of a page; nil leaves such pages unread.
 	Recognize Recognizer
 	// Convert converts files of Office before 2007; nil rejects them.
@@ -232,7 +235,7 @@ func (p *parser) parse(ctx context.Context) error {
 	return p.plain()
 }
 
-// markdown reads a Markdown text and its front matter.
+// markdown reads a Markdown text without its comments, and its front matter.
 func (p *parser) markdown() error {
 	if err := p.plain(); err != nil {
 		return err
@@ -242,6 +245,11 @@ func (p *parser) markdown() error {
 		p.property("frontMatterError", err.Error())
 	}
 	p.doc.Body, p.doc.FrontMatter, p.doc.Title = front.Body, front.JSON, front.Title
+	if p.src.Hidden {
+		p.doc.Body = 0
+		return nil
+	}
+	p.withoutComments()
 	return nil
 }
 

@@ -87,7 +87,7 @@ func (p *parser) slide(from *pack, name string) (shown bool, err error) {
 	}
 	out := flow{out: &p.text}
 	s := &slideReader{from: from, relations: relations, shown: true}
-	if err := s.read(data); err != nil || !s.shown {
+	if err := s.read(data); err != nil || !s.shown && !p.src.Hidden {
 		return s.shown, err
 	}
 	for _, b := range append(s.titles, s.blocks...) {

@@ -49,9 +49,9 @@ func (r *rtfReader) word(word string, value int, has bool) {
 			r.fonts[r.state.font] = label
 		}
 	case "v":
-		r.state.hidden = on
+		r.state.hidden = on && !r.parser.src.Hidden
 	case "deleted":
-		r.state.deleted = on
+		r.state.deleted = on && !r.parser.src.Hidden
 	case "plain":
 		r.state.hidden, r.state.deleted = false, false
 	case "nofpages":

@@ -54,11 +54,10 @@ func (p *parser) xlsx(ctx context.Context) error {
 	r := bookReader{parser: p, ctx: ctx, from: from, book: book, frames: frames}
 	var hidden []string
 	for i, sheet := range sheets {
-		if sheet.state == "veryHidden" {
-			continue
-		}
 		if sheet.state == "hidden" {
 			hidden = append(hidden, sheet.name)
+		}
+		if !p.src.Hidden && (sheet.state == "hidden" || sheet.state == "veryHidden") {
 			continue
 		}
 		err := p.text.span(Span{Kind: Sheet, Name: sheetName(sheet.name, i+1)}, func() error { return r.sheet(sheet, i+1) })
@@ -188,11 +187,13 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 			cells[column-1] += note
 		}
 		row := links.apply(merged.apply(number, cells))
-		if rows.GetRowOpts().Hidden {
-			t.hide(number)
-			continue
+		if !b.parser.src.Hidden {
+			if rows.GetRowOpts().Hidden {
+				t.hide(number)
+				continue
+			}
+			row.hideColumns(hidden)
 		}
-		row.hideColumns(hidden)
 		t.row(row)
 		if t.out.full {
 			return nil

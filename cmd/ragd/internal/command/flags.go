@@ -105,6 +105,7 @@ func ChunkingFlags(flags *pflag.FlagSet) func() *ragdv1.Chunking {
 	strategy := flags.String("strategy", "", "how to cut: recursive, markdown, ... (default by content type)")
 	maxSize := flags.Int32("max-size", 0, "upper bound of a chunk (default of the strategy)")
 	overlap := flags.Int32("overlap", 0, "wanted repetition between neighbours (default of the strategy)")
+	hidden := flags.Bool("include-hidden", false, "read also what a file does not show: comments, front matter, hidden and deleted text, hidden sheets, rows, columns and slides")
 	flags.Var(options, "chunking", "further options of the strategy, such as {\"headers\": [{\"marker\": \"#\", \"key\": \"title\"}]}")
 	return func() *ragdv1.Chunking {
 		given := options.Given
@@ -116,6 +117,9 @@ func ChunkingFlags(flags *pflag.FlagSet) func() *ragdv1.Chunking {
 		}
 		if flags.Changed("overlap") {
 			given, chunking.Overlap = true, overlap
+		}
+		if flags.Changed("include-hidden") {
+			given, chunking.IncludeHidden = true, hidden
 		}
 		if !given {
 			return nil
