@@ -92,6 +92,8 @@ type Explain struct {
 	Repeated int
 	// Context is the effective request context.
 	Context []access.ContextValue
+	// FilterNotes are as in query.Explain.
+	FilterNotes []string
 }
 
 // ChosenTopic is a topic of which an answer has chunks.

@@ -225,6 +225,7 @@ func (r *run) response() Response {
 	response.Warnings = append(response.Warnings, r.warnings...)
 	if r.plan.request.Explain {
 		r.explain.Stages, r.explain.Context = r.watch.Stages, r.plan.request.Context()
+		r.explain.FilterNotes = r.plan.request.FilterNotes()
 		response.Explain = &r.explain
 	}
 	return response

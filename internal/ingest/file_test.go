@@ -113,3 +113,25 @@ func TestOffsetsOfATextAreThoseOfTheCaller(t *testing.T) {
 		}
 	}
 }
+
+func TestTimesInMetadataAreFilteredAsTimes(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	req := upload("a", "one harbour")
+	req.Metadata, _ = structpb.NewStruct(map[string]any{"when": map[string]any{"$date": 1772353800000.0}, "tags": []any{"x"}})
+	if when := f.Upload(t, req).Metadata.AsMap()["when"]; when != "2026-03-01T08:30:00Z" {
+		t.Errorf("stored as %v", when)
+	}
+	only, err := structpb.NewValue(map[string]any{"when": map[string]any{"$gte": "2026-03-01T10:00:00+02:00"}, "tags": map[string]any{"$ne": "y"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := f.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "harbour", SearchMode: "keyword", Filter: only, Explain: true})
+	if err != nil || len(found.Sources) != 1 || len(found.Explain.GetFilterNotes()) != 1 {
+		t.Errorf("%v, %v", found, err)
+	}
+	req.Metadata, _ = structpb.NewStruct(map[string]any{"when": map[string]any{"$date": "soon"}})
+	if _, err := f.UploadDocument(t.Context(), req); err == nil || !strings.Contains(err.Error(), "metadata.when") {
+		t.Errorf("a time that is none: %v", err)
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/metadata"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
+	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/quota"
@@ -224,7 +225,10 @@ func (u *Upload) complete() (err error) {
 	if len(bytes.TrimSpace(u.Content)) == 0 {
 		return fault.Field("text", "is empty: there is nothing to search in it")
 	}
-	_, err = metadata.Marshal("metadata", u.Metadata)
+	if _, err = metadata.Marshal("metadata", u.Metadata); err != nil { // bounds its depth
+		return err
+	}
+	u.Metadata, err = filter.WithDates("metadata", u.Metadata)
 	return err
 }
 

@@ -41,6 +41,8 @@ type Explain struct {
 	Stages []Stage
 	// Context is the effective request context.
 	Context []access.ContextValue
+	// FilterNotes are the Notes of the request's filter, without the credential's.
+	FilterNotes []string
 }
 
 // Stage is one step of a query.

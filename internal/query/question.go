@@ -67,6 +67,9 @@ type Question struct {
 // returned.
 func (q Question) Context() []access.ContextValue { return q.context }
 
+// FilterNotes returns the Notes of the filter of the request, without the credential's.
+func (q Question) FilterNotes() []string { return q.asked.Notes() }
+
 // Effective returns the question that a request asks: the overrides of the request
 // context replace what the body says, and its filter and the credential's mandatory
 // filter are and-ed with the body's. Services call it once per request; what they

@@ -163,6 +163,7 @@ func (s *Service) answerPlain(ctx context.Context, id tenant.ID, req Request, pl
 	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...), Reranking: found.reranking, RelevantContext: fitted.Context, Budget: fitted.Report, ID: named}
 	if req.Explain {
 		found.explain.Stages, found.explain.Context = watch.Stages, req.context
+		found.explain.FilterNotes = req.asked.Notes()
 		response.Explain = &found.explain
 	}
 	return response, nil

@@ -81,7 +81,7 @@ func graphExplainMessage(e *graph.Explain, r *rerank.Report) *ragdv1.GraphExplai
 		return nil
 	}
 	search := explainMessage(&query.Explain{Mode: e.Mode, Stages: e.Stages}, r)
-	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages(), Reranking: search.GetReranking(), Context: contextMessages(e.Context), RepeatedCount: int32(e.Repeated)}
+	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages(), Reranking: search.GetReranking(), Context: contextMessages(e.Context), RepeatedCount: int32(e.Repeated), FilterNotes: e.FilterNotes}
 	for _, n := range e.Nodes {
 		message.Nodes = append(message.Nodes, graphNodeMessage(n))
 	}

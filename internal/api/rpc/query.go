@@ -207,7 +207,7 @@ func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {
 	message := &ragdv1.Explain{
 		SearchMode: string(e.Mode), Plan: e.Plan, Candidates: int32(e.Candidates), Complete: e.Complete, Exact: e.Exact,
 		SearchWidth: int32(e.SearchWidth), RecallTarget: e.RecallTarget, MeasuredRecall: e.MeasuredRecall, Calibration: e.Calibration, RepeatedCount: int32(e.Repeated), Context: contextMessages(e.Context),
-		Reranking: rerankingMessage(r),
+		Reranking: rerankingMessage(r), FilterNotes: e.FilterNotes,
 	}
 	for _, stage := range e.Stages {
 		message.Stages = append(message.Stages, &ragdv1.Stage{

@@ -6,6 +6,7 @@
 package vector
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -114,12 +115,27 @@ func (e Entry) row(into index.Index) (row, error) {
 	if err := into.CheckVector("values", r.values); err != nil {
 		return r, err
 	}
+	raw, err := e.marshal()
+	if err != nil {
+		return r, err
+	}
 	if err := into.CheckMetadata(e.Metadata); err != nil {
 		return r, err
 	}
-	raw, err := metadata.Marshal("metadata", e.Metadata)
 	r.metadata, r.searched = string(raw), searched(e.Document, e.Metadata)
 	return r, err
+}
+
+// marshal returns the metadata as JSON, in which it makes texts of times.
+func (e *Entry) marshal() ([]byte, error) {
+	raw, err := metadata.Marshal("metadata", e.Metadata)
+	if err != nil || !bytes.Contains(raw, []byte(`"$date"`)) {
+		return raw, err
+	}
+	if e.Metadata, err = filter.WithDates("metadata", e.Metadata); err != nil {
+		return nil, err
+	}
+	return metadata.Marshal("metadata", e.Metadata)
 }
 
 // check validates a selection and fills in its namespace: it rejects an empty filter

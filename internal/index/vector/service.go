@@ -7,7 +7,6 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/metadata"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
@@ -123,10 +122,12 @@ func (s *Service) Update(ctx context.Context, indexName string, which Selection,
 	if err := which.check("update"); err != nil {
 		return 0, err
 	}
-	raw, err := metadata.Marshal("metadata", c.Metadata)
+	e := Entry{Metadata: c.Metadata}
+	raw, err := e.marshal()
 	if err != nil {
 		return 0, err
 	}
+	c.Metadata = e.Metadata
 	err = s.write(ctx, indexName, func(t target) error {
 		changed := change{}
 		if len(c.Values) > 0 {
