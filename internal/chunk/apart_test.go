@@ -15,7 +15,7 @@ func TestSplitApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ max, most int }{{10_000, 1}, {300, 3}, {0, 40}} {
-		chunks, err := SplitApart(t.Context(), text, opts, []Part{{start, start + len(list), tc.max}})
+		chunks, err := SplitApart(t.Context(), text, opts, []Part{{Start: start, End: start + len(list), MaxSize: tc.max}})
 		if err != nil {
 			t.Fatal(err)
 		}

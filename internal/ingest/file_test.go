@@ -135,3 +135,19 @@ func TestTimesInMetadataAreFilteredAsTimes(t *testing.T) {
 		t.Errorf("a time that is none: %v", err)
 	}
 }
+
+func TestPiecesOfALongRowOfATableNameTheirColumn(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	req := upload("fees.csv", "Berth,Fee,Remark\nSouth,30,none\nNorth,31,"+strings.Repeat("quiet but far ", 200)+"\nWest,32,none\n")
+	d := f.Upload(t, req)
+	res, err := f.ListChunks(t.Context(), &ragdv1.ListChunksRequest{IndexName: "docs", DocumentId: d.DocumentId})
+	if err != nil || len(res.Chunks) < 5 {
+		t.Fatal(res, err)
+	}
+	for _, c := range res.Chunks {
+		if strings.Contains(c.Text, "quiet") && (!strings.HasPrefix(c.Text, "Berth: North; ") || !strings.Contains(c.Text, "Remark: ")) || len(c.Text) > 800 {
+			t.Errorf("%q", c.Text)
+		}
+	}
+}

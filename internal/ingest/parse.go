@@ -91,8 +91,15 @@ func (f file) cut(ctx context.Context, parsed parse.Document) ([]chunk.Chunk, er
 }
 
 // pieces splits the body of a text: source code at its functions and types, unless a strategy
-// was asked for.
+// was asked for, and long rows of spreadsheets at their cells.
 func (f file) pieces(ctx context.Context, parsed parse.Document, options chunk.Options) ([]chunk.Chunk, error) {
+	if len(parsed.Tables) > 0 {
+		tables := make([]chunk.Records, len(parsed.Tables))
+		for i, t := range parsed.Tables {
+			tables[i] = chunk.Records{Start: t.Start, End: t.End, Names: t.Columns}
+		}
+		return chunk.SplitRecords(ctx, parsed.Text, options, tables)
+	}
 	if len(parsed.Units) == 0 || f.Chunking.Strategy != "" || len(f.Chunking.Separators) > 0 {
 		return chunk.SplitApart(ctx, parsed.Text[parsed.Body:], options, f.apart(parsed, options))
 	}

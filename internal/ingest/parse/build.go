@@ -9,6 +9,8 @@ type textBuilder struct {
 	spans []Span
 	full  bool
 	next  int // the number of the line after the last span, if that has Lines
+
+	tables []Table
 }
 
 // write appends text.
@@ -74,6 +76,25 @@ func (b *textBuilder) numbered(start int, s Span) {
 	if len(b.spans) < maxRuns {
 		s.Start, s.End, s.Lines = start, b.Len(), true
 		b.spans, b.next = append(b.spans, s), next
+	}
+}
+
+// maxTables bounds the tables whose columns are known.
+const maxTables = 10_000
+
+// record records that the text appended since start is a row of a table with these columns. It extends the last table if
+// that has the same.
+func (b *textBuilder) record(start int, columns []string) {
+	for start < b.Len() && b.String()[start] == '\n' {
+		start++
+	}
+	n := len(b.tables)
+	switch {
+	case start >= b.Len() || b.full || len(columns) == 0:
+	case n > 0 && &b.tables[n-1].Columns[0] == &columns[0]:
+		b.tables[n-1].End = b.Len()
+	case n < maxTables:
+		b.tables = append(b.tables, Table{Start: start, End: b.Len(), Columns: columns})
 	}
 }
 

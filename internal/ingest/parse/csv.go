@@ -32,6 +32,7 @@ func (p *parser) records(ctx context.Context, d dialect, text string) error {
 		start := p.text.Len()
 		t.row(&p.text, row)
 		p.text.numbered(start, Span{Kind: Line, Number: line})
+		p.text.record(start, t.columns)
 		if t.begun && !named {
 			p.property("columns", d.columns(t.columns))
 		}

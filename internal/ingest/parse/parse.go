@@ -83,6 +83,8 @@ type Document struct {
 	// Units are where the functions, types and the like of source code begin, with the
 	// comments above them, in order. Those at the outermost level have the depth 1.
 	Units []Unit
+	// Tables are the rows of CSV files and spreadsheets whose columns have names, in order.
+	Tables []Table
 	// Pages is the number of pages or slides as the file says, 0 if it does not.
 	Pages int
 	// Properties are the metadata of the file: author, subject, keywords, description, created and modified
@@ -107,6 +109,12 @@ type Converter func(ctx context.Context, content []byte, ending string) ([]byte,
 
 // Unit is where a piece of source code begins.
 type Unit struct{ Start, Depth int }
+
+// Table are the rows Text[Start:End] of a table, a line for each, whose cells are "name: value", joined by "; ".
+type Table struct {
+	Start, End int
+	Columns    []string // names, "" for a column without one
+}
 
 // Kind is the kind of a span.
 type Kind string
@@ -264,6 +272,7 @@ func (p *parser) finish() (Document, error) {
 	}
 	d.Text = cmp.Or(d.Text, p.text.String())
 	d.Spans = append(d.Spans, p.text.spans...)
+	d.Tables = p.text.tables
 	if strings.TrimSpace(d.Text) == "" && len(d.Scanned) > 0 {
 		return Document{Format: d.Format, ContentType: d.ContentType, Scanned: d.Scanned}, nil
 	}

@@ -155,6 +155,7 @@ func (t *sheetTable) write(r sheetRow) {
 	t.heading()
 	start := t.out.Len()
 	t.out.write("\n" + line.String())
+	t.out.record(start+1, t.columns)
 	t.out.numbered(start, Span{Kind: Row, Number: r.number, Columns: [2]int{t.first, max(t.most, len(t.columns))}})
 }
 

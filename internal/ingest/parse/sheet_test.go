@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -210,6 +211,33 @@ func TestLinksOfRangesOfCells(t *testing.T) {
 	got := links.apply(sheetRow{number: 1, cells: []string{"a", "b", "", "d"}})
 	want := []string{"[a](https://example.org/n)", "[b](https://example.org/n)", "", "[d](https://example.org/n)"}
 	if diff := cmp.Diff(want, got.cells); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestTablesOfASheetHaveTheirColumns(t *testing.T) {
+	t.Parallel()
+	book := excelize.NewFile()
+	defer book.Close()
+	for cell, row := range map[string][]any{"A1": {"Berth", "Fee"}, "A2": {"North", 30}, "A3": {"South", 31}, "A5": {"Boat", "Crew", "Length"}, "A6": {"Gull", 3, 12}} {
+		if err := book.SetSheetRow("Sheet1", cell, &row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var file bytes.Buffer
+	if err := book.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Parse(t.Context(), Source{Content: file.Bytes(), FileName: "a.xlsx"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, table := range d.Tables {
+		got = append(got, strings.Join(table.Columns, ",")+"="+d.Text[table.Start:table.End])
+	}
+	want := []string{"Berth,Fee=Berth: North; Fee: 30\nBerth: South; Fee: 31", "Boat,Crew,Length=Boat: Gull; Crew: 3; Length: 12"}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
