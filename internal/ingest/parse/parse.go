@@ -324,7 +324,8 @@ func (p *parser) lead(found []Span) Span {
 // property stores a property of the file unless it is empty.
 func (p *parser) property(key, value string) {
 	value = textlimit.OneLine(value, maxProperty)
-	if value == "" {
+	switch strings.Trim(value, "()") {
+	case "", "anonymous", "unspecified": // as some programs write
 		return
 	}
 	if p.doc.Properties == nil {

@@ -1,29 +1,37 @@
 package pdftext
 
-import "unicode/utf8"
-
-// Lines of two cells are two columns of text, written across both, if there are at least
-// minColumnLines of them and their cells have at least minColumnText characters on average.
-const (
-	minColumnLines = 3
-	minColumnText  = 25
+import (
+	"math"
+	"slices"
+	"unicode/utf8"
 )
 
-// inColumns returns lines with those that run across two columns of text taken apart: what is in the
-// left column comes first.
+// Lines of two to maxTextColumns cells are columns of text, written across all, if there are at least
+// minColumnLines of them and their cells have at least minColumnText characters on average. Three and more are
+// narrower, and their cells fill them, as those of a table do not.
+const (
+	maxTextColumns  = 4
+	minColumnLines  = 3
+	minColumnText   = 25
+	minNarrowText   = 16
+	minNarrowFilled = 0.8
+)
+
+// inColumns returns lines with those that run across columns of text taken apart: the columns
+// follow each other.
 func inColumns(lines []line) []line {
 	var out []line
 	for i := 0; i < len(lines); {
-		n := columnLines(lines[i:])
+		n, columns := columnLines(lines[i:])
 		if n == 0 {
 			out = append(out, lines[i])
 			i++
 			continue
 		}
-		for side := range 2 {
+		for number := range columns {
 			for _, l := range lines[i : i+n] {
-				if len(l.cells) == 2 || side == 0 {
-					out = append(out, l.side(side))
+				if k := slices.Index(l.columns(columns), number); k >= 0 {
+					out = append(out, l.side(k))
 				}
 			}
 		}
@@ -32,52 +40,109 @@ func inColumns(lines []line) []line {
 	return out
 }
 
-// columnLines returns the number of lines that the columns have which the lines begin with, 0 if they
-// do not begin with columns. The last lines may be in the left column alone.
-func columnLines(lines []line) int {
-	both, n := 0, 0
-	var letters [2]int
-	var left, right column
+// columnLines returns the columns which the lines begin with, in the order in which they are read, and the number
+// of their lines, 0 if they do not begin with columns. The last lines may be in some columns alone.
+func columnLines(lines []line) (n int, columns []column) {
+	whole := 0 // lines
+	var letters []int
+	var width float64 // of all cells
 	for ; n < len(lines) && lines[n].turned == 0; n++ {
 		l := lines[n]
 		if n > 0 && (l.across >= lines[n-1].across || lines[n-1].across-l.across > 2.5*l.size) {
 			break
 		}
-		if len(l.cells) != 2 {
-			if both < minColumnLines || l.cells != nil || l.along < left.from-l.size || l.end > right.from {
+		if n == 0 {
+			columns, letters = make([]column, len(l.cells)), make([]int, len(l.cells))
+			for k, c := range l.cells {
+				columns[k] = column{c.from, c.to}
+			}
+		}
+		if len(columns) < 2 || len(columns) > maxTextColumns {
+			return 0, nil
+		}
+		if len(l.cells) != len(columns) {
+			if whole < minColumnLines || l.columns(columns) == nil || len(columns) == 2 && l.cells != nil {
 				break
 			}
 			continue
 		}
-		a, b := l.cells[0], l.cells[1]
-		if both > 0 && (a.to >= right.from || b.from <= left.to) {
+		wider := slices.Clone(columns)
+		for k, c := range l.cells {
+			wider[k] = column{min(columns[k].from, c.from), max(columns[k].to, c.to)}
+		}
+		if overlap(wider) {
 			break
 		}
-		if both == 0 {
-			left, right = column{a.from, a.to}, column{b.from, b.to}
+		columns = wider
+		for k, c := range l.cells {
+			letters[k] += utf8.RuneCountInString(c.text)
+			width += c.to - c.from
 		}
-		left = column{min(left.from, a.from), max(left.to, a.to)}
-		right = column{min(right.from, b.from), max(right.to, b.to)}
-		letters[0] += utf8.RuneCountInString(a.text)
-		letters[1] += utf8.RuneCountInString(b.text)
-		both++
+		whole++
 	}
-	if both < minColumnLines || min(letters[0], letters[1]) < both*minColumnText {
-		return 0
+	least := minColumnText
+	if len(columns) > 2 {
+		least = minNarrowText
+		filled := 0.0
+		for _, c := range columns {
+			filled += (c.to - c.from) * float64(whole)
+		}
+		if width < minNarrowFilled*filled {
+			return 0, nil
+		}
 	}
-	return n
+	if whole < minColumnLines || slices.Min(letters) < whole*least {
+		return 0, nil
+	}
+	return n, columns
+}
+
+func overlap(columns []column) bool {
+	sorted := slices.Clone(columns)
+	slices.SortFunc(sorted, func(a, b column) int { return int(math.Copysign(1, a.from-b.from)) })
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i].from <= sorted[i-1].to {
+			return true
+		}
+	}
+	return false
+}
+
+// columns returns the column of each cell of a line, or that of a line without cells; nil if one is in none.
+func (l line) columns(all []column) (found []int) {
+	cells := l.cells
+	if cells == nil {
+		cells = []cell{{from: l.along, to: l.end}}
+	}
+	for _, c := range cells {
+		k := slices.IndexFunc(all, func(in column) bool {
+			limit := math.Inf(1) // where the column to its right begins
+			for _, other := range all {
+				if other.from > in.from {
+					limit = min(limit, other.from)
+				}
+			}
+			return c.from >= in.from-l.size && c.from < in.to && c.to <= limit
+		})
+		if k < 0 || slices.Contains(found, k) {
+			return nil
+		}
+		found = append(found, k)
+	}
+	return found
 }
 
 // side returns one cell of a line as a line of its own, or the line itself if it has none.
 func (l line) side(number int) line {
-	if len(l.cells) != 2 {
+	if l.cells == nil {
 		return l
 	}
 	c := l.cells[number]
-	from, to := 0, len(l.cells[0].text)
-	if number == 1 {
-		from, to = len(l.text)-len(c.text), len(l.text)
+	from := 0
+	for _, before := range l.cells[:number] {
+		from += len(before.text) + len(" ")
 	}
+	to := from + len(c.text)
 	out := l
 	out.cells, out.text, out.along, out.end = nil, c.text, c.from, c.to
 	out.links, out.refs, out.notes = nil, nil, nil

@@ -121,6 +121,43 @@ func logical(words [][]glyph) string {
 	return out.String()
 }
 
+// columnsOfWords returns the pieces of a line that are long enough for columns of text, in the order in which they are
+// read; nil if there are no two. words stand as they are seen.
+func columnsOfWords(words [][]glyph, size float64) (cells []cell) {
+	if size == 0 {
+		return nil
+	}
+	begun, letters := 0, 0
+	end := func(word []glyph) float64 { return word[len(word)-1].at + size/2 }
+	for i, word := range words {
+		letters += len(word)
+		if i+1 < len(words) && words[i+1][0].at-end(word) <= cellGap*size {
+			continue
+		}
+		if letters < minNarrowText {
+			return nil
+		}
+		cells = append(cells, cell{clean(logical(words[begun : i+1])), words[begun][0].at, end(word)})
+		begun, letters = i+1, 0
+	}
+	if len(cells) < 2 {
+		return nil
+	}
+	balance := 0
+	for _, g := range slices.Concat(words...) {
+		switch g.direction {
+		case rightToLeft:
+			balance++
+		case leftToRight:
+			balance--
+		}
+	}
+	if balance > 0 {
+		slices.Reverse(cells)
+	}
+	return cells
+}
+
 // reverseRuns reverses each run of glyphs of a direction, with neutral ones between them.
 func reverseRuns(line []glyph, of func(direction) bool) {
 	for i := 0; i < len(line); i++ {

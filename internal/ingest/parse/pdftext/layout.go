@@ -102,7 +102,7 @@ func headingLevel(l line, body float64) int {
 	switch {
 	case l.level > 0:
 		return l.level
-	case body == 0 || ratio < headingRatio || len(l.text) > maxHeading || !hasLetter:
+	case body == 0 || l.turned != 0 || ratio < headingRatio || len(l.text) > maxHeading || !hasLetter:
 		return 0
 	case ratio >= level1Ratio:
 		return 1

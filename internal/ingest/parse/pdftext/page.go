@@ -265,7 +265,15 @@ func (p *pageReader) reorder(l *line) {
 		words = cut
 	}
 	slices.SortStableFunc(words, func(a, b []glyph) int { return cmp.Compare(a[0].at, b[0].at) })
-	l.text = clean(logical(words))
+	if l.cells = columnsOfWords(words, l.size); l.cells == nil {
+		l.text = clean(logical(words))
+		return
+	}
+	texts := make([]string, len(l.cells))
+	for i, c := range l.cells {
+		texts[i] = c.text
+	}
+	l.text = strings.Join(texts, " ")
 }
 
 // isWriting reports whether a text whose font does not say what its characters mean seems to be words

@@ -287,3 +287,82 @@ func TestAnEncryptedFile(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestColumnsOfTextAreReadOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	row := func(across float64, texts ...string) line {
+		l := line{text: strings.Join(texts, " "), size: 10, across: across}
+		for i, text := range texts {
+			from := float64(i) * 150
+			l.cells = append(l.cells, cell{text, from, from + 5*float64(len(text))})
+		}
+		l.along, l.end = l.cells[0].from, l.cells[len(texts)-1].to
+		if len(texts) == 1 {
+			l.cells = nil
+		}
+		return l
+	}
+	words := func(n int, name string) string { return name + " " + strings.Repeat("w", n-1-len(name)) }
+	var three, short, ragged []line
+	for i := range 4 {
+		n := string(rune('0' + i))
+		three = append(three, row(100-12*float64(i), words(25, "a"+n), words(24, "b"+n), words(26, "c"+n)))
+		short = append(short, row(100-12*float64(i), words(9, "a"+n), words(9, "b"+n), words(9, "c"+n)))
+		ragged = append(ragged, row(100-12*float64(i), words(16+i%2*14, "a"+n), words(16+i%2*13, "b"+n), words(16+i%2*13, "c"+n)))
+	}
+	last := row(52, words(24, "a4"), words(20, "b4"))
+	three = append(three, last)
+	names := func(lines []line) string {
+		var out []string
+		for _, l := range inColumns(lines) {
+			for _, word := range strings.Fields(l.text) {
+				if !strings.HasPrefix(word, "w") {
+					out = append(out, word)
+				}
+			}
+		}
+		return strings.Join(out, " ")
+	}
+	if got, want := names(three), "a0 a1 a2 a3 a4 b0 b1 b2 b3 b4 c0 c1 c2 c3"; got != want {
+		t.Errorf("three columns: %s, want %s", got, want)
+	}
+	for name, lines := range map[string][]line{"short cells": short, "cells that do not fill their columns": ragged} {
+		if got, want := names(lines), "a0 b0 c0 a1 b1 c1 a2 b2 c2 a3 b3 c3"; got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestColumnsFromRightToLeftBeginAtTheRight(t *testing.T) {
+	t.Parallel()
+	var words [][]glyph
+	add := func(text string, at float64) {
+		for _, word := range strings.Fields(text) {
+			var made []glyph
+			for _, r := range word {
+				made = append(made, glyph{text: []rune{r}, at: at, direction: directionOf(r)})
+				at += 5
+			}
+			words, at = append(words, made), at+3
+		}
+	}
+	add("הרוש לאמש רוט דועו םילמ", 0)
+	add("הרוש ןימי רוט דועו םילמ", 250)
+	got := columnsOfWords(words, 10)
+	if len(got) != 2 || got[0].text != "מלים ועוד טור ימין שורה" || got[1].text != "מלים ועוד טור שמאל שורה" || got[0].from != 250 {
+		t.Errorf("%+v", got)
+	}
+	words = nil
+	add("הרוש לאמש", 0)
+	add("הרוש", 250)
+	if got := columnsOfWords(words, 10); got != nil {
+		t.Errorf("short pieces: %+v", got)
+	}
+}
+
+func TestATurnedLineIsNoHeading(t *testing.T) {
+	t.Parallel()
+	if level := headingLevel(line{text: "arXiv:1234.5678v1", size: 24, turned: 1.57}, 12); level != 0 {
+		t.Errorf("level %d", level)
+	}
+}
