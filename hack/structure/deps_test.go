@@ -205,7 +205,7 @@ var mayImport = map[string][]string{
 	"internal/operate/pagination":           {"internal/operate/fault"},
 	"internal/ingest/export":                {"internal/ingest/parse", "internal/ingest/parse/mailbox", "internal/operate/fault", "internal/operate/textlimit"},
 	"internal/ingest/parse/mailbox":         {},
-	"internal/ingest/parse":                 {"internal/chunk/frontmatter", "internal/chunk/markdown", "internal/operate/fault", "internal/operate/metadata", "internal/ingest/parse/mailbox", "internal/ingest/parse/markup", "internal/ingest/parse/pdftext", "internal/operate/textlimit"},
+	"internal/ingest/parse":                 {"internal/chunk/frontmatter", "internal/chunk/markdown", "internal/chunk/textspan", "internal/operate/fault", "internal/operate/metadata", "internal/ingest/parse/mailbox", "internal/ingest/parse/markup", "internal/ingest/parse/pdftext", "internal/operate/textlimit"},
 	"internal/ingest/parse/markup":          {},
 	"internal/ingest/parse/libreoffice":     {"internal/operate/fault", "internal/operate/textlimit"},
 	"internal/ingest/parse/ocr":             {"internal/operate/fault", "internal/operate/textlimit"},
