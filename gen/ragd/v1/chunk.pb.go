@@ -91,8 +91,12 @@ type Chunking struct {
 	// For token and semantic-markdown: special tokens that make the call fail if the text has
 	// them and allowedSpecial does not, a list or "all". Default: none.
 	DisallowedSpecial *structpb.Value `protobuf:"bytes,28,opt,name=disallowed_special,json=disallowedSpecial,proto3" json:"disallowed_special,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// For files of uploads and their previews: the text also has what is not shown: comments and front matter of
+	// Markdown, comments and hidden elements of HTML, hidden and deleted text, hidden sheets, rows, columns and
+	// slides. Default: false.
+	IncludeHidden *bool `protobuf:"varint,29,opt,name=include_hidden,json=includeHidden,proto3,oneof" json:"include_hidden,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Chunking) Reset() {
@@ -319,6 +323,13 @@ func (x *Chunking) GetDisallowedSpecial() *structpb.Value {
 		return x.DisallowedSpecial
 	}
 	return nil
+}
+
+func (x *Chunking) GetIncludeHidden() bool {
+	if x != nil && x.IncludeHidden != nil {
+		return *x.IncludeHidden
+	}
+	return false
 }
 
 // ChunkingHeader selects headers whose text is stored in metadata.
@@ -929,7 +940,7 @@ var File_ragd_v1_chunk_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_chunk_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/chunk.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xb6\f\n" +
+	"\x13ragd/v1/chunk.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xf5\f\n" +
 	"\bChunking\x12\x1a\n" +
 	"\bstrategy\x18\x01 \x01(\tR\bstrategy\x12\x1e\n" +
 	"\bmax_size\x18\x02 \x01(\x05H\x00R\amaxSize\x88\x01\x01\x12\x17\n" +
@@ -964,7 +975,8 @@ const file_ragd_v1_chunk_proto_rawDesc = "" +
 	"\x11fallback_to_words\x18\x19 \x01(\bH\x12R\x0ffallbackToWords\x88\x01\x01\x129\n" +
 	"\x16fallback_to_characters\x18\x1a \x01(\bH\x13R\x14fallbackToCharacters\x88\x01\x01\x12?\n" +
 	"\x0fallowed_special\x18\x1b \x01(\v2\x16.google.protobuf.ValueR\x0eallowedSpecial\x12E\n" +
-	"\x12disallowed_special\x18\x1c \x01(\v2\x16.google.protobuf.ValueR\x11disallowedSpecialB\v\n" +
+	"\x12disallowed_special\x18\x1c \x01(\v2\x16.google.protobuf.ValueR\x11disallowedSpecial\x12*\n" +
+	"\x0einclude_hidden\x18\x1d \x01(\bH\x14R\rincludeHidden\x88\x01\x01B\v\n" +
 	"\t_max_sizeB\a\n" +
 	"\x05_sizeB\v\n" +
 	"\t_min_sizeB\n" +
@@ -986,7 +998,8 @@ const file_ragd_v1_chunk_proto_rawDesc = "" +
 	"\x0f_join_thresholdB\x0e\n" +
 	"\f_target_sizeB\x14\n" +
 	"\x12_fallback_to_wordsB\x19\n" +
-	"\x17_fallback_to_characters\":\n" +
+	"\x17_fallback_to_charactersB\x11\n" +
+	"\x0f_include_hidden\":\n" +
 	"\x0eChunkingHeader\x12\x16\n" +
 	"\x06marker\x18\x01 \x01(\tR\x06marker\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"7\n" +

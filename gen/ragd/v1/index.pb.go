@@ -241,8 +241,10 @@ type Index struct {
 	Fields []*MetadataField `protobuf:"bytes,23,rep,name=fields,proto3" json:"fields,omitempty"`
 	// The JSON Schema of the metadata of uploads; absent if any are accepted.
 	MetadataSchema *structpb.Struct `protobuf:"bytes,24,opt,name=metadata_schema,json=metadataSchema,proto3" json:"metadata_schema,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The fraction of the nearest chunks that approximate searches find, with 95 % confidence.
+	RecallTarget  float64 `protobuf:"fixed64,25,opt,name=recall_target,json=recallTarget,proto3" json:"recall_target,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Index) Reset() {
@@ -443,6 +445,13 @@ func (x *Index) GetMetadataSchema() *structpb.Struct {
 	return nil
 }
 
+func (x *Index) GetRecallTarget() float64 {
+	if x != nil {
+		return x.RecallTarget
+	}
+	return 0
+}
+
 // MetadataField is a metadata field of an index, as it is in a sample of the chunks.
 type MetadataField struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -571,13 +580,13 @@ func (x *MetadataField) GetDescription() string {
 }
 
 // SearchWidth is the measured width of searches in the Postgres index over the embeddings:
-// the least with which they find 95 % of the 10 nearest chunks, with 95 % confidence.
+// the least with which they find as many of the 10 nearest chunks as recallTarget says, with 95 % confidence.
 type SearchWidth struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// hnsw.ef_search or ivfflat.probes.
 	Width int32 `protobuf:"varint,1,opt,name=width,proto3" json:"width,omitempty"`
-	// Fraction of the 10 nearest chunks that searches found with this width. Less than 0.95
-	// if no width found as many.
+	// Fraction of the 10 nearest chunks that searches found with this width. Less than
+	// recallTarget if no width found as many.
 	Recall float64 `protobuf:"fixed64,2,opt,name=recall,proto3" json:"recall,omitempty"`
 	// Number of questions with which it was measured.
 	Questions int32 `protobuf:"varint,3,opt,name=questions,proto3" json:"questions,omitempty"`
@@ -861,8 +870,11 @@ type CreateIndexRequest struct {
 	// A JSON Schema of metadata: uploads of documents and vectors whose metadata do not match are refused. See
 	// docs/reference/metadata.md#schema-of-an-index. Default: any metadata.
 	MetadataSchema *structpb.Struct `protobuf:"bytes,12,opt,name=metadata_schema,json=metadataSchema,proto3" json:"metadata_schema,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The fraction of the nearest chunks that approximate searches find, with 95 % confidence: 0.9 to 0.999. The higher, the
+	// wider they search. 0: 0.95.
+	RecallTarget  float64 `protobuf:"fixed64,13,opt,name=recall_target,json=recallTarget,proto3" json:"recall_target,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateIndexRequest) Reset() {
@@ -979,6 +991,13 @@ func (x *CreateIndexRequest) GetMetadataSchema() *structpb.Struct {
 	return nil
 }
 
+func (x *CreateIndexRequest) GetRecallTarget() float64 {
+	if x != nil {
+		return x.RecallTarget
+	}
+	return 0
+}
+
 type UpdateIndexRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -1003,8 +1022,10 @@ type UpdateIndexRequest struct {
 	Extract *structpb.Struct `protobuf:"bytes,9,opt,name=extract,proto3" json:"extract,omitempty"`
 	// The JSON Schema of the metadata of later uploads; an empty object removes it. What is stored is not checked.
 	MetadataSchema *structpb.Struct `protobuf:"bytes,10,opt,name=metadata_schema,json=metadataSchema,proto3" json:"metadata_schema,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// As in CreateIndexRequest; it holds for the next search as far as it was measured, and the search width is measured again.
+	RecallTarget  *float64 `protobuf:"fixed64,11,opt,name=recall_target,json=recallTarget,proto3,oneof" json:"recall_target,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateIndexRequest) Reset() {
@@ -1105,6 +1126,13 @@ func (x *UpdateIndexRequest) GetMetadataSchema() *structpb.Struct {
 		return x.MetadataSchema
 	}
 	return nil
+}
+
+func (x *UpdateIndexRequest) GetRecallTarget() float64 {
+	if x != nil && x.RecallTarget != nil {
+		return *x.RecallTarget
+	}
+	return 0
 }
 
 type MetadataIndexes struct {
@@ -2001,7 +2029,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\x9e\b\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xc3\b\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -2031,7 +2059,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x10record_questions\x18\x15 \x01(\bR\x0frecordQuestions\x121\n" +
 	"\aextract\x18\x16 \x01(\v2\x17.google.protobuf.StructR\aextract\x12.\n" +
 	"\x06fields\x18\x17 \x03(\v2\x16.ragd.v1.MetadataFieldR\x06fields\x12@\n" +
-	"\x0fmetadata_schema\x18\x18 \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchema\"\xcd\x02\n" +
+	"\x0fmetadata_schema\x18\x18 \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchema\x12#\n" +
+	"\rrecall_target\x18\x19 \x01(\x01R\frecallTarget\"\xcd\x02\n" +
 	"\rMetadataField\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05types\x18\x02 \x03(\tR\x05types\x12\x12\n" +
@@ -2068,7 +2097,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"components\x18\x06 \x01(\x05R\n" +
 	"components\x12C\n" +
-	"\x0fcomponents_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x0ecomponentsTime\"\x8e\x04\n" +
+	"\x0fcomponents_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x0ecomponentsTime\"\xb3\x04\n" +
 	"\x12CreateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -2084,7 +2113,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x05graph\x18\n" +
 	" \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\x121\n" +
 	"\aextract\x18\v \x01(\v2\x17.google.protobuf.StructR\aextract\x12@\n" +
-	"\x0fmetadata_schema\x18\f \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchema\"\x8f\x04\n" +
+	"\x0fmetadata_schema\x18\f \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchema\x12#\n" +
+	"\rrecall_target\x18\r \x01(\x01R\frecallTarget\"\xcb\x04\n" +
 	"\x12UpdateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x127\n" +
@@ -2097,8 +2127,10 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x10record_questions\x18\b \x01(\bH\x00R\x0frecordQuestions\x88\x01\x01\x121\n" +
 	"\aextract\x18\t \x01(\v2\x17.google.protobuf.StructR\aextract\x12@\n" +
 	"\x0fmetadata_schema\x18\n" +
-	" \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchemaB\x13\n" +
-	"\x11_record_questions\")\n" +
+	" \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchema\x12(\n" +
+	"\rrecall_target\x18\v \x01(\x01H\x01R\frecallTarget\x88\x01\x01B\x13\n" +
+	"\x11_record_questionsB\x10\n" +
+	"\x0e_recall_target\")\n" +
 	"\x0fMetadataIndexes\x12\x16\n" +
 	"\x06fields\x18\x01 \x03(\tR\x06fields\"2\n" +
 	"\x11BuildIndexRequest\x12\x1d\n" +

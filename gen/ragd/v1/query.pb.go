@@ -111,7 +111,11 @@ type VectorQueryRequest struct {
 	// in hits, so there may be fewer than topK. Default: the chunk.
 	Expand string `protobuf:"bytes,36,opt,name=expand,proto3" json:"expand,omitempty"`
 	// Ranks recent chunks higher, by a time in their metadata. Default: none.
-	Boost         *Boost `protobuf:"bytes,37,opt,name=boost,proto3" json:"boost,omitempty"`
+	Boost *Boost `protobuf:"bytes,37,opt,name=boost,proto3" json:"boost,omitempty"`
+	// The recall target of an approximate search, 0.9 to 0.999: the fraction of the nearest chunks that it finds. The least search
+	// width that was measured to hold it with 95 % confidence is used; a warning says if there is none. Not beside
+	// databaseConfig.pgvector.ef and probes. Default: recallTarget of the index.
+	RecallTarget  *float64 `protobuf:"fixed64,38,opt,name=recall_target,json=recallTarget,proto3,oneof" json:"recall_target,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -354,6 +358,13 @@ func (x *VectorQueryRequest) GetBoost() *Boost {
 		return x.Boost
 	}
 	return nil
+}
+
+func (x *VectorQueryRequest) GetRecallTarget() float64 {
+	if x != nil && x.RecallTarget != nil {
+		return *x.RecallTarget
+	}
+	return 0
 }
 
 // IndexWeight is how much the scores of one of several indexes weigh.
@@ -890,8 +901,7 @@ type PgVectorConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As minScore of the request.
 	MinScore *float64 `protobuf:"fixed64,1,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
-	// Search width of an HNSW index, 1 to 1000. Default: the width that finds 95 % of the
-	// nearest vectors, measured when the index was built.
+	// Search width of an HNSW index, 1 to 1000. Default: the least that holds recallTarget, by measurement.
 	Ef *int32 `protobuf:"varint,2,opt,name=ef,proto3,oneof" json:"ef,omitempty"`
 	// Number of lists that an IVFFlat search reads. Default: as for ef.
 	Probes        *int32 `protobuf:"varint,3,opt,name=probes,proto3,oneof" json:"probes,omitempty"`
@@ -1256,7 +1266,9 @@ type GraphRagRequest struct {
 	// As in VectorQuery.
 	Distinct *bool `protobuf:"varint,23,opt,name=distinct,proto3,oneof" json:"distinct,omitempty"`
 	// As in VectorQuery; neighbours is one chunk before and one after.
-	Expand        string `protobuf:"bytes,34,opt,name=expand,proto3" json:"expand,omitempty"`
+	Expand string `protobuf:"bytes,34,opt,name=expand,proto3" json:"expand,omitempty"`
+	// As in VectorQuery, for the search that finds the seeds.
+	RecallTarget  *float64 `protobuf:"fixed64,35,opt,name=recall_target,json=recallTarget,proto3,oneof" json:"recall_target,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1457,6 +1469,13 @@ func (x *GraphRagRequest) GetExpand() string {
 		return x.Expand
 	}
 	return ""
+}
+
+func (x *GraphRagRequest) GetRecallTarget() float64 {
+	if x != nil && x.RecallTarget != nil {
+		return *x.RecallTarget
+	}
+	return 0
 }
 
 // GraphOptions sets how the graph is walked.
@@ -2415,7 +2434,15 @@ type Explain struct {
 	// Passages that are not sources because they repeat one.
 	RepeatedCount int32 `protobuf:"varint,11,opt,name=repeated_count,json=repeatedCount,proto3" json:"repeated_count,omitempty"`
 	// Words of the question that no chunk has, for which similar words were searched.
-	Corrections   []*Correction `protobuf:"bytes,12,rep,name=corrections,proto3" json:"corrections,omitempty"`
+	Corrections []*Correction `protobuf:"bytes,12,rep,name=corrections,proto3" json:"corrections,omitempty"`
+	// The recall target that chose search_width. 0 for other plans, and with databaseConfig.pgvector.ef or probes.
+	RecallTarget float64 `protobuf:"fixed64,13,opt,name=recall_target,json=recallTarget,proto3" json:"recall_target,omitempty"`
+	// The fraction of the nearest chunks that searches found with search_width, or with the next smaller width that was measured, when
+	// the index was measured. 0 for other plans, and before.
+	MeasuredRecall float64 `protobuf:"fixed64,14,opt,name=measured_recall,json=measuredRecall,proto3" json:"measured_recall,omitempty"`
+	// What conditions of the filter leave out that may be expected: lists that have a value which a field is to equal, and
+	// entries without a field that a negated condition names. At most 20.
+	FilterNotes   []string `protobuf:"bytes,15,rep,name=filter_notes,json=filterNotes,proto3" json:"filter_notes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2530,6 +2557,27 @@ func (x *Explain) GetRepeatedCount() int32 {
 func (x *Explain) GetCorrections() []*Correction {
 	if x != nil {
 		return x.Corrections
+	}
+	return nil
+}
+
+func (x *Explain) GetRecallTarget() float64 {
+	if x != nil {
+		return x.RecallTarget
+	}
+	return 0
+}
+
+func (x *Explain) GetMeasuredRecall() float64 {
+	if x != nil {
+		return x.MeasuredRecall
+	}
+	return 0
+}
+
+func (x *Explain) GetFilterNotes() []string {
+	if x != nil {
+		return x.FilterNotes
 	}
 	return nil
 }
@@ -2684,6 +2732,8 @@ type GraphExplain struct {
 	Context []*ContextValue `protobuf:"bytes,7,rep,name=context,proto3" json:"context,omitempty"`
 	// Passages that are not sources because they repeat one.
 	RepeatedCount int32 `protobuf:"varint,8,opt,name=repeated_count,json=repeatedCount,proto3" json:"repeated_count,omitempty"`
+	// As in Explain.
+	FilterNotes   []string `protobuf:"bytes,9,rep,name=filter_notes,json=filterNotes,proto3" json:"filter_notes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2772,6 +2822,13 @@ func (x *GraphExplain) GetRepeatedCount() int32 {
 		return x.RepeatedCount
 	}
 	return 0
+}
+
+func (x *GraphExplain) GetFilterNotes() []string {
+	if x != nil {
+		return x.FilterNotes
+	}
+	return nil
 }
 
 // ChosenTopic is a topic of which an answer has chunks.
@@ -4559,7 +4616,8 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfa\t\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb6\n" +
+	"\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -4599,7 +4657,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bdistinct\x18\x19 \x01(\bH\x06R\bdistinct\x88\x01\x01\x12\x16\n" +
 	"\x06prefix\x18\x1a \x01(\bR\x06prefix\x12\x16\n" +
 	"\x06expand\x18$ \x01(\tR\x06expand\x12$\n" +
-	"\x05boost\x18% \x01(\v2\x0e.ragd.v1.BoostR\x05boostB\b\n" +
+	"\x05boost\x18% \x01(\v2\x0e.ragd.v1.BoostR\x05boost\x12(\n" +
+	"\rrecall_target\x18& \x01(\x01H\aR\frecallTarget\x88\x01\x01B\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -4607,7 +4666,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"_min_scoreB\x11\n" +
 	"\x0f_min_similarityB\r\n" +
 	"\v_max_tokensB\v\n" +
-	"\t_distinct\"D\n" +
+	"\t_distinctB\x10\n" +
+	"\x0e_recall_target\"D\n" +
 	"\vIndexWeight\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x16\n" +
@@ -4667,7 +4727,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
 	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\x12'\n" +
 	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\x12\x19\n" +
-	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\x98\b\n" +
+	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\xd4\b\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -4698,7 +4758,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"max_tokens\x18\x15 \x01(\x05H\x06R\tmaxTokens\x88\x01\x01\x12#\n" +
 	"\rencoding_name\x18\x16 \x01(\tR\fencodingName\x12\x1f\n" +
 	"\bdistinct\x18\x17 \x01(\bH\aR\bdistinct\x88\x01\x01\x12\x16\n" +
-	"\x06expand\x18\" \x01(\tR\x06expandB\b\n" +
+	"\x06expand\x18\" \x01(\tR\x06expand\x12(\n" +
+	"\rrecall_target\x18# \x01(\x01H\bR\frecallTarget\x88\x01\x01B\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -4707,7 +4768,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x0f_min_similarityB\x10\n" +
 	"\x0e_explain_nodesB\r\n" +
 	"\v_max_tokensB\v\n" +
-	"\t_distinct\"\x9c\x02\n" +
+	"\t_distinctB\x10\n" +
+	"\x0e_recall_target\"\x9c\x02\n" +
 	"\fGraphOptions\x12\x1c\n" +
 	"\tdimension\x18\x01 \x01(\x05R\tdimension\x12!\n" +
 	"\tthreshold\x18\x02 \x01(\x01H\x00R\tthreshold\x88\x01\x01\x12/\n" +
@@ -4805,7 +4867,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\tByteRange\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xbe\x03\n" +
+	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xaf\x04\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -4822,7 +4884,10 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\vcalibration\x18\n" +
 	" \x01(\tR\vcalibration\x12%\n" +
 	"\x0erepeated_count\x18\v \x01(\x05R\rrepeatedCount\x125\n" +
-	"\vcorrections\x18\f \x03(\v2\x13.ragd.v1.CorrectionR\vcorrections\"<\n" +
+	"\vcorrections\x18\f \x03(\v2\x13.ragd.v1.CorrectionR\vcorrections\x12#\n" +
+	"\rrecall_target\x18\r \x01(\x01R\frecallTarget\x12'\n" +
+	"\x0fmeasured_recall\x18\x0e \x01(\x01R\x0emeasuredRecall\x12!\n" +
+	"\ffilter_notes\x18\x0f \x03(\tR\vfilterNotes\"<\n" +
 	"\n" +
 	"Correction\x12\x12\n" +
 	"\x04word\x18\x01 \x01(\tR\x04word\x12\x1a\n" +
@@ -4831,7 +4896,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x05value\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12\x16\n" +
 	"\x06secret\x18\x03 \x01(\bR\x06secret\x12\x16\n" +
-	"\x06origin\x18\x04 \x01(\tR\x06origin\"\xe3\x02\n" +
+	"\x06origin\x18\x04 \x01(\tR\x06origin\"\x86\x03\n" +
 	"\fGraphExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -4841,7 +4906,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\treranking\x18\x05 \x01(\v2\x12.ragd.v1.RerankingR\treranking\x12,\n" +
 	"\x06topics\x18\x06 \x03(\v2\x14.ragd.v1.ChosenTopicR\x06topics\x12/\n" +
 	"\acontext\x18\a \x03(\v2\x15.ragd.v1.ContextValueR\acontext\x12%\n" +
-	"\x0erepeated_count\x18\b \x01(\x05R\rrepeatedCount\"p\n" +
+	"\x0erepeated_count\x18\b \x01(\x05R\rrepeatedCount\x12!\n" +
+	"\ffilter_notes\x18\t \x03(\tR\vfilterNotes\"p\n" +
 	"\vChosenTopic\x12\x19\n" +
 	"\btopic_id\x18\x01 \x01(\x05R\atopicId\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +

@@ -252,7 +252,9 @@ type QueryRequest struct {
 	// As in QueryService.VectorQuery.
 	MaxStaleness *durationpb.Duration `protobuf:"bytes,12,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"`
 	// As in QueryService.VectorQuery.
-	WriteToken    string `protobuf:"bytes,13,opt,name=write_token,json=writeToken,proto3" json:"write_token,omitempty"`
+	WriteToken string `protobuf:"bytes,13,opt,name=write_token,json=writeToken,proto3" json:"write_token,omitempty"`
+	// As in QueryService.VectorQuery.
+	RecallTarget  *float64 `protobuf:"fixed64,14,opt,name=recall_target,json=recallTarget,proto3,oneof" json:"recall_target,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -376,6 +378,13 @@ func (x *QueryRequest) GetWriteToken() string {
 		return x.WriteToken
 	}
 	return ""
+}
+
+func (x *QueryRequest) GetRecallTarget() float64 {
+	if x != nil && x.RecallTarget != nil {
+		return *x.RecallTarget
+	}
+	return 0
 }
 
 type QueryResponse struct {
@@ -793,7 +802,7 @@ const file_ragd_v1_vector_proto_rawDesc = "" +
 	"\rdelete_filter\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\fdeleteFilter\x12\x1c\n" +
 	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"\"\n" +
 	"\x0eUpsertResponse\x12\x10\n" +
-	"\x03ids\x18\x01 \x03(\tR\x03ids\"\xbe\x04\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids\"\xfa\x04\n" +
 	"\fQueryRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
@@ -810,10 +819,12 @@ const file_ragd_v1_vector_proto_rawDesc = "" +
 	"\rsparse_vector\x18\v \x01(\v2\x15.ragd.v1.SparseVectorR\fsparseVector\x12>\n" +
 	"\rmax_staleness\x18\f \x01(\v2\x19.google.protobuf.DurationR\fmaxStaleness\x12\x1f\n" +
 	"\vwrite_token\x18\r \x01(\tR\n" +
-	"writeTokenB\b\n" +
+	"writeToken\x12(\n" +
+	"\rrecall_target\x18\x0e \x01(\x01H\x02R\frecallTarget\x88\x01\x01B\b\n" +
 	"\x06_top_kB\f\n" +
 	"\n" +
-	"_min_score\"\x87\x01\n" +
+	"_min_scoreB\x10\n" +
+	"\x0e_recall_target\"\x87\x01\n" +
 	"\rQueryResponse\x12.\n" +
 	"\aresults\x18\x01 \x03(\v2\x14.ragd.v1.QueryResultR\aresults\x12\x1a\n" +
 	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x12*\n" +
