@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"slices"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service/testing/dataset"
 )
 
-// deepest is how many sources of a question the evidence of both legs is written of.
+// deepest is how many sources of each leg the evidence of both is written of.
 const deepest = 200
 
 // evidence is what a hybrid search knows of the sources of a question. Ways to combine it are compared without
@@ -56,27 +57,28 @@ func (a *arena) evidence(ctx context.Context, s *dataset.Set, name string, q dat
 		relevant[s.Documents[i].ID] = true
 	}
 	topK, all, none := int32(deepest), 1.0, 0.0
-	r := &ragdv1.VectorQueryRequest{IndexName: name, QueryText: q.Text, SearchMode: "hybrid", TopK: &topK, Hybrid: &ragdv1.Hybrid{VectorWeight: &all, KeywordWeight: &none}}
-	vectors, err := a.queries.VectorQuery(ctx, r)
+	ask := func(weights *ragdv1.Hybrid) ([]*ragdv1.Source, error) {
+		answer, err := a.queries.VectorQuery(ctx, &ragdv1.VectorQueryRequest{IndexName: name, QueryText: q.Text, SearchMode: "hybrid", TopK: &topK, Hybrid: weights})
+		return answer.GetSources(), err
+	}
+	vectors, err := ask(&ragdv1.Hybrid{VectorWeight: &all, KeywordWeight: &none})
 	if err != nil {
 		return of, err
 	}
-	r.Hybrid = nil
-	both, err := a.queries.VectorQuery(ctx, r)
+	keywords, err := ask(&ragdv1.Hybrid{VectorWeight: &none, KeywordWeight: &all})
 	if err != nil {
 		return of, err
 	}
+	both, err := ask(nil)
+	if err != nil {
+		return of, err
+	}
+	of.Sources = legs(vectors, keywords, relevant)
 	vector := map[string]float64{}
-	for _, source := range vectors.Sources {
+	for _, source := range vectors {
 		vector[source.Id] = logOdds(source.Score)
-		one := evidenceOfOne{Document: source.Uri, Relevant: relevant[source.Uri], Vector: vector[source.Id]}
-		if source.KeywordScore != nil {
-			k := logOdds(*source.KeywordScore)
-			one.Keyword = &k
-		}
-		of.Sources = append(of.Sources, one)
 	}
-	for _, source := range both.Sources {
+	for _, source := range both {
 		v, ok := vector[source.Id]
 		if !ok || source.KeywordScore == nil {
 			continue
@@ -87,6 +89,34 @@ func (a *arena) evidence(ctx context.Context, s *dataset.Set, name string, q dat
 		}
 	}
 	return of, nil
+}
+
+// legs returns the evidence of the sources that either leg finds. The log-odds of the vector leg grow evenly with
+// the inverse hyperbolic tangent of the similarity, so those of a source that only the keyword leg finds follow
+// from those of the first and the last that the vector leg finds.
+func legs(vectors, keywords []*ragdv1.Source, relevant map[string]bool) (found []evidenceOfOne) {
+	if len(vectors) == 0 {
+		return nil
+	}
+	stretched := func(s *ragdv1.Source) float64 { return math.Atanh(min(s.GetSimilarity(), 0.999)) }
+	first, last := vectors[0], vectors[len(vectors)-1]
+	least, slope := logOdds(last.Score), 0.0
+	if difference := stretched(first) - stretched(last); difference > 0 {
+		slope = (logOdds(first.Score) - least) / difference
+	}
+	known := map[string]bool{}
+	for _, source := range slices.Concat(vectors, keywords) {
+		if known[source.Id] {
+			continue
+		}
+		known[source.Id] = true
+		one := evidenceOfOne{Document: source.Uri, Relevant: relevant[source.Uri], Vector: least + slope*(stretched(source)-stretched(last))}
+		if source.KeywordScore != nil {
+			one.Keyword = new(logOdds(*source.KeywordScore))
+		}
+		found = append(found, one)
+	}
+	return found
 }
 
 func logOdds(p float64) float64 {
