@@ -20,13 +20,22 @@ import (
 // how much of the question's information the chunk has, and ideal / rarest is how much that
 // is, in terms that a single chunk has: half of a long question is less likely a coincidence
 // than half of a short one. z is the stretched similarity; match, far and near are of
-// index.Scale, of the calibration. A score is 1/(1 + exp(-x)) of the log-odds x of the keyword leg, or of the
-// weighted mean of both.
+// index.Scale, of the calibration. A score is 1/(1 + exp(-x)) of the log-odds x of the keyword leg, or in a hybrid
+// search of
+//
+//	vector * S + keyword * K + strong * ln(1 + exp(K - strongMiddle))
+//
+// less the last term for K = 0, where S and K are the log-odds of both legs, and vector and keyword their weights. The
+// last term is next to nothing for a chunk that has few of the question's terms, and grows with K for one that has most
+// of them: it answers whether or not the embeddings see it. Without it a verbatim phrase of common words, whose terms
+// weigh little, is not found. It counts as far as the embeddings weigh, and not if they are all that counts, nor with
+// the builtin model, which compares words itself.
 type evidence struct {
 	perKeyword      float64 // log-odds for each unit of BM25
 	perSimilarity   float64 // log-odds for each unit of stretched similarity
 	far             float64
 	vector, keyword float64 // weights; they add up to 1
+	strong          float64 // factor of what terms add that match strongly
 }
 
 // The middles are where a chunk answers the question as likely as not, found on labelled
@@ -37,6 +46,8 @@ const (
 	keywordMiddle       = 0.9
 	similaritySteepness = 4
 	similarityMiddle    = 1
+	strongFactor        = 4
+	strongMiddle        = 3
 )
 
 // evidence returns how the search scores chunks.
@@ -54,6 +65,9 @@ func (s search) evidence() evidence {
 		e.keyword = 1
 	default:
 		e.vector, e.keyword = s.request.fusion.weights(s.index.EmbeddingModel, s.keywords.rarity)
+		if !s.index.BuiltinModel() {
+			e.strong = strongFactor * e.vector * min(1, 4*e.keyword)
+		}
 	}
 	rarest := index.InverseFrequency(1, s.keywords.total)
 	if ideal := s.keywords.ideal; ideal > 0 && rarest > 0 {
@@ -69,8 +83,15 @@ func (e evidence) keywordScore(bm25 float64) float64 {
 
 // fusedScore returns the score of a value that fused computes.
 func (e evidence) fusedScore(value float64) float64 {
-	return logistic(value - e.keyword*keywordSteepness*keywordMiddle - e.vector*similaritySteepness*similarityMiddle)
+	return logistic(value - e.keyword*keywordSteepness*keywordMiddle - e.vector*similaritySteepness*similarityMiddle - e.strong*softplus(-strongMiddle))
 }
+
+// fusedKeyword returns what the keyword leg adds to the value that fused computes. It grows with the BM25 score.
+func (e evidence) fusedKeyword(bm25 float64) float64 {
+	return e.keyword*e.perKeyword*bm25 + e.strong*softplus(e.perKeyword*bm25-keywordSteepness*keywordMiddle-strongMiddle)
+}
+
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
@@ -91,9 +112,19 @@ func (s search) fused(q *statement) string {
 	}
 	value := s.vectorEvidence(q)
 	if s.keywords != nil {
-		value += "\n\t\t+ " + q.args.Add(e.keyword*e.perKeyword) + "::float8 * (keyword + adjacent)"
+		value += "\n\t\t+ " + e.fusedKeywordSQL(q)
 	}
 	return value
+}
+
+// fusedKeywordSQL is fusedKeyword of a row, as SQL. PostgreSQL refuses exponentials that are next to 0.
+func (e evidence) fusedKeywordSQL(q *statement) string {
+	value := q.args.Add(e.keyword*e.perKeyword) + "::float8 * (keyword + adjacent)"
+	if e.strong == 0 {
+		return value
+	}
+	k := "(" + q.args.Add(e.perKeyword) + "::float8 * (keyword + adjacent) - " + number(keywordSteepness*keywordMiddle+strongMiddle) + ")"
+	return value + "\n\t\t+ " + q.args.Add(e.strong) + "::float8 * (greatest(" + k + ", 0) + ln(1 + exp(-least(abs(" + k + "), 30))))"
 }
 
 // vectorEvidence returns what the vector leg adds to the value of a row with a distance, as SQL. What depends on the question

@@ -55,5 +55,5 @@ func (s search) beatsRest(sources []Source) bool {
 	}
 	e := s.evidence()
 	keyword := max(s.rest.Keyword, s.keywords.leftOut)/rounding + s.keywords.pairs.most()
-	return sources[len(sources)-1].Score > e.fusedScore(s.rest.Evidence+e.keyword*e.perKeyword*keyword)
+	return sources[len(sources)-1].Score > e.fusedScore(s.rest.Evidence+e.fusedKeyword(keyword))
 }

@@ -12,7 +12,7 @@ type Method string
 
 // The methods.
 const (
-	// Weighted is the weighted mean of the evidence of both legs; see evidence.
+	// Weighted is the weighted mean of the evidence of both legs, and more where terms match strongly; see evidence.
 	Weighted Method = "weighted"
 	// RRF is reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009):
 	// the sum of weight/(60 + rank) over both legs.

@@ -97,6 +97,31 @@ func TestScoresDoNotDependOnWhatElseIsFound(t *testing.T) {
 	}
 }
 
+// What has all words of a question, side by side, answers it although they are common and its embedding is far off.
+func TestAVerbatimPhraseOfCommonWordsIsFoundFarFromTheQuestion(t *testing.T) {
+	t.Parallel()
+	common := []string{"update", "the", "configuration", "of", "server", "drivers", "a", "file"}
+	texts := make([]string, 40)
+	for n := range texts {
+		texts[n] = fmt.Sprintf("%s %s passage %d about %s %s", common[n%8], common[n/2%8], n, common[n*5%8], common[n*3%8])
+	}
+	const near, phrase = "0", 5 // 50 and 75 degrees off
+	texts[phrase] = "how to update the configuration of a file"
+	for _, weight := range []float64{0.55, 0.7} {
+		c := vectors(t, texts...)
+		req := &ragdv1.VectorQueryRequest{QueryText: "update the configuration of", QueryVector: []float32{0.643, -0.766}, Hybrid: &ragdv1.Hybrid{VectorWeight: &weight}}
+		found := ask(t, c, req)
+		if len(found) == 0 || found[0].Id != fmt.Sprint(phrase) {
+			t.Errorf("where embeddings weigh %v the first are %v", weight, found[:min(2, len(found))])
+		}
+		all := 1.0
+		req.Hybrid.VectorWeight = &all
+		if found = ask(t, c, req); len(found) == 0 || found[0].Id != near {
+			t.Errorf("embeddings alone find %v first", found[:min(2, len(found))])
+		}
+	}
+}
+
 func TestMinSimilarityHoldsInEveryMode(t *testing.T) {
 	t.Parallel()
 	c := vectors(t, "harbour gates", "ships", "harbour", "gates", "harbour harbour", "gates of the harbour", "sea")
