@@ -76,6 +76,7 @@ type Index struct {
 	Extract         *extract.Settings // default of uploads; nil: nothing is extracted
 	TextLanguage    string            // auto, one that package analyzer knows, or a text search configuration of PostgreSQL
 	analysis        *int              // version of the analyzer that made the terms of all chunks; 0: PostgreSQL's parser made those of some; nil: not known
+	embeddedForm    *int              // version of what is embedded of a chunk; 0: unknown of some; nil: not known
 	Languages       []string          // of the documents, for the text language auto
 	MetadataSchema  json.RawMessage   // JSON Schema of the metadata of uploads; nil: any
 	metadataSchema  *schema.Schema    // of MetadataSchema
@@ -87,6 +88,10 @@ type Index struct {
 	Next      *Next // the generation with other embeddings that is being built; nil if none
 	CreatedAt time.Time
 	UpdatedAt time.Time
+
+	// OldEmbeddings: some were made by an earlier version from less of a chunk than would be embedded now. Only
+	// Service.Describe tells.
+	OldEmbeddings bool
 
 	// RecordsQuestions: embeddings of questions are recorded, to measure the search width.
 	RecordsQuestions bool

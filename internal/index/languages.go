@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -9,14 +10,20 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
-// analysisColumn returns the column of a new index that says who makes its terms, and its value, each after a
-// comma; nothing in a schema without it, which is a migration behind.
-func analysisColumn(ctx context.Context, q data.Queryer, textLanguage string) (column, value string, err error) {
-	there, err := hasColumn(ctx, q, "text_analysis")
-	if err != nil || !there || !analyzer.Knows(textLanguage) {
-		return "", "", err
+// versionColumns returns the columns of a new index that say who makes its terms and what is embedded, and their
+// values, each after a comma. A schema that is a migration behind may lack some.
+func versionColumns(ctx context.Context, q data.Queryer, textLanguage string) (columns, values string, err error) {
+	versions := map[string]int{"embedded_form": EmbeddedForm}
+	if analyzer.Knows(textLanguage) {
+		versions["text_analysis"] = analyzer.Version
 	}
-	return ", text_analysis", ", " + strconv.Itoa(analyzer.Version), nil
+	there, err := data.Values[string](ctx, q, `
+		SELECT a.attname::text FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = 'tenant.indexes'::regclass AND a.attname = ANY ($1)`,
+		slices.Collect(maps.Keys(versions)))
+	for _, column := range there {
+		columns, values = columns+", "+column, values+", "+strconv.Itoa(versions[column])
+	}
+	return columns, values, err
 }
 
 // languageExists reports whether texts of a language can be searched: by the analyzer, or by a text

@@ -226,6 +226,11 @@ func (c *copier) takeOver(ctx context.Context) error {
 		if err := storeCurve(ctx, tx, c.to.ID, c.to.measured.curve); err != nil {
 			return err
 		}
+		if c.to.embeddedForm != nil {
+			if _, err := tx.Exec(ctx, `UPDATE tenant.indexes SET embedded_form = $2 WHERE index_id = $1`, c.to.ID, EmbeddedForm); err != nil {
+				return err
+			}
+		}
 		if err := c.from.executeAll(ctx, tx, []string{`DROP TABLE tenant.chunk, tenant.reembed`}); err != nil {
 			return err
 		}

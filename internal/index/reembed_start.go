@@ -41,8 +41,8 @@ func (s *Service) newModel(ctx context.Context, id tenant.ID, i Index, c Change)
 	return &newModel{spec.EmbeddingModel, spec.Dimension}, nil
 }
 
-// next returns the generation that a change to a model requests; nil if the model is nil,
-// or the current model or that of the next generation. Errors: Invalid, Precondition while
+// next returns the generation that a change to a model requests; nil if the model is nil, or that of the next
+// generation, or the current model, unless its embeddings may have been made from less than they would be now. Errors: Invalid, Precondition while
 // the index is embedded with another model.
 func (i Index) next(model *newModel) (*Next, error) {
 	if model == nil {
@@ -58,7 +58,7 @@ func (i Index) next(model *newModel) (*Next, error) {
 	next := &Next{EmbeddingModel: spec.EmbeddingModel, Dimension: spec.Dimension, VectorType: spec.VectorType}
 	switch {
 	case i.Next == nil:
-		if next.EmbeddingModel == i.EmbeddingModel && next.Dimension == i.Dimension {
+		if next.EmbeddingModel == i.EmbeddingModel && next.Dimension == i.Dimension && !i.embeddedEarlier() {
 			return nil, nil
 		}
 		return next, nil

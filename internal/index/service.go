@@ -175,7 +175,9 @@ func (s *Service) Describe(ctx context.Context, name string) (Index, Counts, err
 	}
 	if visible := r.Principal.MandatoryFilter; !visible.IsZero() {
 		counts, err = visibleCounts(ctx, h, found, visible)
+		return found, counts, err
 	}
+	found.OldEmbeddings, err = oldEmbeddings(ctx, h, found)
 	return found, counts, err
 }
 

@@ -38,6 +38,7 @@ type indexRow struct {
 	MetadataSchema  json.RawMessage // nil in a schema without the column, which is a migration behind
 	TextLanguage    string
 	TextAnalysis    *int // nil in a schema without the column, which is a migration behind
+	EmbeddedForm    *int // nil in a schema without the column, which is a migration behind
 	Languages       []string
 	Graph           Graph
 	Built           bool
@@ -63,7 +64,7 @@ type indexRow struct {
 var recallTargetSQL = fmt.Sprintf(`coalesce((to_jsonb(i)->>'recall_target')::float8, %g)`, DefaultRecallTarget)
 
 var indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
-	i.chunking, i.extract, nullif(to_jsonb(i)->'metadata_schema', 'null') AS metadata_schema, i.text_language, (to_jsonb(i)->>'text_analysis')::int AS text_analysis, ` + languagesSQL + ` AS languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
+	i.chunking, i.extract, nullif(to_jsonb(i)->'metadata_schema', 'null') AS metadata_schema, i.text_language, (to_jsonb(i)->>'text_analysis')::int AS text_analysis, (to_jsonb(i)->>'embedded_form')::int AS embedded_form, ` + languagesSQL + ` AS languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
 	` + recallTargetSQL + ` AS recall_target, nullif(to_jsonb(i)->'recall_curve', 'null') AS recall_curve,
 	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
@@ -72,7 +73,7 @@ func (r indexRow) index() Index {
 	i := Index{
 		ID: r.IndexID, Generation: r.Generation, Name: r.IndexName, Dimension: r.Dimension, Metric: r.Metric, VectorType: r.VectorType,
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
-		Chunking: r.Chunking, Extract: r.Extract, TextLanguage: r.TextLanguage, analysis: r.TextAnalysis, Languages: r.Languages, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted,
+		Chunking: r.Chunking, Extract: r.Extract, TextLanguage: r.TextLanguage, analysis: r.TextAnalysis, embeddedForm: r.EmbeddedForm, Languages: r.Languages, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted,
 		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, MetadataSchema: r.MetadataSchema, RecallTarget: r.RecallTarget,
 	}
 	if len(i.MetadataSchema) > 0 {
@@ -248,14 +249,14 @@ func insert(ctx context.Context, h *data.Handle, spec Spec, quota int) (Index, e
 		if err := checkQuota(ctx, tx, spec.Name, quota); err != nil {
 			return err
 		}
-		column, value, err := analysisColumn(ctx, tx, spec.TextLanguage)
+		columns, values, err := versionColumns(ctx, tx, spec.TextLanguage)
 		if err != nil {
 			return err
 		}
 		row, err := data.Get[indexRow](ctx, tx, `
 			INSERT INTO tenant.indexes AS i
-				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, extract, text_language, graph`+column+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11`+value+`) ON CONFLICT (index_name) DO NOTHING
+				(index_name, dimension, metric, vector_type, index_config, metadata_indexes, embedding_model, chunking, extract, text_language, graph`+columns+`)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11`+values+`) ON CONFLICT (index_name) DO NOTHING
 			RETURNING `+indexColumns,
 			spec.Name, spec.Dimension, spec.Metric, spec.VectorType, spec.Config, spec.MetadataIndexes,
 			spec.EmbeddingModel, spec.Chunking, spec.Extract, spec.TextLanguage, spec.Graph)

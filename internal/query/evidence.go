@@ -123,7 +123,7 @@ func (e evidence) fusedKeywordSQL(q *statement) string {
 	if e.strong == 0 {
 		return value
 	}
-	k := "(" + q.args.Add(e.perKeyword) + "::float8 * (keyword + adjacent) - " + number(keywordSteepness*keywordMiddle+strongMiddle) + ")"
+	k := "(" + q.args.Add(e.perKeyword) + "::float8 * (keyword + adjacent) - " + q.args.Add(keywordSteepness*keywordMiddle+strongMiddle) + "::float8)"
 	return value + "\n\t\t+ " + q.args.Add(e.strong) + "::float8 * (greatest(" + k + ", 0) + ln(1 + exp(-least(abs(" + k + "), 30))))"
 }
 

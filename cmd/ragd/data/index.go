@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -32,6 +33,9 @@ func showIndex(index *ragdv1.Index) func(io.Writer) {
 		output.Field(w, "embedding model", index.GetEmbeddingModel())
 		output.Field(w, "dimension", index.GetDimension())
 		output.Field(w, "vector type", index.GetVectorType())
+		if index.GetOldEmbeddings() {
+			output.Field(w, "old embeddings", "made without the headings above a chunk; `ragd index reembed "+index.GetIndexName()+"` makes them anew")
+		}
 		output.Field(w, "next embedding model", index.GetNextEmbeddingModel())
 		output.Field(w, "reembedding job", index.GetReembedJobId())
 		output.Field(w, "metric", index.GetMetric())
@@ -352,22 +356,32 @@ func indexReembed(p *command.Program) *cobra.Command {
 		Short: "Give an index another embedding model, while it serves",
 		Long: `Give an index another embedding model. All documents are embedded again beside the
 present embeddings, which serve until everything is there. It follows the job to its
-end, unless --wait=false; ` + "`ragd job cancel`" + ` ends it and leaves the index as it is.`,
+end, unless --wait=false; ` + "`ragd job cancel`" + ` ends it and leaves the index as it is.
+Without --model, embeddings that an earlier version made without the headings above
+a chunk are made anew with the model of the index.`,
 		Example: `  ragd index reembed papers --model openai/text-embedding-3-large
-  ragd index reembed papers --model openai/text-embedding-3-large --dimension 1024 --wait=false`,
+  ragd index reembed papers --model openai/text-embedding-3-large --dimension 1024 --wait=false
+  ragd index reembed papers`,
 		Args: command.Arguments("INDEX"),
 	}
 	flags := cmd.Flags()
-	model := flags.String("model", "", "the new model, as endpoint/model")
+	model := flags.String("model", "", "the new model, as endpoint/model (default that of the index, if its embeddings are old)")
 	dimension := flags.Int32("dimension", 0, "of the new embeddings (default the model's own)")
 	wait := flags.Bool("wait", true, "follow the job to its end")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *model == "" {
-			return misuse.Errorf("--model is missing")
-		}
 		c, err := p.Connect(client.ForTenant)
 		if err != nil {
 			return err
+		}
+		if *model == "" {
+			present, err := c.Indexes.DescribeIndex(cmd.Context(), &ragdv1.DescribeIndexRequest{IndexName: args[0]})
+			if err != nil {
+				return err
+			}
+			if !present.GetOldEmbeddings() {
+				return misuse.Errorf("--model is missing: the embeddings of %s are as its model makes them now", args[0])
+			}
+			*model, *dimension = present.GetEmbeddingModel(), cmp.Or(*dimension, present.GetDimension())
 		}
 		index, err := c.Indexes.UpdateIndex(cmd.Context(), &ragdv1.UpdateIndexRequest{
 			IndexName: args[0], EmbeddingModel: *model, Dimension: *dimension,

@@ -108,6 +108,7 @@ func (p *program) diagnose(ctx context.Context, c *client.Client) error {
 	findings = append(findings, p.checkDatabase(ctx)...)
 	findings = append(findings, p.checkMachine(ctx)...)
 	findings = append(findings, p.checkDefaultModel(ctx)...)
+	findings = append(findings, p.checkEmbeddings(ctx)...)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

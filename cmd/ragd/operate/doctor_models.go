@@ -41,6 +41,35 @@ func (p *program) checkDefaultModel(ctx context.Context) []doctor.Finding {
 
 // builtinIndexes returns the first indexes of the tenant that have the builtin model.
 func (p *program) builtinIndexes(ctx context.Context) (names []string) {
+	for _, index := range p.indexes(ctx) {
+		if strings.HasPrefix(index.GetEmbeddingModel(), "builtin/") && index.GetReembedJobId() == "" {
+			names = append(names, index.GetIndexName())
+		}
+	}
+	return names
+}
+
+// checkEmbeddings names the indexes of the tenant whose embeddings an earlier version made from less of a chunk.
+func (p *program) checkEmbeddings(ctx context.Context) []doctor.Finding {
+	var old []string
+	for _, index := range p.indexes(ctx) {
+		described, err := p.Client.Indexes.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: index.GetIndexName()})
+		if err == nil && described.GetOldEmbeddings() { // one that was deleted meanwhile has none
+			old = append(old, index.GetIndexName())
+		}
+	}
+	if len(old) == 0 {
+		return nil
+	}
+	return []doctor.Finding{{
+		Check: "embeddings", Status: doctor.Warn,
+		Detail: fmt.Sprintf("those of %s were made without the headings above a chunk", strings.Join(old, ", ")),
+		Action: fmt.Sprintf("`ragd index reembed %s` makes them anew, while the index serves", old[0]),
+	}}
+}
+
+// indexes returns the first indexes of the tenant; none without a key.
+func (p *program) indexes(ctx context.Context) []*ragdv1.Index {
 	if p.Client.Access.Key == "" {
 		return nil
 	}
@@ -48,10 +77,5 @@ func (p *program) builtinIndexes(ctx context.Context) (names []string) {
 	if err != nil {
 		return nil // the key was checked before
 	}
-	for _, index := range list.GetIndexes() {
-		if strings.HasPrefix(index.GetEmbeddingModel(), "builtin/") && index.GetReembedJobId() == "" {
-			names = append(names, index.GetIndexName())
-		}
-	}
-	return names
+	return list.GetIndexes()
 }

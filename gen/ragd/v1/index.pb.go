@@ -242,7 +242,11 @@ type Index struct {
 	// The JSON Schema of the metadata of uploads; absent if any are accepted.
 	MetadataSchema *structpb.Struct `protobuf:"bytes,24,opt,name=metadata_schema,json=metadataSchema,proto3" json:"metadata_schema,omitempty"`
 	// The fraction of the nearest chunks that approximate searches find, with 95 % confidence.
-	RecallTarget  float64 `protobuf:"fixed64,25,opt,name=recall_target,json=recallTarget,proto3" json:"recall_target,omitempty"`
+	RecallTarget float64 `protobuf:"fixed64,25,opt,name=recall_target,json=recallTarget,proto3" json:"recall_target,omitempty"`
+	// Whether an earlier version made some embeddings from less of a chunk than would be embedded now: without the
+	// headings above it. UpdateIndex with the same embeddingModel makes them anew, while the index serves. Filled by
+	// DescribeIndex only, and not for a credential with a mandatory filter.
+	OldEmbeddings bool `protobuf:"varint,26,opt,name=old_embeddings,json=oldEmbeddings,proto3" json:"old_embeddings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -450,6 +454,13 @@ func (x *Index) GetRecallTarget() float64 {
 		return x.RecallTarget
 	}
 	return 0
+}
+
+func (x *Index) GetOldEmbeddings() bool {
+	if x != nil {
+		return x.OldEmbeddings
+	}
+	return false
 }
 
 // MetadataField is a metadata field of an index, as it is in a sample of the chunks.
@@ -1009,7 +1020,8 @@ type UpdateIndexRequest struct {
 	Chunking *Chunking `protobuf:"bytes,4,opt,name=chunking,proto3" json:"chunking,omitempty"`
 	// Replaces all graph settings; the graph is then rebuilt as by RebuildGraph.
 	Graph *GraphSettings `protobuf:"bytes,5,opt,name=graph,proto3" json:"graph,omitempty"`
-	// A different model starts a job that embeds all chunks again. The present embeddings
+	// A different model, or the same one if old_embeddings of the index is true, starts a job that embeds all chunks
+	// again. The present embeddings
 	// serve until the job switches to the new ones atomically; documents may be added and
 	// deleted meanwhile. Errors: FAILED_PRECONDITION while the index holds ready-made
 	// vectors, or is already being embedded with another model: cancel that job first.
@@ -2029,7 +2041,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xc3\b\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xea\b\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -2060,7 +2072,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\aextract\x18\x16 \x01(\v2\x17.google.protobuf.StructR\aextract\x12.\n" +
 	"\x06fields\x18\x17 \x03(\v2\x16.ragd.v1.MetadataFieldR\x06fields\x12@\n" +
 	"\x0fmetadata_schema\x18\x18 \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchema\x12#\n" +
-	"\rrecall_target\x18\x19 \x01(\x01R\frecallTarget\"\xcd\x02\n" +
+	"\rrecall_target\x18\x19 \x01(\x01R\frecallTarget\x12%\n" +
+	"\x0eold_embeddings\x18\x1a \x01(\bR\roldEmbeddings\"\xcd\x02\n" +
 	"\rMetadataField\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05types\x18\x02 \x03(\tR\x05types\x12\x12\n" +

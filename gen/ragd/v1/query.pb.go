@@ -772,8 +772,8 @@ func (x *Recency) GetTime() *timestamppb.Timestamp {
 // Hybrid sets how the scores of vector and keyword search are combined.
 type Hybrid struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// weighted (default): the weighted mean of both scores as log-odds; rrf: reciprocal rank
-	// fusion, which uses ranks only, so that scores of different questions are not comparable.
+	// weighted (default): the weighted mean of both scores as log-odds, and more for a chunk that has almost all that
+	// the question says; rrf: reciprocal rank fusion, which uses ranks only, so that scores of different questions are not comparable.
 	Fusion string `protobuf:"bytes,1,opt,name=fusion,proto3" json:"fusion,omitempty"`
 	// Only the ratio of the weights matters. Default: the rarer the terms of the question are, the more
 	// keywords weigh; rrf: equal. For the builtin model, whose embeddings say less than shared terms, the

@@ -258,7 +258,7 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 		Count: int32(i.Counts.Chunks), DocumentCount: int32(i.Counts.ReadyDocuments),
 		PendingDocumentCount: int32(i.Counts.PendingDocuments), FailedDocumentCount: int32(i.Counts.FailedDocuments),
 		Graph:       &ragdv1.Graph{Settings: &ragdv1.GraphSettings{Off: i.Graph.Off, EdgeTypes: i.Graph.EdgeTypes, Threshold: i.Graph.Threshold, TopicModel: i.Graph.TopicModel}},
-		SearchWidth: searchWidthMessage(i.Index), RecordQuestions: i.RecordsQuestions, RecallTarget: i.RecallTarget,
+		SearchWidth: searchWidthMessage(i.Index), RecordQuestions: i.RecordsQuestions, RecallTarget: i.RecallTarget, OldEmbeddings: i.OldEmbeddings,
 		Status: i.Status(), CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt),
 	}
 	if len(i.MetadataSchema) > 0 {
