@@ -20,14 +20,18 @@ func (i Index) embeddedEarlier() bool {
 const oldEmbeddingsSample = 1000
 
 // oldEmbeddings reports whether an index has chunks that were embedded in an earlier form: some of a sample have
-// headings above them. An index that is being embedded anew has none that matter.
+// headings above them beside the title. An index that is being embedded anew has none that matter.
 func oldEmbeddings(ctx context.Context, h *data.Handle, i Index) (bool, error) {
 	if !i.embeddedEarlier() || i.Next != nil {
 		return false, nil
 	}
 	return data.Value[bool](ctx, h.OfIndex(i.ID, i.Generation), `
 		SELECT EXISTS (SELECT FROM (
-			SELECT c.metadata, c.content_keys FROM tenant.chunk AS c WHERE c.document_id IS NOT NULL LIMIT $1
-		) AS c WHERE '`+chunk.HeadingsKey+`' = ANY (c.content_keys) OR 'position' = ANY (c.content_keys) AND c.metadata #> '{position,section}' IS NOT NULL)`,
+			SELECT c.title, c.metadata, c.content_keys FROM tenant.chunk AS c WHERE c.document_id IS NOT NULL LIMIT $1
+		) AS c WHERE CASE
+			WHEN '`+chunk.HeadingsKey+`' = ANY (c.content_keys) AND jsonb_typeof(c.metadata -> '`+chunk.HeadingsKey+`') = 'array' THEN
+				c.metadata -> '`+chunk.HeadingsKey+`' NOT IN ('[]', jsonb_build_array(coalesce(c.title, '')))
+			ELSE 'position' = ANY (c.content_keys) AND c.metadata #>> '{position,section}' <> coalesce(c.title, '')
+		END)`,
 		oldEmbeddingsSample)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/model/embed"
@@ -68,12 +69,14 @@ func (p *program) checkEmbeddings(ctx context.Context) []doctor.Finding {
 	}}
 }
 
-// indexes returns the first indexes of the tenant; none without a key.
+// indexes returns the first indexes of the tenant; none without a key. The check of the operator's key has
+// connected with that one.
 func (p *program) indexes(ctx context.Context) []*ragdv1.Index {
-	if p.Client.Access.Key == "" {
+	c, err := p.Connect(client.ForTenant)
+	if err != nil || c.Access.Key == "" {
 		return nil
 	}
-	list, err := p.Client.Indexes.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: 100})
+	list, err := c.Indexes.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: 100})
 	if err != nil {
 		return nil // the key was checked before
 	}
