@@ -104,7 +104,7 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request) (Respon
 	if len(answered) == 0 {
 		return Response{}, parts[0].err
 	}
-	response := Response{Sources: merged(answered, req.IndexWeights), Warnings: append(p.warnings, warningsOf(parts, p)...)}
+	response := Response{Sources: merged(answered, req.IndexWeights), Warnings: append(p.warnings, warningsOf(parts)...)}
 	if p.reranker != nil {
 		by := *p.reranker
 		by.best = p.topK
@@ -131,6 +131,7 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request) (Respon
 	if req.Explain {
 		e := explainAll(parts, answered)
 		e.Complete = e.Complete && complete
+		e.FilterNotes = req.asked.Notes()
 		e.Stages, e.Context = slices.Concat(e.Stages, watch.Stages), req.context
 		response.Explain = &e
 	}
@@ -238,7 +239,7 @@ func merged(parts []part, weights []IndexWeight) []Source {
 }
 
 // warningsOf returns the warnings of all parts, each with the name of its index.
-func warningsOf(parts []part, p prepared) []string {
+func warningsOf(parts []part) []string {
 	var warnings []string
 	models := map[string]bool{}
 	modes := map[Mode]bool{}

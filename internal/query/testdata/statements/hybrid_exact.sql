@@ -24,9 +24,9 @@ WITH near AS (
 	FROM candidate JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = candidate.tid
 ), found AS (
 	SELECT tid, keyword, adjacent, distance,
-		CASE WHEN distance <> 'NaN' THEN 3.352276454217572::float8 * (atanh(least(greatest(1 - distance, -0.999), 0.999)) - 0.05::float8) ELSE 0 END
-		+ $5::float8 * (keyword + adjacent)
-		+ $7::float8 * (greatest(($6::float8 * (keyword + adjacent) - 8.4::float8), 0) + ln(1 + exp(-least(abs(($6::float8 * (keyword + adjacent) - 8.4::float8)), 30)))) AS rank_value
+		CASE WHEN distance <> 'NaN' THEN $5::float8 * (atanh(least(greatest(1 - distance, -0.999), 0.999)) - $6::float8) ELSE 0 END
+		+ $7::float8 * (keyword + adjacent)
+		+ $10::float8 * (greatest(($8::float8 * (keyword + adjacent) - $9::float8), 0) + ln(1 + exp(-least(abs(($8::float8 * (keyword + adjacent) - $9::float8)), 30)))) AS rank_value
 	FROM scored
 	ORDER BY rank_value DESC, chunk_id
 	LIMIT 10
@@ -36,5 +36,5 @@ FROM found JOIN "tenant_acme".chunk_7_1 AS c ON c.ctid = found.tid
 	LEFT JOIN "tenant_acme".documents AS d ON d.document_id = c.document_id
 ORDER BY rank_value DESC, c.chunk_id
 
-\bind 'default' '[1,0,0.5]' '{5:4.016848,11:7.1184964}/1000000000' '\'walk\' | \'graph\'' '0.5120932358071887' '0.9499709637091788' '1.8437520498196642' \g
+\bind 'default' '[1,0,0.5]' '{5:4.016848,11:7.1184964}/1000000000' '\'walk\' | \'graph\'' '3.352276454217572' '0.05' '0.5120932358071887' '0.9499709637091788' '8.4' '1.8437520498196642' \g
 COMMIT;

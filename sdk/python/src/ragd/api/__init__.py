@@ -721,6 +721,10 @@ class Chunking(TypedDict, total=False):
     # For token and semantic-markdown: special tokens that make the call fail if the text has
     # them and allowedSpecial does not, a list or "all". Default: none.
     disallowedSpecial: Any
+    # For files of uploads and their previews: the text also has what is not shown: comments and front matter of
+    # Markdown, comments and hidden elements of HTML, hidden and deleted text, hidden sheets, rows, columns and
+    # slides. Default: false.
+    includeHidden: bool
 
 
 class ChunkingHeader(TypedDict, total=False):
@@ -1480,6 +1484,10 @@ class VectorQueryRequest(TypedDict, total=False):
     expand: str
     # Ranks recent chunks higher, by a time in their metadata. Default: none.
     boost: Boost
+    # The recall target of an approximate search, 0.9 to 0.999: the fraction of the nearest chunks that it finds. The least search
+    # width that was measured to hold it with 95 % confidence is used; a warning says if there is none. Not beside
+    # databaseConfig.pgvector.ef and probes. Default: recallTarget of the index.
+    recallTarget: float
 
 
 class IndexWeight(TypedDict, total=False):
@@ -1546,8 +1554,8 @@ class Recency(TypedDict, total=False):
 
 class Hybrid(TypedDict, total=False):
     """Hybrid sets how the scores of vector and keyword search are combined."""
-    # weighted (default): the weighted mean of both scores as log-odds; rrf: reciprocal rank
-    # fusion, which uses ranks only, so that scores of different questions are not comparable.
+    # weighted (default): the weighted mean of both scores as log-odds, and more for a chunk that has almost all that
+    # the question says; rrf: reciprocal rank fusion, which uses ranks only, so that scores of different questions are not comparable.
     fusion: str
     # Only the ratio of the weights matters. Default: the rarer the terms of the question are, the more
     # keywords weigh; rrf: equal. For the builtin model, whose embeddings say less than shared terms, the
@@ -1569,8 +1577,7 @@ class PgVectorConfig(TypedDict, total=False):
     """The message PgVectorConfig."""
     # As minScore of the request.
     minScore: float
-    # Search width of an HNSW index, 1 to 1000. Default: the width that finds 95 % of the
-    # nearest vectors, measured when the index was built.
+    # Search width of an HNSW index, 1 to 1000. Default: the least that holds recallTarget, by measurement.
     ef: int
     # Number of lists that an IVFFlat search reads. Default: as for ef.
     probes: int
@@ -1670,6 +1677,8 @@ class GraphRagRequest(TypedDict, total=False):
     distinct: bool
     # As in VectorQuery; neighbours is one chunk before and one after.
     expand: str
+    # As in VectorQuery, for the search that finds the seeds.
+    recallTarget: float
 
 
 class GraphOptions(TypedDict, total=False):
@@ -1870,6 +1879,14 @@ class Explain(TypedDict, total=False):
     repeatedCount: int
     # Words of the question that no chunk has, for which similar words were searched.
     corrections: list[Correction]
+    # The recall target that chose search_width. 0 for other plans, and with databaseConfig.pgvector.ef or probes.
+    recallTarget: float
+    # The fraction of the nearest chunks that searches found with search_width, or with the next smaller width that was measured, when
+    # the index was measured. 0 for other plans, and before.
+    measuredRecall: float
+    # What conditions of the filter leave out that may be expected: lists that have a value which a field is to equal, and
+    # entries without a field that a negated condition names. At most 20.
+    filterNotes: list[str]
 
 
 class Correction(TypedDict, total=False):
@@ -1913,6 +1930,8 @@ class GraphExplain(TypedDict, total=False):
     context: list[ContextValue]
     # Passages that are not sources because they repeat one.
     repeatedCount: int
+    # As in Explain.
+    filterNotes: list[str]
 
 
 class ChosenTopic(TypedDict, total=False):
@@ -3536,6 +3555,12 @@ class Index(TypedDict, total=False):
     fields: list[MetadataField]
     # The JSON Schema of the metadata of uploads; absent if any are accepted.
     metadataSchema: dict[str, Any]
+    # The fraction of the nearest chunks that approximate searches find, with 95 % confidence.
+    recallTarget: float
+    # Whether an earlier version made some embeddings from less of a chunk than would be embedded now: without the
+    # headings above it. UpdateIndex with the same embeddingModel makes them anew, while the index serves. Filled by
+    # DescribeIndex only, and not for a credential with a mandatory filter.
+    oldEmbeddings: bool
 
 
 class MetadataField(TypedDict, total=False):
@@ -3564,12 +3589,12 @@ class MetadataField(TypedDict, total=False):
 
 class SearchWidth(TypedDict, total=False):
     """SearchWidth is the measured width of searches in the Postgres index over the embeddings:
-    the least with which they find 95 % of the 10 nearest chunks, with 95 % confidence.
+    the least with which they find as many of the 10 nearest chunks as recallTarget says, with 95 % confidence.
     """
     # hnsw.ef_search or ivfflat.probes.
     width: int
-    # Fraction of the 10 nearest chunks that searches found with this width. Less than 0.95
-    # if no width found as many.
+    # Fraction of the 10 nearest chunks that searches found with this width. Less than
+    # recallTarget if no width found as many.
     recall: float
     # Number of questions with which it was measured.
     questions: int
@@ -3643,6 +3668,9 @@ class CreateIndexRequest(TypedDict, total=False):
     # A JSON Schema of metadata: uploads of documents and vectors whose metadata do not match are refused. See
     # docs/reference/metadata.md#schema-of-an-index. Default: any metadata.
     metadataSchema: dict[str, Any]
+    # The fraction of the nearest chunks that approximate searches find, with 95 % confidence: 0.9 to 0.999. The higher, the
+    # wider they search. 0: 0.95.
+    recallTarget: float
 
 
 class UpdateIndexRequest(TypedDict, total=False):
@@ -3656,7 +3684,8 @@ class UpdateIndexRequest(TypedDict, total=False):
     chunking: Chunking
     # Replaces all graph settings; the graph is then rebuilt as by RebuildGraph.
     graph: GraphSettings
-    # A different model starts a job that embeds all chunks again. The present embeddings
+    # A different model, or the same one if old_embeddings of the index is true, starts a job that embeds all chunks
+    # again. The present embeddings
     # serve until the job switches to the new ones atomically; documents may be added and
     # deleted meanwhile. Errors: FAILED_PRECONDITION while the index holds ready-made
     # vectors, or is already being embedded with another model: cancel that job first.
@@ -3669,6 +3698,8 @@ class UpdateIndexRequest(TypedDict, total=False):
     extract: dict[str, Any]
     # The JSON Schema of the metadata of later uploads; an empty object removes it. What is stored is not checked.
     metadataSchema: dict[str, Any]
+    # As in CreateIndexRequest; it holds for the next search as far as it was measured, and the search width is measured again.
+    recallTarget: float
 
 
 class MetadataIndexes(TypedDict, total=False):
@@ -4613,6 +4644,8 @@ class QueryRequest(TypedDict, total=False):
     maxStaleness: str
     # As in QueryService.VectorQuery.
     writeToken: str
+    # As in QueryService.VectorQuery.
+    recallTarget: float
 
 
 class QueryResponse(TypedDict, total=False):

@@ -94,7 +94,8 @@ CREATE TABLE tenant.indexes (
     text_analysis integer DEFAULT 0 NOT NULL,
     metadata_schema jsonb,
     recall_target double precision DEFAULT 0.95 NOT NULL,
-    recall_curve jsonb
+    recall_curve jsonb,
+    embedded_form integer DEFAULT 0 NOT NULL
 );
 
 ALTER TABLE tenant.indexes ALTER COLUMN index_id ADD GENERATED ALWAYS AS IDENTITY (
