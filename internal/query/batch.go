@@ -9,7 +9,6 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
-	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 )
 
 // Limits of a batch.
@@ -31,8 +30,7 @@ type BatchResult struct {
 }
 
 // Batch answers several queries, each by itself. Those that a model embeds over the network or on this
-// machine are embedded together. Errors: Invalid for too many or no queries, Exhausted beyond the
-// tenant's rate of requests, of which each query is one.
+// machine are embedded together. Errors: Invalid for too many or no queries.
 func (s *Service) Batch(ctx context.Context, asked []Asked) ([]BatchResult, error) {
 	r, err := access.Require(ctx, access.Read)
 	if err != nil {
@@ -40,9 +38,6 @@ func (s *Service) Batch(ctx context.Context, asked []Asked) ([]BatchResult, erro
 	}
 	if n := len(asked); n == 0 || n > MaxBatch {
 		return nil, fault.Field("queries", "must have 1 to %d queries, got %d", MaxBatch, n)
-	}
-	if err := admission.Count(ctx, len(asked)-1); err != nil {
-		return nil, err
 	}
 	s.embedTogether(ctx, r, asked)
 	results := make([]BatchResult, len(asked))

@@ -29,7 +29,7 @@ h02  product/ammonia.md 3  operations/on-call.md 2  operations/care-plans.md 4
 h03  operations/incident-quiet-fans.md 1
 h04  product/probe-calibration.md 1
 h05  product/turner.md 4  reference/fault-codes.json 1
-h06  operations/releasing-firmware.md 2  company/time-off.md 3
+h06  operations/releasing-firmware.md 4  company/time-off.md 2
 h07  reference/price-list.json 11  product/ammonia.md 1
 h08  operations/field-visits.md 1
 h09  product/local-interface.md 1

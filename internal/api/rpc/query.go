@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/rerank"
+	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 )
 
 // VectorQuery implements QueryService.
@@ -30,6 +31,11 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 
 // BatchQuery implements QueryService.
 func (h *Handlers) BatchQuery(ctx context.Context, req *ragdv1.BatchQueryRequest) (*ragdv1.BatchQueryResponse, error) {
+	if n := len(req.GetQueries()); n <= query.MaxBatch { // more are refused
+		if err := admission.Count(ctx, n-1); err != nil {
+			return nil, err
+		}
+	}
 	asked := make([]query.Asked, len(req.GetQueries()))
 	for n, one := range req.GetQueries() {
 		asked[n].Request, asked[n].Err = requestOf(one)

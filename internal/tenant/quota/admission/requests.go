@@ -57,7 +57,7 @@ func (g *Gate) WithCounter(ctx context.Context, of tenant.ID, quotas quota.Limit
 // nothing. Errors: Exhausted, as Begin.
 func Count(ctx context.Context, n int) error {
 	count, ok := ctx.Value(counterKey{}).(func(int) error)
-	if !ok || n == 0 {
+	if !ok || n <= 0 {
 		return nil
 	}
 	return count(n)
