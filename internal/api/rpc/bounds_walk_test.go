@@ -91,7 +91,7 @@ func (to target) value(f protoreflect.FieldDescriptor, depth int) any {
 	if name == "baseline_id" || name == "candidate_id" {
 		name = "evaluation_id"
 	}
-	if f.FullName() == "ragd.v1.VectorQueryRequest.index_names" {
+	if f.FullName() == "ragd.v1.VectorQueryRequest.index_names" || f.FullName() == "ragd.v1.VectorQueryRequest.index_weights" {
 		return nil // instead of index_name; TestSeveralIndexesKeepWalls asks with it
 	}
 	if value, ok := to[name]; ok && f.Kind() == protoreflect.StringKind {

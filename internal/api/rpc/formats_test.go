@@ -42,9 +42,9 @@ func TestChunksOfFilesHaveTheirPositionInTheFile(t *testing.T) {
 		{"harbour.mediawiki", "text/x-wiki", "Westhaven", map[string]any{"section": "Westhaven"}},
 		{"gate.8", "text/troff", "gate(8)", map[string]any{"section": "gate(8)"}},
 		{"log.xml", "application/xml", "", map[string]any{"line": 3., "lineEnd": 6.}},
-		{"berths.csv.zst", "application/zstd", "", map[string]any{"line": 2., "lineEnd": 3.}},
-		{"notes.txt", "text/plain", "", map[string]any{"line": 1.}},
-		{"berths.csv", "text/csv", "", map[string]any{"line": 2., "lineEnd": 3.}},
+		{"berths.csv.zst", "application/zstd", "berths", map[string]any{"line": 2., "lineEnd": 3.}},
+		{"notes.txt", "text/plain", "notes", map[string]any{"line": 1.}},
+		{"berths.csv", "text/csv", "berths", map[string]any{"line": 2., "lineEnd": 3.}},
 	} {
 		d := c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: tc.name, Source: sample(t, "files/"+tc.name)})
 		if d.Status != ingest.DocumentReady || d.ContentType != tc.contentType || d.Title != tc.title {

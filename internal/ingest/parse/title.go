@@ -121,13 +121,13 @@ var fileTitle = regexp.MustCompile(`^(?:[a-z]:[\\/]|\\\\|file:|/[^/ ]+/|\.{1,2}/
 func ownTitle(title, fileName string) string {
 	title = strings.TrimPrefix(textlimit.OneLine(title, maxTitle), "þÿ") // the mark of UTF-16, misread
 	plain := strings.ToLower(strings.Trim(title, " \"'<>[]."))
-	stem := strings.ToLower(withoutEndings(addressPath(fileName)))
+	stem := withoutEndings(addressPath(fileName))
 	switch {
 	case !strings.ContainsFunc(title, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
 		return ""
 	case generated.MatchString(plain), fileTitle.MatchString(plain), identifier.MatchString(plain):
 		return ""
-	case stem != "" && plain == stem && !strings.Contains(plain, " "):
+	case title == stem && !strings.Contains(title, " "): // in other letters, somebody has written it
 		return ""
 	}
 	return title
