@@ -45,6 +45,12 @@ type Service struct {
 // workers is the number of batches that a test's service ingests at once.
 const workers = 4
 
+// A server of httptest that is closed closes the idle connections of the default transport, and breaks requests of other tests
+// that are about to use one.
+func init() {
+	http.DefaultClient.Transport = http.DefaultTransport.(*http.Transport).Clone()
+}
+
 // New starts a service that stops when the test ends. It sets the listen address, the
 // operator key and the number of workers, and by default a fresh database, a logger of
 // warnings and all models of a provider with an address. As in production, it creates
