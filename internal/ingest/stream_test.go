@@ -274,7 +274,7 @@ func TestAStalledStreamIsClosed(t *testing.T) {
 	body, sender := io.Pipe()
 	defer sender.Close()
 	go func() {
-		for _, message := range []*ragdv1.UploadDocumentsRequest{begin(upload("a", "")), part(bytes.Repeat([]byte("harbour "), 1<<18))} {
+		for _, message := range []*ragdv1.UploadDocumentsRequest{begin(upload("a", "")), part(bytes.Repeat([]byte("harbour "), 1<<7))} { // so little that none is on its way when the server closes
 			raw, err := protojson.Marshal(message)
 			if err != nil {
 				t.Error(err)
