@@ -22,7 +22,7 @@ import (
 // behind the body deadline, tracing and the request log.
 func (s *Service) handler() http.Handler {
 	mux := http.NewServeMux()
-	s.Handlers.Mount(mux, s.guard, s.gate, s.Credentials.Auth.Middleware(rpc.Refuse()))
+	s.Handlers.Mount(mux, s.guard, s.Credentials.Auth.Middleware(rpc.Refuse()))
 	for _, path := range []string{mcphttp.Path, mcphttp.SSEPath, mcphttp.MessagePath} {
 		mux.Handle(path, s.mcp)
 		mux.Handle(path+"/", s.mcp)

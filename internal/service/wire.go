@@ -209,6 +209,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	s.Credentials.Auth.Declare(contextKeys.Of)
 	sealed := reseal.New(reseal.Config{DB: db, Control: s.database.requests, Keys: keys, Tenants: s.Tenants.List})
 	s.Handlers = &rpc.Handlers{
+		Gate:    s.gate,
 		Tenants: s.Tenants, Credentials: s.Credentials, Indexes: indexes,
 		Reseal:    sealed,
 		Archives:  s.newArchives(work, sealed, documents, connectors),

@@ -101,6 +101,8 @@ type Handlers struct {
 	PublicURL string
 	// RegistryPackage contains ragd, for the registry documents of MCP servers; nil for none.
 	RegistryPackage *server.Package
+	// Gate admits requests, within the limits of their tenants.
+	Gate *admission.Gate
 	// Processor is used to convert large answers; nil is no limit.
 	Processor *limit.Processor
 	// Ready returns an error while the service cannot answer requests, for health checks;
@@ -141,7 +143,7 @@ const (
 // Mount adds the API to mux behind guard, authenticate and gate, reflection behind guard
 // alone, and health behind none, because probes use addresses instead of host names. All
 // other paths get an answer that says where the API is.
-func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admission.Gate, authenticate func(http.Handler) http.Handler) {
+func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, authenticate func(http.Handler) http.Handler) {
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(MaxMessageBytes),
 		withJSON(func(codec jsonCodec) connect.Codec { return deferredJSON{codec} }),
@@ -154,7 +156,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, gate *admi
 	calls := procedures()
 	shapes := requestShapes(calls)
 	add := func(path string, handler http.Handler) {
-		mux.Handle(path, guard.Handler(authenticate(h.bounded(counted(gate, calls, addressed(calls, admitted(gate, h.Processor, shapes, handler))))), Refuse()))
+		mux.Handle(path, guard.Handler(authenticate(h.bounded(counted(h.Gate, calls, addressed(calls, admitted(h.Gate, h.Processor, shapes, handler))))), Refuse()))
 	}
 	add(ragdv1connect.NewTenantServiceHandler(h, options))
 	add(ragdv1connect.NewIssuerServiceHandler(h, options))

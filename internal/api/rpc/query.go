@@ -11,7 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/rerank"
-	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
+	"github.com/ragdhq/ragd/internal/tenant/access"
 )
 
 // VectorQuery implements QueryService.
@@ -31,8 +31,12 @@ func (h *Handlers) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReque
 
 // BatchQuery implements QueryService.
 func (h *Handlers) BatchQuery(ctx context.Context, req *ragdv1.BatchQueryRequest) (*ragdv1.BatchQueryResponse, error) {
-	if n := len(req.GetQueries()); n <= query.MaxBatch { // more are refused
-		if err := admission.Count(ctx, n-1); err != nil {
+	if n := len(req.GetQueries()); n > 0 && n <= query.MaxBatch { // others are refused
+		caller, err := access.Require(ctx, access.Read)
+		if err != nil {
+			return nil, err
+		}
+		if err := h.Gate.Count(caller.Tenant, caller.Quotas, n-1); err != nil {
 			return nil, err
 		}
 	}

@@ -373,7 +373,7 @@ func (h *Handler) admit(r *http.Request) (_ *caller, end func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, release := h.cfg.Gate.WithMemory(h.cfg.Gate.WithCounter(c.ctx, c.Tenant, c.Quotas), c.Tenant)
+	ctx, release := h.cfg.Gate.WithMemory(c.ctx, c.Tenant)
 	c.ctx = ctx
 	return c, func() { release(); leave() }, nil
 }

@@ -21,7 +21,7 @@ const maxRates = 10_000
 // the place of the Config's. The caller must call end once, when the request is answered.
 // Errors: Exhausted with a delay; that of ctx.
 func (g *Gate) Begin(ctx context.Context, of tenant.ID, quotas quota.Limits) (end func(), err error) {
-	if err := g.count(of, quotas, 1); err != nil {
+	if err := g.Count(of, quotas, 1); err != nil {
 		return nil, err
 	}
 	most := cmp.Or(quotas.ConcurrentRequests, g.config.ConcurrentRequests)
@@ -40,32 +40,15 @@ func (g *Gate) Running() int { return int(g.running.Taken()) }
 // BeginStream is Begin for a request that may last, such as a stream: it does not count as
 // running, and does not wait.
 func (g *Gate) BeginStream(ctx context.Context, of tenant.ID, quotas quota.Limits) (end func(), err error) {
-	if err := g.count(of, quotas, 1); err != nil {
+	if err := g.Count(of, quotas, 1); err != nil {
 		return nil, err
 	}
 	return func() {}, ctx.Err()
 }
 
-type counterKey struct{}
-
-// WithCounter returns the context of a request in which Count counts further ones.
-func (g *Gate) WithCounter(ctx context.Context, of tenant.ID, quotas quota.Limits) context.Context {
-	return context.WithValue(ctx, counterKey{}, func(n int) error { return g.count(of, quotas, n) })
-}
-
-// Count counts what a request does n times beyond the first as requests of their own. Without a counter it counts
-// nothing. Errors: Exhausted, as Begin.
-func Count(ctx context.Context, n int) error {
-	count, ok := ctx.Value(counterKey{}).(func(int) error)
-	if !ok || n <= 0 {
-		return nil
-	}
-	return count(n)
-}
-
-// count counts n requests. Errors: Exhausted over the rate of the tenant, with the time until
+// Count counts n requests, such as those that one request stands for beside itself. Errors: Exhausted over the rate of the tenant, with the time until
 // so many requests are allowed.
-func (g *Gate) count(of tenant.ID, quotas quota.Limits, n int) error {
+func (g *Gate) Count(of tenant.ID, quotas quota.Limits, n int) error {
 	perSecond := cmp.Or(quotas.RequestsPerSecond, g.config.RequestsPerSecond)
 	if perSecond == 0 {
 		return nil

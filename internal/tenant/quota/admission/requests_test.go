@@ -55,7 +55,7 @@ func TestTheRateOfATenantIsLimited(t *testing.T) {
 	g := New(Config{RequestsPerSecond: 1})
 	refused := func(of tenant.ID, own, calls int) (last error) {
 		for range calls {
-			last = g.count(of, quota.Limits{RequestsPerSecond: own}, 1)
+			last = g.Count(of, quota.Limits{RequestsPerSecond: own}, 1)
 		}
 		return last
 	}
@@ -75,13 +75,13 @@ func TestTheRateOfATenantIsLimited(t *testing.T) {
 	if err := refused("corp", 1, 3); fault.KindOf(err) != fault.Exhausted {
 		t.Errorf("a lowered quota: %v", err)
 	}
-	if err := g.count("dune", quota.Limits{RequestsPerSecond: 5}, 100); err != nil {
+	if err := g.Count("dune", quota.Limits{RequestsPerSecond: 5}, 100); err != nil {
 		t.Errorf("more than a burst at once, which could never be allowed: %v", err)
 	}
 	if err := refused("dune", 5, 1); fault.KindOf(err) != fault.Exhausted {
 		t.Errorf("after it: %v", err)
 	}
-	if err := New(Config{}).count("acme", quota.Limits{}, 1); err != nil {
+	if err := New(Config{}).Count("acme", quota.Limits{}, 1); err != nil {
 		t.Errorf("without a limit: %v", err)
 	}
 }
