@@ -8,12 +8,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/query/budget"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
@@ -47,48 +47,16 @@ type part struct {
 	stages []Stage
 }
 
-// withIndexes returns a request that says which indexes it is for: all that the caller may see if it names
-// none. Errors: Invalid.
-func (s *Service) withIndexes(ctx context.Context, id tenant.ID, req Request) (Request, error) {
-	if req.IndexName != "" || req.isAcross() {
-		if req.IndexName != "" && len(req.IndexWeights) > 0 {
-			return req, fault.Field("indexWeights", "is for several indexes: give indexNames instead of indexName, or leave it out")
-		}
-		return req, nil
-	}
-	names, err := s.indexes.Named(ctx, id, []string{"*"}, MaxIndexes)
-	switch {
-	case fault.KindOf(err) == fault.NotFound: // the question to one index says why
-		return req, nil
-	case err != nil:
-		return req, err
-	case len(names) == 1 && len(req.IndexWeights) == 0:
-		req.IndexName = names[0]
-	default:
-		req.IndexNames = names
-	}
-	return req, nil
+// isAcross reports whether a request is for several indexes, of these names: it says so itself even if there is one.
+func (r Request) isAcross(names []string) bool {
+	return len(names) > 1 || len(r.IndexNames)+len(r.IndexWeights) > 0
 }
-
-// isAcross reports whether a request is for several indexes.
-func (r Request) isAcross() bool { return len(r.IndexNames) > 0 }
 
 // across answers an effective request from several indexes: each is asked by itself, within its deadline,
 // and the sources of all are in one order, by their scores and the weights of the indexes. An index that
 // cannot answer is named in a warning. Errors: as for Query, and that of an index if none answers.
-func (s *Service) across(ctx context.Context, id tenant.ID, req Request) (Response, error) {
-	names, err := s.namesOf(ctx, id, req)
-	if err != nil {
-		return Response{}, err
-	}
-	p, err := req.prepare()
-	if err != nil {
-		return Response{}, err
-	}
-	if err := s.CheckReranker(ctx, id, req.Reranker); err != nil {
-		return Response{}, err
-	}
-	most, err := budget.New(req.MaxTokens, req.EncodingName)
+func (s *Service) across(ctx context.Context, id tenant.ID, req Request, names []string) (Response, error) {
+	p, most, err := s.ready(ctx, id, req)
 	if err != nil {
 		return Response{}, err
 	}
@@ -104,19 +72,17 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request) (Respon
 	if len(answered) == 0 {
 		return Response{}, parts[0].err
 	}
-	response := Response{Sources: merged(answered, req.IndexWeights), Warnings: append(p.warnings, warningsOf(parts)...)}
+	all := answer{sources: merged(answered, req.IndexWeights)}
 	if p.reranker != nil {
-		by := *p.reranker
-		by.best = p.topK
-		sources, report, err := s.RerankFound(ctx, id, p.text, response.Sources[:min(p.rerankFrom, len(response.Sources))], by, p.topK, isUnbounded(answered))
-		if err != nil {
+		all.sources = all.sources[:min(p.rerankFrom, len(all.sources))]
+		if err := s.rerankAnswer(ctx, id, p, isUnbounded(answered), &all); err != nil {
 			return Response{}, err
 		}
-		response.Sources, response.Reranking = sources, &report
-		response.Warnings = append(response.Warnings, report.Warnings...)
-		watch.Lap("rerank", len(sources))
+		watch.Lap("rerank", len(all.sources))
 	}
-	response.Sources = response.Sources[:min(p.topK, len(response.Sources))]
+	response := Response{
+		Sources: all.sources[:min(p.topK, len(all.sources))], Warnings: slices.Concat(p.warnings, warningsOf(parts), all.warnings), Reranking: all.reranking,
+	}
 	complete := true
 	if most != nil {
 		found := response.Sources
@@ -138,18 +104,29 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request) (Respon
 	return response, nil
 }
 
-// namesOf returns the names of the indexes that a request is for, in their order. Errors: Invalid naming the field,
+// namesOf returns the names of the indexes that a request is for, in their order: all that the caller may see if it names
+// none. An empty name stands for the only index where the caller sees none. Errors: Invalid naming the field,
 // NotFound for a name without an index that the caller may see.
 func (s *Service) namesOf(ctx context.Context, id tenant.ID, req Request) ([]string, error) {
+	asked := req.IndexNames
 	switch {
-	case req.IndexName != "":
+	case req.IndexName != "" && len(asked) > 0:
 		return nil, fault.Field("indexNames", "and indexName are mutually exclusive: leave one out")
+	case req.IndexName != "" && len(req.IndexWeights) > 0:
+		return nil, fault.Field("indexWeights", "is for several indexes: give indexNames instead of indexName, or leave it out")
+	case req.IndexName != "":
+		return []string{req.IndexName}, nil
+	case len(asked) == 0:
+		asked = []string{"*"}
+	}
+	names, err := s.indexes.Named(ctx, id, asked, MaxIndexes)
+	switch {
+	case fault.KindOf(err) == fault.NotFound && len(req.IndexNames) == 0: // the question to one index says why
+		return []string{""}, nil
+	case err != nil || !req.isAcross(names):
+		return names, err
 	case req.Fusion.Method == RRF:
 		return nil, fault.Field("hybrid.fusion", "rrf gives scores of one index, which cannot be compared with those of others: leave it out, or name one index")
-	}
-	names, err := s.indexes.Named(ctx, id, req.IndexNames, MaxIndexes)
-	if err != nil {
-		return nil, err
 	}
 	weighed := map[string]bool{}
 	for _, w := range req.IndexWeights {
@@ -173,16 +150,15 @@ func (s *Service) askEach(ctx context.Context, id tenant.ID, names []string, p p
 		p.reranker, p.rerankFrom = nil, 0
 	}
 	parts := make([]part, len(names))
-	slots := make(chan struct{}, indexesAtOnce)
-	var running sync.WaitGroup
+	var running errgroup.Group
+	running.SetLimit(indexesAtOnce)
 	for n, name := range names {
-		running.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+		running.Go(func() error {
 			parts[n] = s.ask(ctx, id, name, p, req)
+			return nil
 		})
 	}
-	running.Wait()
+	_ = running.Wait() // each part has its own error
 	return parts
 }
 

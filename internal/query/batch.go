@@ -2,9 +2,9 @@ package query
 
 import (
 	"context"
-	"sync"
 
-	"github.com/ragdhq/ragd/internal/index"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -23,10 +23,17 @@ type Asked struct {
 	Err error
 }
 
-// BatchResult is what one query of a batch gives.
+// BatchResult is the answer to one query of a batch, or its error.
 type BatchResult struct {
 	Response
 	Err error
+}
+
+// admitted is a query of a batch with the names of its indexes.
+type admitted struct {
+	request Request
+	names   []string
+	err     error
 }
 
 // Batch answers several queries, each by itself. Those that a model embeds over the network or on this
@@ -39,70 +46,61 @@ func (s *Service) Batch(ctx context.Context, asked []Asked) ([]BatchResult, erro
 	if n := len(asked); n == 0 || n > MaxBatch {
 		return nil, fault.Field("queries", "must have 1 to %d queries, got %d", MaxBatch, n)
 	}
-	s.embedTogether(ctx, r, asked)
-	results := make([]BatchResult, len(asked))
-	slots := make(chan struct{}, batchAtOnce)
-	var running sync.WaitGroup
+	queries := make([]admitted, len(asked))
 	for n, one := range asked {
-		if one.Err != nil {
-			results[n].Err = one.Err
-			continue
+		q := admitted{err: one.Err}
+		if q.err == nil {
+			q.request, q.err = one.effective(r)
 		}
-		slots <- struct{}{}
-		running.Go(func() {
-			defer func() { <-slots }()
-			results[n].Response, results[n].Err = s.Query(ctx, one.Request)
+		if q.err == nil {
+			q.names, q.err = s.namesOf(ctx, r.Tenant, q.request)
+		}
+		queries[n] = q
+	}
+	s.embedTogether(ctx, r.Tenant, queries)
+	results := make([]BatchResult, len(asked))
+	var running errgroup.Group
+	running.SetLimit(batchAtOnce)
+	for n, q := range queries {
+		running.Go(func() error {
+			if results[n].Err = q.err; q.err == nil {
+				results[n].Response, results[n].Err = s.answerFrom(ctx, r.Tenant, q.request, q.names)
+			}
+			return nil
 		})
 	}
-	running.Wait()
+	_ = running.Wait() // each result has its own error
 	return results, ctx.Err()
 }
 
 // embedTogether embeds the questions of a batch that are for the same model in one call, which puts
 // them into the cache of questions. What cannot be embedded is left to its query, which says why.
-func (s *Service) embedTogether(ctx context.Context, r *access.Request, asked []Asked) {
+func (s *Service) embedTogether(ctx context.Context, id tenant.ID, queries []admitted) {
 	type use struct {
-		model *embed.Model
-		texts []string
+		name      string
+		dimension int
 	}
-	uses := map[string]*use{}
-	for _, one := range asked {
-		req, err := one.effective(r)
-		if one.Err != nil || err != nil || req.QueryText == "" || len(req.QueryVector) > 0 || req.Mode == Keyword {
+	models, texts := map[use]*embed.Model{}, map[use][]string{}
+	for _, q := range queries {
+		if q.request.QueryText == "" || len(q.request.QueryVector) > 0 || q.request.Mode == Keyword {
 			continue
 		}
-		for _, i := range s.modelsOf(ctx, r.Tenant, req) {
-			model, err := i.Model(ctx, s.models, r.Tenant)
-			if err != nil {
+		for _, name := range q.names {
+			i, err := s.indexes.Resolve(ctx, id, name)
+			if err != nil || i.EmbeddingModel == "" {
 				continue
 			}
-			if uses[i.EmbeddingModel] == nil {
-				uses[i.EmbeddingModel] = &use{model: model}
+			of := use{i.EmbeddingModel, i.Dimension}
+			if models[of] == nil {
+				if models[of], err = i.Model(ctx, s.models, id); err != nil {
+					delete(models, of)
+					continue
+				}
 			}
-			uses[i.EmbeddingModel].texts = append(uses[i.EmbeddingModel].texts, req.QueryText)
+			texts[of] = append(texts[of], q.request.QueryText)
 		}
 	}
-	for _, u := range uses {
-		_ = s.models.EmbedQueries(ctx, string(r.Tenant), u.model, u.texts)
+	for of, model := range models {
+		_ = s.models.EmbedQueries(ctx, string(id), model, texts[of])
 	}
-}
-
-// modelsOf returns the indexes of a request that have embedding models.
-func (s *Service) modelsOf(ctx context.Context, id tenant.ID, req Request) (found []index.Index) {
-	req, err := s.withIndexes(ctx, id, req)
-	if err != nil {
-		return nil
-	}
-	names := []string{req.IndexName}
-	if req.isAcross() {
-		if names, err = s.namesOf(ctx, id, req); err != nil {
-			return nil
-		}
-	}
-	for _, name := range names {
-		if i, err := s.indexes.Resolve(ctx, id, name); err == nil && i.EmbeddingModel != "" {
-			found = append(found, i)
-		}
-	}
-	return found
 }

@@ -187,11 +187,11 @@ func (p *prepared) prepareReranker(by Reranker) error {
 	return err
 }
 
-// rerankAnswer reranks the sources of an answer.
-func (s *Service) rerankAnswer(ctx context.Context, id tenant.ID, i index.Index, p prepared, a *answer) error {
+// rerankAnswer reranks the sources of an answer. unbounded: their scores are not in [0,1].
+func (s *Service) rerankAnswer(ctx context.Context, id tenant.ID, p prepared, unbounded bool, a *answer) error {
 	by := *p.reranker
 	by.best = p.topK + p.further
-	sources, report, err := s.RerankFound(ctx, id, p.text, a.sources, by, len(a.sources), p.unbounded(i))
+	sources, report, err := s.RerankFound(ctx, id, p.text, a.sources, by, len(a.sources), unbounded)
 	if err != nil {
 		return err
 	}

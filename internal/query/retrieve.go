@@ -78,7 +78,7 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 		return a, nil
 	}
 	if p.reranker != nil {
-		if err := s.rerankAnswer(ctx, id, i, p, &a); err != nil {
+		if err := s.rerankAnswer(ctx, id, p, p.unbounded(i), &a); err != nil {
 			return a, err
 		}
 		watch.Lap("rerank", len(a.sources))

@@ -63,14 +63,21 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	if req, err = s.withIndexes(ctx, id, req); err != nil {
+	names, err := s.namesOf(ctx, id, req)
+	if err != nil {
 		return Response{}, err
 	}
-	answer := s.answer
-	if req.isAcross() {
-		answer = s.across
+	return s.answerFrom(ctx, id, req, names)
+}
+
+// answerFrom answers an effective request from the indexes that namesOf returned.
+func (s *Service) answerFrom(ctx context.Context, id tenant.ID, req Request, names []string) (response Response, err error) {
+	if req.isAcross(names) {
+		response, err = s.across(ctx, id, req, names)
+	} else {
+		req.IndexName = names[0]
+		response, err = s.answer(ctx, id, req, false)
 	}
-	response, err := answer(ctx, id, req)
 	if response.Budget == nil {
 		response.RelevantContext = RelevantContext(response.Sources)
 	}
@@ -89,7 +96,7 @@ func (s *Service) Nearest(ctx context.Context, req Request) (Response, error) {
 		return Response{}, err
 	}
 	req.Mode, req.QueryText, req.Reranker = Vector, "", nil // a reranker needs a text
-	return s.answerPlain(ctx, id, req, true)
+	return s.answer(ctx, id, req, true)
 }
 
 // admit returns the caller's tenant and the request with the request context
@@ -103,25 +110,25 @@ func admit(ctx context.Context, req Request) (tenant.ID, Request, error) {
 	return r.Tenant, req, err
 }
 
-// answer answers an effective request from one index.
-func (s *Service) answer(ctx context.Context, id tenant.ID, req Request) (Response, error) {
-	return s.answerPlain(ctx, id, req, false)
-}
-
-// answerPlain is answer; plain: sources need no documents.
-func (s *Service) answerPlain(ctx context.Context, id tenant.ID, req Request, plain bool) (Response, error) {
-	p, err := req.prepare()
-	if err != nil {
-		return Response{}, err
+// ready validates an effective request. limit is that of its tokens, nil for none. Errors: those of prepare, CheckReranker and budget.New.
+func (s *Service) ready(ctx context.Context, id tenant.ID, req Request) (p prepared, limit *budget.Budget, err error) {
+	if p, err = req.prepare(); err != nil {
+		return p, nil, err
 	}
 	if err := s.CheckReranker(ctx, id, req.Reranker); err != nil {
+		return p, nil, err
+	}
+	limit, err = budget.New(req.MaxTokens, req.EncodingName)
+	return p, limit, err
+}
+
+// answer answers an effective request from one index. plain: sources need no documents.
+func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain bool) (Response, error) {
+	p, most, err := s.ready(ctx, id, req)
+	if err != nil {
 		return Response{}, err
 	}
 	p.plain = plain
-	most, err := budget.New(req.MaxTokens, req.EncodingName)
-	if err != nil {
-		return Response{}, err
-	}
 	watch := StartStopwatch(ctx, "query")
 	var found answer
 	var fitted Fitted

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/ragdhq/ragd/internal/operate/cache"
@@ -41,12 +42,12 @@ func (r *Registry) EmbedQueries(ctx context.Context, tenant string, model *Model
 		return nil // faster than the cache
 	}
 	var missing []string
-	seen := map[string]bool{}
+	var keys [][sha256.Size]byte // of missing
 	for _, text := range texts {
-		if _, ok := r.questions.vectors.Get(tenant, questionKey(tenant, model, text)); !ok && !seen[text] {
-			missing = append(missing, text)
+		key := questionKey(tenant, model, text)
+		if _, ok := r.questions.vectors.Get(tenant, key); !ok && !slices.Contains(keys, key) {
+			missing, keys = append(missing, text), append(keys, key)
 		}
-		seen[text] = true
 	}
 	if len(missing) < 2 {
 		return nil
@@ -56,7 +57,7 @@ func (r *Registry) EmbedQueries(ctx context.Context, tenant string, model *Model
 		return err
 	}
 	for n, vector := range vectors {
-		r.questions.vectors.Put(tenant, questionKey(tenant, model, missing[n]), vector)
+		r.questions.vectors.Put(tenant, keys[n], vector)
 	}
 	return nil
 }
