@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
+	"github.com/ragdhq/ragd/internal/operate/metadata"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -150,11 +151,9 @@ var errNeedsOCR = fault.Field("content", "consists of scanned pages: an operator
 // Metadata keys for values read from the file.
 const (
 	positionKey = "position"
-	fileKey     = "file"
-	modifiedKey = "modified" // below fileKey
 )
 
-// fileMetadata returns the front matter of the file, and its properties under fileKey; nil
+// fileMetadata returns the front matter of the file, and its properties under metadata.File; nil
 // if it has neither.
 func fileMetadata(parsed parse.Document) (map[string]any, error) {
 	var all map[string]any
@@ -179,36 +178,36 @@ func fileMetadata(parsed parse.Document) (map[string]any, error) {
 	if all == nil {
 		all = map[string]any{}
 	}
-	all[fileKey] = properties
+	all[metadata.File] = properties
 	return all, nil
 }
 
 // withFile returns the metadata that an uploader gave, with the properties that were read from the file
-// below its object fileKey, if it gave one: its own values stay. merged is false if it gave none.
+// below its object metadata.File, if it gave one: its own values stay. merged is false if it gave none.
 func withFile(given, fromFile map[string]any) (all map[string]any, merged bool) {
-	own, isObject := given[fileKey].(map[string]any)
-	read, _ := fromFile[fileKey].(map[string]any)
+	own, isObject := given[metadata.File].(map[string]any)
+	read, _ := fromFile[metadata.File].(map[string]any)
 	if !isObject || len(read) == 0 {
 		return given, false
 	}
 	properties := maps.Clone(read)
 	maps.Copy(properties, own)
 	all = maps.Clone(given)
-	all[fileKey] = properties
+	all[metadata.File] = properties
 	return all, true
 }
 
 // withoutFileTime returns metadata without the time of the file, which says nothing about its content.
 func withoutFileTime(given map[string]any) map[string]any {
-	own, _ := given[fileKey].(map[string]any)
-	if _, has := own[modifiedKey]; !has {
+	own, _ := given[metadata.File].(map[string]any)
+	if _, has := own[metadata.Modified]; !has {
 		return given
 	}
 	all, file := maps.Clone(given), maps.Clone(own)
-	delete(file, modifiedKey)
-	all[fileKey] = file
+	delete(file, metadata.Modified)
+	all[metadata.File] = file
 	if len(file) == 0 {
-		delete(all, fileKey)
+		delete(all, metadata.File)
 	}
 	return all
 }

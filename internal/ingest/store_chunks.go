@@ -14,6 +14,7 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/markdown"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest/parse"
+	"github.com/ragdhq/ragd/internal/operate/metadata"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
@@ -170,9 +171,9 @@ func copyRows(ctx context.Context, tx *data.Tx, rows []chunkRow) error {
 		if err != nil {
 			return nil, err
 		}
-		metadata, contentKeys := row.metadataOf(row.ordinal)
+		raw, contentKeys := row.metadataOf(row.ordinal)
 		return []any{
-			row.Namespace, row.DocumentID + ":" + strconv.Itoa(row.ordinal), row.DocumentID, row.ordinal, row.Title, c.Text, metadata, contentKeys,
+			row.Namespace, row.DocumentID + ":" + strconv.Itoa(row.ordinal), row.DocumentID, row.ordinal, row.Title, c.Text, raw, contentKeys,
 			c.StartByte, c.EndByte, c.TokenCount, into.Column(embedding), terms[i].Terms, terms[i].Weights,
 		}, nil
 	}))
@@ -184,7 +185,7 @@ func copyRows(ctx context.Context, tx *data.Tx, rows []chunkRow) error {
 
 // metadataOf returns the metadata of the task's n-th chunk, and the sorted keys of it that
 // were read from the content. The content never overrides the uploader: of several values
-// for a key, the uploader's wins, then the chunk's, then the file's. Below fileKey this holds for each
+// for a key, the uploader's wins, then the chunk's, then the file's. Below metadata.File this holds for each
 // property.
 func (t *task) metadataOf(n int) (all map[string]any, contentKeys []string) {
 	all = maps.Clone(t.fromFile)
@@ -194,7 +195,7 @@ func (t *task) metadataOf(n int) (all map[string]any, contentKeys []string) {
 	maps.Copy(all, t.chunks[n].Metadata)
 	given, merged := withFile(t.Metadata, t.fromFile)
 	for key := range all {
-		if _, taken := given[key]; !taken || merged && key == fileKey {
+		if _, taken := given[key]; !taken || merged && key == metadata.File {
 			contentKeys = append(contentKeys, key)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/url"
 	"runtime/debug"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/metadata"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant/access"
@@ -398,19 +398,15 @@ func fingerprint(item Item, metadata map[string]any) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// fileMetadata is the key of the properties of a file.
-const fileMetadata = "file"
-
 // upload uploads an item. It waits while the backlog of the tenant is full.
-func (x *run) upload(ctx context.Context, item Item, metadata map[string]any) error {
-	if _, taken := metadata[fileMetadata]; !taken && !item.Modified.IsZero() {
-		metadata = maps.Clone(metadata)
-		metadata[fileMetadata] = map[string]any{"modified": item.Modified.UTC().Format(time.RFC3339)}
+func (x *run) upload(ctx context.Context, item Item, given map[string]any) error {
+	if !item.Modified.IsZero() {
+		given = metadata.WithModified(given, item.Modified)
 	}
 	for attempt := 1; ; attempt++ {
 		_, _, err := x.service.Documents.Upload(ctx, ingest.Upload{
 			IndexName: x.row.IndexName, Namespace: x.row.Namespace, URI: item.ID, Title: item.Title, ContentType: item.ContentType, Content: item.Content,
-			Metadata: metadata, Chunking: x.connector.Chunking, Extract: x.connector.Extract, Fingerprint: item.State.Fingerprint,
+			Metadata: given, Chunking: x.connector.Chunking, Extract: x.connector.Extract, Fingerprint: item.State.Fingerprint,
 		})
 		if fault.KindOf(err) != fault.Exhausted || attempt == uploadAttempts {
 			return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/localfiles"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+	"github.com/ragdhq/ragd/internal/operate/metadata"
 )
 
 // Bounds of a batch: the documents of one stream. The service writes the documents of a
@@ -99,13 +100,8 @@ func (i *item) setModified(at time.Time) error {
 	if at.Year() <= 1980 { // not known: a zip file without times says 1980
 		return nil
 	}
-	given := i.header.GetMetadata().AsMap()
-	if _, taken := given["file"]; taken {
-		return nil
-	}
-	given["file"] = map[string]any{"modified": at.UTC().Format(time.RFC3339)}
 	var err error
-	i.header.Metadata, err = structpb.NewStruct(given)
+	i.header.Metadata, err = structpb.NewStruct(metadata.WithModified(i.header.GetMetadata().AsMap(), at))
 	return err
 }
 
