@@ -68,15 +68,9 @@ func servers(key string, typed bool) func(connection) string {
 			Args    []string          `json:"args"`
 			Env     map[string]string `json:"env,omitempty"`
 		}
-		entry := server{Command: c.program, Args: []string{"mcp"}}
+		entry := server{Command: c.program, Args: []string{"mcp"}, Env: c.environment()}
 		if typed {
 			entry.Type = "stdio"
-		}
-		for _, pair := range c.env() {
-			if entry.Env == nil {
-				entry.Env = map[string]string{}
-			}
-			entry.Env[pair[0]] = pair[1]
 		}
 		return indented(map[string]any{key: map[string]any{"ragd": entry}})
 	}
@@ -89,10 +83,7 @@ func openCode(c connection) string {
 		Command     []string          `json:"command"`
 		Environment map[string]string `json:"environment,omitempty"`
 	}
-	entry := server{Type: "local", Command: []string{c.program, "mcp"}, Environment: map[string]string{}}
-	for _, pair := range c.env() {
-		entry.Environment[pair[0]] = pair[1]
-	}
+	entry := server{Type: "local", Command: []string{c.program, "mcp"}, Environment: c.environment()}
 	return indented(map[string]any{"mcp": map[string]any{"ragd": entry}})
 }
 
@@ -115,6 +106,15 @@ func (c connection) env() [][2]string {
 		pairs = append(pairs, [2]string{"RAGD_API_KEY", "ragd_..."})
 	}
 	return pairs
+}
+
+// environment returns the variables by name.
+func (c connection) environment() map[string]string {
+	all := map[string]string{}
+	for _, pair := range c.env() {
+		all[pair[0]] = pair[1]
+	}
+	return all
 }
 
 // shellEnv returns the variables as arguments of a command, each after option.
