@@ -31,6 +31,7 @@ interface Props<Row> {
 
 /** Table shows rows in columns. On narrow screens a row is a block, with the head of a column before its cell. */
 export function Table<Row>({ label, columns, rows, id, more, loading, order = "", sort }: Props<Row>) {
+  const labels = labelsOf(columns);
   return (
     <div>
       <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
@@ -38,7 +39,7 @@ export function Table<Row>({ label, columns, rows, id, more, loading, order = ""
           <Plain.Thead role="rowgroup">
             <Plain.Tr role="row">
               {columns.map((column, i) => (
-                <Plain.Th key={i} role="columnheader" data-label={labelOf(column, i, columns)} data-numeric={column.numeric || undefined} data-narrow={column.narrow || undefined} aria-sort={sort && column.field ? directionOf(column.field, order) : undefined}>
+                <Plain.Th key={i} role="columnheader" data-label={labels[i]} data-numeric={column.numeric || undefined} data-narrow={column.narrow || undefined} aria-sort={sort && column.field ? directionOf(column.field, order) : undefined}>
                   {sort && column.field ? <SortButton head={column.head} field={column.field} order={order} sort={sort} /> : column.head}
                 </Plain.Th>
               ))}
@@ -47,7 +48,7 @@ export function Table<Row>({ label, columns, rows, id, more, loading, order = ""
           <Plain.Tbody role="rowgroup">
             {rows.map((row) => (
               <Plain.Tr key={id(row)} role="row">
-                {columns.map((column, i) => <Plain.Td key={i} role="cell" data-label={labelOf(column, i, columns)} data-numeric={column.numeric || undefined} data-narrow={column.narrow || undefined}>{column.cell(row)}</Plain.Td>)}
+                {columns.map((column, i) => <Plain.Td key={i} role="cell" data-label={labels[i]} data-numeric={column.numeric || undefined} data-narrow={column.narrow || undefined}>{column.cell(row)}</Plain.Td>)}
               </Plain.Tr>
             ))}
           </Plain.Tbody>
@@ -59,10 +60,10 @@ export function Table<Row>({ label, columns, rows, id, more, loading, order = ""
   );
 }
 
-/** labelOf is what stands before a cell on narrow screens: nothing before the first with a text, which names the row. */
-function labelOf<Row>({ head }: Column<Row>, i: number, columns: Column<Row>[]) {
-  if (typeof head !== "string" || columns.findIndex((column) => typeof column.head === "string") === i) return undefined;
-  return head || undefined;
+/** labelsOf are what stands before the cells of each column on narrow screens: nothing before the first with a text, which names the row. */
+function labelsOf<Row>(columns: Column<Row>[]) {
+  const heading = columns.findIndex(({ head }) => typeof head === "string");
+  return columns.map(({ head }, i) => (typeof head === "string" && head !== "" && i !== heading ? head : undefined));
 }
 
 function directionOf(field: string, order: string) {
