@@ -147,7 +147,7 @@ func draw(ctx context.Context, h *data.Handle, i index.Index) (*sample, error) {
 	b.Query(func(rows pgx.Rows) (err error) {
 		pages, err = pgx.CollectOneRow(rows, pgx.RowTo[int64])
 		return err
-	}, `SELECT ragd_shared.relation_bytes('tenant.chunk') / current_setting('block_size')::bigint`)
+	}, `SELECT coalesce(ragd_shared.relation_bytes('tenant.chunk'), 0) / current_setting('block_size')::bigint`) // NULL if the table is dropped meanwhile; the next statement then fails
 	if err := b.Run(ctx); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -14,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 	"github.com/ragdhq/ragd/internal/tenant"
 )
 
@@ -190,4 +192,38 @@ func common(a, b []string) (n int) {
 		}
 	}
 	return n
+}
+
+// A re-embedding replaces the tables of an index, and a deletion drops them, while a sample is drawn.
+func TestASampleOfATableThatIsDropped(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	c := sampled(t, s, "acme", 0)
+	drop, err := s.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer drop.Rollback(t.Context())
+	if _, err := drop.Exec(t.Context(), `DROP TABLE tenant_acme.chunk_1 CASCADE`); err != nil {
+		t.Fatal(err)
+	}
+	described := make(chan error, 1)
+	go func() {
+		_, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: "v"})
+		described <- err
+	}()
+	wait.For(t, "the sample to wait for the table", func() (waits bool) {
+		err := s.Pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'tenant_acme.chunk_1'::regclass
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`).Scan(&waits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return waits
+	})
+	if err := drop.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-described; connect.CodeOf(err) != connect.CodeNotFound {
+		t.Errorf("%v, want that the index is not found", err)
+	}
 }

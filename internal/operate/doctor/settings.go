@@ -123,7 +123,7 @@ func (inspection) autovacuum(ctx context.Context, tx pgx.Tx) (Finding, error) {
 	err := tx.QueryRow(ctx, `SELECT pg_catalog.current_setting('autovacuum'), pg_catalog.current_setting('track_counts')`).Scan(&vacuum, &counts)
 	if err == nil {
 		without, err = collect(ctx, tx, `
-			SELECT n.nspname || '.' || c.relname, pg_catalog.pg_total_relation_size(c.oid)
+			SELECT n.nspname || '.' || c.relname, coalesce(pg_catalog.pg_total_relation_size(c.oid), 0)
 			FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 			WHERE c.relkind = 'r' AND EXISTS (SELECT FROM unnest(c.reloptions) AS o WHERE o IN ('autovacuum_enabled=false', 'autovacuum_enabled=off'))
 			ORDER BY 2 DESC, 1`)

@@ -15,7 +15,7 @@ func rowsOf(n int64) string  { return fmt.Sprintf("%d rows", n) }
 // Those that are being built do not count.
 func (inspection) invalidIndexes(ctx context.Context, tx pgx.Tx) (Finding, error) {
 	found, err := collect(ctx, tx, `
-		SELECT n.nspname || '.' || c.relname, pg_catalog.pg_relation_size(c.oid)
+		SELECT n.nspname || '.' || c.relname, coalesce(pg_catalog.pg_relation_size(c.oid), 0)
 		FROM pg_catalog.pg_index AS i
 		JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
 		JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
@@ -78,7 +78,7 @@ const (
 // unusedIndexes finds large indexes that no statement has used since the statistics began.
 func (inspection) unusedIndexes(ctx context.Context, tx pgx.Tx) (Finding, error) {
 	found, err := collect(ctx, tx, `
-		SELECT s.schemaname || '.' || s.indexrelname, pg_catalog.pg_relation_size(s.indexrelid)
+		SELECT s.schemaname || '.' || s.indexrelname, coalesce(pg_catalog.pg_relation_size(s.indexrelid), 0)
 		FROM pg_catalog.pg_stat_user_indexes AS s JOIN pg_catalog.pg_index AS i USING (indexrelid)
 		WHERE s.idx_scan = 0 AND NOT i.indisunique AND i.indisvalid AND pg_catalog.pg_relation_size(s.indexrelid) >= $1
 		ORDER BY 2 DESC, 1`, largeIndex)

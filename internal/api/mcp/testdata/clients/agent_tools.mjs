@@ -126,7 +126,7 @@ async function useForms(by, call, asking) {
   await waits(asking.call)
 
   asking.answer = { action: "accept", content: { indexName: "docs" } } // the tenant has several
-  const found = await asking.call("vector_query", { queryText: question.queryText })
+  const found = await asking.call("graph_rag", { queryText: question.queryText })
   check("the index that the user chose", found.text.includes("whale oil") && asking.questions.length === 3, [found, asking.questions])
 }
 
