@@ -95,6 +95,24 @@ test("a connector is made, tested, run, looked into, changed and deleted", async
   assert.equal((await tenant.call("DocumentService/ListDocuments", { indexName: "docs" })).documents.length, 1);
 });
 
+test("a page does not ask for what it deletes", async (t) => {
+  const tenant = await newTenant();
+  await tenant.call("IndexService/CreateIndex", { indexName: "docs" });
+  await tenant.call("ConnectorService/CreateConnector", { connectorName: "handbook", indexName: "docs", web: { url: await website(t, handbook("one")) }, paused: true });
+  const page = await openPage(t, { key: tenant.secret, path: "/connectors/handbook?tab=definition" });
+  await page.clock.install();
+  await page.reload();
+  await page.route("**/DeleteConnector", async (route) => {
+    const response = await route.fetch();
+    await page.clock.runFor(60_000); // the connector is gone, and the page has not heard of it
+    await route.fulfill({ response });
+  });
+  await page.getByRole("button", { name: "Delete the connector" }).click();
+  await page.getByLabel("Type handbook to confirm").fill("handbook");
+  await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("No connector yet").waitFor();
+});
+
 test("a user signs in at an MCP server, and its resources come", async (t) => {
   const tenant = await newTenant();
   await tenant.call("IndexService/CreateIndex", { indexName: "docs" });

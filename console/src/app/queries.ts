@@ -28,9 +28,23 @@ export function serviceOf(key: readonly unknown[]): string {
   return key[0] === "connect-query" ? (rpc?.serviceName ?? "") : "";
 }
 
-/** outdate makes the queries of a service be asked again when they are shown next: what the page still shows may be gone. */
-export function outdate(service: DescService): Promise<void> {
-  return queries.invalidateQueries({ predicate: ({ queryKey }) => serviceOf(queryKey) === service.typeName, refetchType: "none" });
+let held: Promise<void> | undefined;
+
+/** unheld waits until reading goes on, see holdReads. */
+export async function unheld(): Promise<void> {
+  while (held) await held;
+}
+
+/** holdReads breaks off what is being read, and lets what is read next wait until the function that it returns is called. */
+export async function holdReads(): Promise<() => void> {
+  let release = () => {};
+  const hold = new Promise<void>((resolve) => (release = resolve));
+  held = hold;
+  await queries.cancelQueries();
+  return () => {
+    if (held === hold) held = undefined;
+    release();
+  };
 }
 
 /** refresh asks the queries of a service again, after a change that sends no event. */

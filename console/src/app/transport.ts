@@ -1,5 +1,7 @@
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
+import { unheld } from "./queries";
 import { chosenTenant } from "./tenant";
 
 /** signedOut is sent to the window when a call was refused because the session has ended. */
@@ -21,8 +23,17 @@ const watchSession: Interceptor = (next) => async (request) => {
   }
 };
 
-/** interceptors name the tenant and notice the end of the session. */
-export const interceptors = [tenantHeader, watchSession];
+/** holding lets reads wait while they are held. */
+const holding: Interceptor = (next) => async (request) => {
+  if (request.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) {
+    await unheld();
+    request.signal.throwIfAborted(); // what asked is no longer shown
+  }
+  return next(request);
+};
+
+/** interceptors name the tenant, notice the end of the session and hold reads. */
+export const interceptors = [tenantHeader, watchSession, holding];
 
 /** transport calls the public API of the service that served the page; the browser sends the session's cookie. */
 export const transport = createConnectTransport({

@@ -1,9 +1,9 @@
 import { Button, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
-import { useNavigate } from "react-router";
 import { Confirm } from "./Confirm";
 import { notifyDone } from "./notify";
 import { Panel } from "./Page";
+import { useRemoval } from "./useRemoval";
 
 interface Props {
   /** What is deleted, such as "the tool find_rule". */
@@ -19,11 +19,10 @@ interface Props {
 /** Delete is a panel that deletes what its page shows, after its name was typed. */
 export function Delete({ what, name, children, to, onDelete }: Props) {
   const [asking, setAsking] = useState(false);
-  const navigate = useNavigate();
+  const remove = useRemoval();
   async function confirm() {
-    await onDelete();
+    await remove(onDelete, to);
     notifyDone(`Deleted ${what}.`);
-    await navigate(to);
   }
   return (
     <Panel title="Delete">

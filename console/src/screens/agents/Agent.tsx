@@ -81,10 +81,7 @@ function Edit({ agent: { agentName, definition } }: { agent: Agent }) {
           }}
         />
       </Panel>
-      <Delete what={`the agent ${agentName}`} name={agentName} to="/agents" onDelete={async () => {
-        await remove.mutateAsync({ agentName });
-        await refresh(AgentService);
-      }}>
+      <Delete what={`the agent ${agentName}`} name={agentName} to="/agents" onDelete={() => remove.mutateAsync({ agentName })}>
         Its conversations are deleted with it. Workflows and servers that name it find it no longer.
       </Delete>
     </Stack>

@@ -2,10 +2,9 @@ import { Alert, Button, Checkbox, Group, Modal, Stack, Tabs, Text } from "@manti
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { IconPlayerPause, IconPlayerPlay, IconRefresh } from "@tabler/icons-react";
 import { useState } from "react";
-import { useNavigate, useParams } from "react-router";
-import { outdate, refresh } from "@/app/queries";
+import { useParams } from "react-router";
+import { refresh } from "@/app/queries";
 import { ConnectorSchema, ConnectorService, CreateConnectorRequestSchema, type Connector } from "@/gen/ragd/v1/connector_pb";
-import { DocumentService } from "@/gen/ragd/v1/document_pb";
 import { SecretService } from "@/gen/ragd/v1/secret_pb";
 import { Confirm } from "@/ui/Confirm";
 import { ErrorView } from "@/ui/ErrorView";
@@ -17,6 +16,7 @@ import { Page, Panel } from "@/ui/Page";
 import { Status } from "@/ui/Status";
 import { useNames } from "@/ui/useNames";
 import { useParameter } from "@/ui/useParameter";
+import { useRemoval } from "@/ui/useRemoval";
 import { connectorFields, isKind, sourceOf, stateOf, updateConnector } from "./definition";
 import { Guard } from "./Guard";
 import { Items } from "./Items";
@@ -128,13 +128,13 @@ function Edit({ connector }: { connector: Connector }) {
 function Delete({ connectorName }: { connectorName: string }) {
   const [asking, setAsking] = useState(false);
   const [deleteDocuments, setDeleteDocuments] = useState(false);
-  const navigate = useNavigate();
+  const removal = useRemoval();
   const remove = useMutation(ConnectorService.method.deleteConnector);
   async function confirm() {
-    const { deletedCount } = await remove.mutateAsync({ connectorName, deleteDocuments });
-    notifyDone(`Deleted the connector ${connectorName}${deleteDocuments ? ` and ${plural(deletedCount, "document")}` : ""}.`);
-    await Promise.all([outdate(ConnectorService), outdate(DocumentService)]);
-    await navigate("/connectors");
+    await removal(async () => {
+      const { deletedCount } = await remove.mutateAsync({ connectorName, deleteDocuments });
+      notifyDone(`Deleted the connector ${connectorName}${deleteDocuments ? ` and ${plural(deletedCount, "document")}` : ""}.`);
+    }, "/connectors");
   }
   return (
     <Panel title="Delete">

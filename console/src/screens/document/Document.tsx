@@ -2,9 +2,8 @@ import { Button, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { IconDownload, IconMessageSearch, IconTrash } from "@tabler/icons-react";
-import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
-import { Link, useNavigate, useParams, useSearchParams } from "react-router";
+import { Link, useParams, useSearchParams } from "react-router";
 import { useSession } from "@/app/session";
 import { transport } from "@/app/transport";
 import type { Chunk } from "@/gen/ragd/v1/chunk_pb";
@@ -20,6 +19,7 @@ import { Status } from "@/ui/Status";
 import { isMarkdown } from "@/ui/text/kind";
 import { Prose, RawSwitch, WhenSeen } from "@/ui/text/Prose";
 import { Time } from "@/ui/Time";
+import { useRemoval } from "@/ui/useRemoval";
 import { blocks, type Block } from "./blocks";
 import { ChunkView } from "./ChunkView";
 import { download } from "./download";
@@ -46,14 +46,11 @@ export default function Document() {
 
 function Actions({ document }: { document: DocumentMessage }) {
   const { canWrite } = useSession();
-  const navigate = useNavigate();
-  const client = useQueryClient();
+  const removal = useRemoval();
   const [deleting, setDeleting] = useState(false);
   const { indexName, documentId, uri } = document;
   async function remove() {
-    await documents.deleteDocument({ indexName, documentId });
-    await navigate(`/indexes/${encodeURIComponent(indexName)}`);
-    await client.invalidateQueries();
+    await removal(() => documents.deleteDocument({ indexName, documentId }), `/indexes/${encodeURIComponent(indexName)}`);
   }
   const filter = encodeURIComponent(JSON.stringify({ $uri: uri }));
   return (

@@ -18,6 +18,7 @@ import { notifyError } from "@/ui/notify";
 import { Page, Panel } from "@/ui/Page";
 import { Status } from "@/ui/Status";
 import { Time } from "@/ui/Time";
+import { useRemoval } from "@/ui/useRemoval";
 import { CompareWith } from "./CompareWith";
 import { Measures } from "./Measures";
 import { pageSize, Results } from "./Results";
@@ -41,14 +42,12 @@ export default function RunScreen() {
 
 function Loaded({ run }: { run: Evaluation }) {
   const session = useSession();
-  const navigate = useNavigate();
   const [again, setAgain] = useState(false);
   const [deleting, setDeleting] = useState(false);
+  const removal = useRemoval();
   const crumbs = [{ to: "/evaluate", label: "Evaluate" }, { to: `${setPath(run.setName)}?tab=runs`, label: run.setName }];
   async function remove() {
-    await createClient(EvaluateService, transport).deleteEvaluation({ evaluationId: run.evaluationId });
-    await navigate(`${setPath(run.setName)}?tab=runs`);
-    void refresh(EvaluateService);
+    await removal(() => createClient(EvaluateService, transport).deleteEvaluation({ evaluationId: run.evaluationId }), `${setPath(run.setName)}?tab=runs`);
   }
   const actions = session.canWrite && (
     <>

@@ -3,8 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { useQuery } from "@connectrpc/connect-query";
 import { IconDots, IconPlayerPlay } from "@tabler/icons-react";
 import { useState } from "react";
-import { Link, useNavigate, useParams, useSearchParams } from "react-router";
-import { refresh } from "@/app/queries";
+import { Link, useParams, useSearchParams } from "react-router";
 import { useSession } from "@/app/session";
 import { transport } from "@/app/transport";
 import { EvaluateService, type QuestionSet } from "@/gen/ragd/v1/evaluate_pb";
@@ -13,6 +12,7 @@ import { ErrorView } from "@/ui/ErrorView";
 import { plural } from "@/ui/format";
 import { notifyDone } from "@/ui/notify";
 import { Page, Panel } from "@/ui/Page";
+import { useRemoval } from "@/ui/useRemoval";
 import { Draft } from "./Draft";
 import { EditSet } from "./EditSet";
 import { exportQuestions } from "./exportQuestions";
@@ -39,16 +39,14 @@ type Dialog = "run" | "draft" | "import" | "edit" | "delete" | undefined;
 
 function Loaded({ set }: { set: QuestionSet }) {
   const session = useSession();
-  const navigate = useNavigate();
+  const removal = useRemoval();
   const [parameters, setParameters] = useSearchParams();
   const tab = parameters.get("tab") === "runs" ? "runs" : "questions";
   const [dialog, setDialog] = useState<Dialog>();
   const close = () => setDialog(undefined);
   async function remove() {
-    await evaluate.deleteQuestionSet({ setName: set.setName });
+    await removal(() => evaluate.deleteQuestionSet({ setName: set.setName }), "/evaluate");
     notifyDone(`Deleted ${set.setName}.`);
-    await navigate("/evaluate");
-    void refresh(EvaluateService);
   }
   const actions = (
     <>

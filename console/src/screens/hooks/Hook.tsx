@@ -84,10 +84,7 @@ function Edit({ hook }: { hook: Hook }) {
       </Panel>
       <Delete
         what={`the hook ${hook.hookName}`} name={hook.hookName} to="/hooks"
-        onDelete={async () => {
-          await remove.mutateAsync({ hookName: hook.hookName });
-          void refresh(HookService);
-        }}
+        onDelete={() => remove.mutateAsync({ hookName: hook.hookName })}
       >
         Its deliveries are deleted, also those that still wait.
       </Delete>

@@ -3,7 +3,6 @@ import { clone, create, type JsonObject, type MessageInitShape } from "@bufbuild
 import { createClient } from "@connectrpc/connect";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useNavigate } from "react-router";
 import { transport } from "@/app/transport";
 import { ChunkingSchema } from "@/gen/ragd/v1/chunk_pb";
 import { IndexService, UpdateIndexRequestSchema, type Index } from "@/gen/ragd/v1/index_pb";
@@ -11,6 +10,7 @@ import { Confirm } from "@/ui/Confirm";
 import { ErrorView } from "@/ui/ErrorView";
 import { notifyDone } from "@/ui/notify";
 import { Panel } from "@/ui/Page";
+import { useRemoval } from "@/ui/useRemoval";
 
 const indexes = createClient(IndexService, transport);
 const strategies = ["recursive", "character", "token", "markdown", "semantic-markdown", "html", "json", "latex", "sentence"];
@@ -119,18 +119,17 @@ function Others({ index }: { index: Index }) {
 
 function Danger({ index }: { index: Index }) {
   const client = useQueryClient();
-  const navigate = useNavigate();
+  const removal = useRemoval();
   const [action, setAction] = useState<"truncate" | "delete">();
   const { indexName } = index;
   async function run() {
     if (action === "truncate") {
       await indexes.truncateIndex({ indexName });
       notifyDone(`${indexName} is empty.`);
+      await client.invalidateQueries();
     } else {
-      await indexes.deleteIndex({ indexName });
-      await navigate("/");
+      await removal(() => indexes.deleteIndex({ indexName }), "/");
     }
-    await client.invalidateQueries();
   }
   const remove = action === "delete";
   return (

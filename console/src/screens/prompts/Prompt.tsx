@@ -91,10 +91,7 @@ function Edit({ prompt, latest, onVersion }: { prompt: Prompt; latest: boolean; 
       </Panel>
       <Delete
         what={`the prompt ${promptName}`} name={promptName} to="/tools?tab=prompts"
-        onDelete={async () => {
-          await remove.mutateAsync({ promptName });
-          void refresh(PromptService);
-        }}
+        onDelete={() => remove.mutateAsync({ promptName })}
       >
         All its versions are deleted.
       </Delete>

@@ -81,10 +81,7 @@ function Edit({ server }: { server: Server }) {
       </Panel>
       <Delete
         what={`the server ${server.serverName}`} name={server.serverName} to="/tools?tab=servers"
-        onDelete={async () => {
-          await remove.mutateAsync({ serverName: server.serverName });
-          void refresh(ServerService);
-        }}
+        onDelete={() => remove.mutateAsync({ serverName: server.serverName })}
       >
         Its clients are disconnected. Keys that are bound to it reach nothing.
       </Delete>

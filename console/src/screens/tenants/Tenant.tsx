@@ -4,7 +4,7 @@ import { useMutation, useQuery as useRpc } from "@connectrpc/connect-query";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate, useParams } from "react-router";
-import { queries, refresh } from "@/app/queries";
+import { queries } from "@/app/queries";
 import { useSession } from "@/app/session";
 import { transport } from "@/app/transport";
 import { IndexService } from "@/gen/ragd/v1/index_pb";
@@ -16,6 +16,7 @@ import { notifyDone } from "@/ui/notify";
 import { Page, Panel } from "@/ui/Page";
 import { Table } from "@/ui/Table";
 import { Time } from "@/ui/Time";
+import { useRemoval } from "@/ui/useRemoval";
 import { Export } from "./Export";
 import { Home } from "./Home";
 import { OperatorOnly } from "./OperatorOnly";
@@ -103,15 +104,13 @@ function Repair({ tenantId }: { tenantId: string }) {
 
 function Delete({ tenantId }: { tenantId: string }) {
   const session = useSession();
-  const navigate = useNavigate();
+  const removal = useRemoval();
   const [asking, setAsking] = useState(false);
   const remove = useMutation(TenantService.method.deleteTenant);
   async function confirm() {
-    await remove.mutateAsync({ tenantId });
+    await removal(() => remove.mutateAsync({ tenantId }), "/tenants");
     notifyDone(`Deleted the tenant ${tenantId}.`);
-    await navigate("/tenants");
     if (session.tenant === tenantId) session.choose("");
-    else void refresh(TenantService);
   }
   return (
     <Panel title="Delete">

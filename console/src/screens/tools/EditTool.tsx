@@ -53,9 +53,7 @@ function Edit({ tool }: { tool: Tool }) {
       </Panel>
       <Delete
         what={`the tool ${tool.toolName}`} name={tool.toolName} to="/tools"
-        onDelete={async () => {
-          await remove.mutateAsync({ toolName: tool.toolName });
-        }}
+        onDelete={() => remove.mutateAsync({ toolName: tool.toolName })}
       >
         Agents and servers that name it find it no longer.
       </Delete>

@@ -72,10 +72,7 @@ function Edit({ workflow: { workflowName, definition } }: { workflow: Workflow }
           }}
         />
       </Panel>
-      <Delete what={`the workflow ${workflowName}`} name={workflowName} to="/workflows" onDelete={async () => {
-        await remove.mutateAsync({ workflowName });
-        await refresh(WorkflowService);
-      }}>
+      <Delete what={`the workflow ${workflowName}`} name={workflowName} to="/workflows" onDelete={() => remove.mutateAsync({ workflowName })}>
         Agents, servers and workflows that name it find it no longer.
       </Delete>
     </Stack>
