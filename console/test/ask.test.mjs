@@ -177,6 +177,7 @@ test("an agent answers from the same box", async (t) => {
   await answer.locator("strong", { hasText: "twice" }).waitFor();
   await answer.getByRole("cell", { name: "high" }).waitFor();
   await page.getByRole("article", { name: "Result 1" }).waitFor(); // the passages follow
+  await answer.getByRole("button", { name: "Ask again" }).waitFor(); // the answer has ended: a reload would break it off
   await accessible(page);
   await harmless(page);
   await page.reload();
