@@ -36,11 +36,11 @@ export async function unheld(): Promise<void> {
 }
 
 /** holdReads breaks off what is being read, and lets what is read next wait until the function that it returns is called. */
-export async function holdReads(): Promise<() => void> {
+export function holdReads(): () => void {
   let release = () => {};
   const hold = new Promise<void>((resolve) => (release = resolve));
   held = hold;
-  await queries.cancelQueries();
+  void queries.cancelQueries(); // aborts at once
   return () => {
     if (held === hold) held = undefined;
     release();

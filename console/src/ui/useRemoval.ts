@@ -11,7 +11,7 @@ export function useRemoval(): (remove: () => Promise<unknown>, to: string) => Pr
   const release = useRef<() => void>(undefined);
   useEffect(() => () => release.current?.(), []);
   return async (remove, to) => {
-    release.current = await holdReads();
+    release.current = holdReads();
     try {
       await remove();
       await queries.invalidateQueries({ refetchType: "none" });

@@ -49,9 +49,7 @@ function Actions({ document }: { document: DocumentMessage }) {
   const removal = useRemoval();
   const [deleting, setDeleting] = useState(false);
   const { indexName, documentId, uri } = document;
-  async function remove() {
-    await removal(() => documents.deleteDocument({ indexName, documentId }), `/indexes/${encodeURIComponent(indexName)}`);
-  }
+  const remove = () => removal(() => documents.deleteDocument({ indexName, documentId }), `/indexes/${encodeURIComponent(indexName)}`);
   const filter = encodeURIComponent(JSON.stringify({ $uri: uri }));
   return (
     <>

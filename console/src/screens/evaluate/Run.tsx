@@ -46,9 +46,7 @@ function Loaded({ run }: { run: Evaluation }) {
   const [deleting, setDeleting] = useState(false);
   const removal = useRemoval();
   const crumbs = [{ to: "/evaluate", label: "Evaluate" }, { to: `${setPath(run.setName)}?tab=runs`, label: run.setName }];
-  async function remove() {
-    await removal(() => createClient(EvaluateService, transport).deleteEvaluation({ evaluationId: run.evaluationId }), `${setPath(run.setName)}?tab=runs`);
-  }
+  const remove = () => removal(() => createClient(EvaluateService, transport).deleteEvaluation({ evaluationId: run.evaluationId }), `${setPath(run.setName)}?tab=runs`);
   const actions = session.canWrite && (
     <>
       <Button variant="default" onClick={() => setAgain(true)}>Run again with changes</Button>
