@@ -88,11 +88,13 @@ test("chunks have the colours of their topics", async (t) => {
   }
   await upload(tenant, "films", documents);
   const path = address({ question: "the valve of PX-11 and the director of RL-11" });
-  const page = await openPage(t, { key: tenant.secret, path });
+  const page = await openPage(t, { key: tenant.secret, path, allowErrors: true }); // a call waits for topics for 20 s; a page asks again then
   await drawn(page);
   await page.getByRole("list", { name: "Colours of the chunks" }).getByText("Where walks start").waitFor();
   await page.getByText("Topics", { exact: true }).click();
-  await page.getByRole("button", { name: "Find the topics of the index" }).click();
+  const find = page.getByRole("button", { name: "Find the topics of the index" });
+  await find.click();
+  await find.waitFor({ state: "hidden", timeout: 300_000 }); // the topics have been found
   const { topics } = await tenant.call("QueryService/ListTopics", { indexName: "films" });
   assert.ok(topics.length >= 2);
   for (const topic of topics.filter((topic) => !topic.parentId)) {

@@ -22,6 +22,7 @@ func TestTopicsShowOnlyTheCallersDocuments(t *testing.T) {
 		admin := s.Tenant(t, name)
 		admin.Index(t, "docs")
 		admin.Upload(t, &ragdv1.UploadDocumentRequest{Uri: name + "-page", Metadata: servicetest.Object(t, map[string]any{"level": "open"}), Source: servicetest.Text(text)})
+		admin.Topics(t, "docs")
 		secret := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: name, Scopes: []string{"read"}})
 		limited := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: name, Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"level": "open"})})
 		for era, options := range mcptest.Eras {

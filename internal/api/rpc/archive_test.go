@@ -67,9 +67,7 @@ func fullTenant(t *testing.T, s *servicetest.Service, name, word string) (target
 	compatible(t, s, secret, "/v1/vector_stores/"+store+"/file_batches", "application/json", strings.NewReader(`{"file_ids": ["`+file+`"]}`))
 	followPage(t, s.Client(secret), word)
 	wait.For(t, "the topics that the first call has found", func() bool {
-		listed, err := s.Client(secret).ListTopics(t.Context(), &ragdv1.ListTopicsRequest{IndexName: to["index_name"]})
-		noError(t, err)
-		return len(listed.Topics) > 0
+		return len(s.Client(secret).Topics(t, to["index_name"]).Topics) > 0
 	})
 	return to, secret
 }

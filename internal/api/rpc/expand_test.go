@@ -99,6 +99,7 @@ func TestSourcesAreExpanded(t *testing.T) {
 		t.Errorf("with maxTokens a source has %d bytes, budget %v", len(got.Document), res.Budget)
 	}
 
+	acme.Topics(t, "docs")
 	for _, scope := range []string{"", "global"} {
 		walked, err := acme.GraphRag(t.Context(), &ragdv1.GraphRagRequest{QueryText: "what do barges pay", TopK: new(int32(3)), Expand: "section", Scope: scope, Explain: true})
 		if err != nil {

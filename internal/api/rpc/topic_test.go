@@ -41,7 +41,7 @@ func topicsOf(t *testing.T) func(*ragdv1.ListTopicsResponse, error) *ragdv1.List
 
 func listTopics(t *testing.T, c servicetest.Client) *ragdv1.ListTopicsResponse {
 	t.Helper()
-	return topicsOf(t)(c.ListTopics(t.Context(), &ragdv1.ListTopicsRequest{IndexName: "main"}))
+	return c.Topics(t, "main")
 }
 
 // kindsOf returns which kinds of documents a topic has.
@@ -207,6 +207,7 @@ func TestABroadQuestionIsAnsweredFromSeveralTopics(t *testing.T) {
 	c := s.Tenant(t, "acme")
 	c.Index(t, "main")
 	uploadTopics(t, c)
+	listTopics(t, c)
 	four := int32(4)
 	answer := must(t)(c.GraphRag(t.Context(), &ragdv1.GraphRagRequest{IndexName: "main", QueryText: "What is this corpus about?", Scope: "global", TopK: &four, Explain: true}))
 	kinds := map[string]int{}

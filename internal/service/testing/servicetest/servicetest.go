@@ -286,6 +286,21 @@ func (c Client) Await(t testing.TB, indexName, jobID, documentID string) *ragdv1
 	return d
 }
 
+// Topics returns the topics of an index, also on a machine that needs longer to find them than a call waits.
+func (c Client) Topics(t testing.TB, indexName string) (list *ragdv1.ListTopicsResponse) {
+	t.Helper()
+	var err error
+	for range wait.Poll(t, "the topics of index "+indexName) {
+		if list, err = c.ListTopics(t.Context(), &ragdv1.ListTopicsRequest{IndexName: indexName}); connect.CodeOf(err) != connect.CodeUnavailable {
+			break
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
 // KeyID returns the id of the API key with this secret.
 func (s *Service) KeyID(t testing.TB, secret string) string {
 	t.Helper()
