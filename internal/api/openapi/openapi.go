@@ -13,6 +13,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"sync"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/api/httpserver"
@@ -59,7 +60,7 @@ func serve(name, caching string) http.Handler {
 	}
 	sum := sha256.Sum256(content)
 	tag := hex.EncodeToString(sum[:8])
-	compressed := compress(content)
+	compressed := sync.OnceValue(func() []byte { return compress(content) }) // by the first caller that reads it
 	contentType := mime.TypeByExtension(path.Ext(name))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -75,7 +76,7 @@ func serve(name, caching string) http.Handler {
 		if httpserver.AcceptsGzip(r) {
 			header.Set("Content-Encoding", "gzip")
 			header.Set("ETag", `"`+tag+`-gzip"`)
-			body = compressed
+			body = compressed()
 		}
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 	})
