@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -101,6 +102,24 @@ func TestCompressedBombs(t *testing.T) {
 	})
 	if took > 400<<20 {
 		t.Errorf("it took %d MB", took>>20)
+	}
+}
+
+// A long answer is compressed for a caller that reads that, and is the same one.
+func TestLongAnswersAreCompressed(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{NoWorkers: true})
+	acme := s.Tenant(t, "acme")
+	body := `{"text": "` + strings.Repeat("The coolant pump has greased bearings. ", 1000) + `"}`
+	_, plain := send(t, s, acme.Secret, "ChunkService/ChunkText", strings.NewReader(body))
+	status, packed := send(t, s, acme.Secret, "ChunkService/ChunkText", strings.NewReader(body), "Accept-Encoding", "gzip")
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatalf("answer %d: %v: %.100s", status, err, packed)
+	}
+	read, err := io.ReadAll(z)
+	if err != nil || !bytes.Equal(read, plain) || len(packed) > len(plain)/4 {
+		t.Errorf("%d bytes for %d, %v: %.200s", len(packed), len(plain), err, read)
 	}
 }
 

@@ -48,7 +48,9 @@ const workers = 4
 // A server of httptest that is closed closes the idle connections of the default transport, and breaks requests of other tests
 // that are about to use one.
 func init() {
-	http.DefaultClient.Transport = http.DefaultTransport.(*http.Transport).Clone()
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableCompression = true // with the race detector, compressing answers took most of the time of some tests
+	http.DefaultClient.Transport = transport
 }
 
 // New starts a service that stops when the test ends. It sets the listen address, the
@@ -177,7 +179,10 @@ func (s *Service) Client(secret string, headers ...string) Client {
 			return next(ctx, req)
 		}
 	}
-	options := connect.WithInterceptors(&signer{UnaryInterceptorFunc: sign, secret: secret, headers: headers})
+	options := connect.WithClientOptions(
+		connect.WithInterceptors(&signer{UnaryInterceptorFunc: sign, secret: secret, headers: headers}),
+		connect.WithAcceptCompression("gzip", nil, nil),
+	)
 	return Client{
 		Secret:                 secret,
 		TenantServiceClient:    ragdv1connect.NewTenantServiceClient(http.DefaultClient, s.URL, options),
