@@ -30,6 +30,8 @@ func Detect(src Source) (Format, error) {
 		return "", unsupported("binary data of no known format", "send text, Markdown, HTML, PDF, an Office document, an email or an archive of these")
 	}
 	switch {
+	case known && declared == Mailbox && startsMailbox(src.Content):
+		return Mailbox, nil
 	case known && (declared == Email || declared == Mailbox):
 		return Email, nil // a mailbox has a signature
 	case known && !declared.IsText() && len(bytes.TrimSpace(src.Content)) == 0:

@@ -26,7 +26,15 @@ const (
 // email reads a message: subject, sender, recipients and body, and as members the
 // attachments that can be read.
 func (p *parser) email(ctx context.Context) error {
-	entity, err := message.ReadWithOptions(bytes.NewReader(p.src.Content), &message.ReadOptions{MaxHeaderBytes: maxHeader})
+	content := p.src.Content
+	if bytes.IndexByte(content[:min(len(content), 256)], 0) >= 0 && isSigned(content) { // saved as UTF-16
+		text, err := p.utf8()
+		if err != nil {
+			return err
+		}
+		content = []byte(text)
+	}
+	entity, err := message.ReadWithOptions(bytes.NewReader(content), &message.ReadOptions{MaxHeaderBytes: maxHeader})
 	if err != nil && !message.IsUnknownCharset(err) {
 		return broken(p.format, err)
 	}
@@ -46,8 +54,12 @@ func (p *parser) email(ctx context.Context) error {
 			return unpacksTooFar(p.format)
 		case errors.Is(err, errParts):
 			return tooLarge(p.format, "it has more than %d parts", maxParts)
+		case len(m.plain)+len(m.rich)+len(m.attached) == 0:
+			return broken(p.format, err)
 		}
-		return broken(p.format, err)
+		if err := p.skip("the end of the message", broken(p.format, err)); err != nil {
+			return err
+		}
 	}
 	if m.isEncrypted {
 		return encrypted(p.format)

@@ -20,6 +20,12 @@ func isMailbox(content []byte) bool {
 	return mailbox.IsPostmark(line) && looksLikeEmail(rest)
 }
 
+// startsMailbox reports whether content begins with the line before a message, whatever the message looks like.
+func startsMailbox(content []byte) bool {
+	line, _, _ := bytes.Cut(content[:min(len(content), 32<<10)], []byte("\n"))
+	return mailbox.IsPostmark(line)
+}
+
 // mailboxMembers yields the messages of a mailbox as files, each named as MessageName says.
 func mailboxMembers(content []byte, b *budget, yield func(Source, error) bool) {
 	number := 0

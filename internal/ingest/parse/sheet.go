@@ -25,11 +25,12 @@ type sheetTable struct {
 	heads map[int]bool
 
 	columns     []string
-	pending     *sheetRow // may be the names of columns
-	last        int       // the number of the last row that is not blank
-	begun       bool      // a row of several cells was read since the last blank row
-	headed      bool      // the sheet's name is written
-	first, most int       // columns, from 1
+	valued      map[string]bool // names of columns that a row has had a value of
+	pending     *sheetRow       // may be the names of columns
+	last        int             // the number of the last row that is not blank
+	begun       bool            // a row of several cells was read since the last blank row
+	headed      bool            // the sheet's name is written
+	first, most int             // columns, from 1
 }
 
 // sheetRow is a row of a sheet, or the values of its cells from column 1 on.
@@ -64,7 +65,7 @@ func (t *sheetTable) row(r sheetRow) {
 		return
 	}
 	if gap && filled > 1 && filled < 3 && t.columns != nil && outside(r.cells, t.columns) {
-		t.columns = nil
+		t.end(r.number - 1)
 	}
 	t.begun = t.begun || filled > 1
 	t.write(r)
@@ -120,7 +121,8 @@ func (t *sheetTable) settle(next *sheetRow, gap bool) (consumed bool) {
 		}
 		consumed = true
 	}
-	t.columns = names
+	t.end(head.number - 1)
+	t.columns, t.valued = names, map[string]bool{}
 	t.first, t.most = 0, 0
 	return consumed
 }
@@ -131,6 +133,24 @@ func (t *sheetTable) finish() {
 		t.write(*t.pending)
 		t.pending = nil
 	}
+	t.end(t.last)
+}
+
+// end ends a table at a row. Names of columns without values are in none of its rows and become a line of their own.
+func (t *sheetTable) end(last int) {
+	var names []string
+	for _, name := range t.columns {
+		if name != "" && !t.valued[name] {
+			names, t.valued[name] = append(names, name), true
+		}
+	}
+	if len(names) > 0 {
+		t.heading()
+		start := t.out.Len()
+		t.out.write("\nColumns without values: " + strings.Join(names, "; "))
+		t.out.numbered(start, Span{Kind: Row, Number: last, Columns: [2]int{max(t.first, 1), max(t.most, len(t.columns))}})
+	}
+	t.columns = nil
 }
 
 // write writes a row.
@@ -145,6 +165,7 @@ func (t *sheetTable) write(r sheetRow) {
 		}
 		if i < len(t.columns) && t.columns[i] != "" {
 			line.WriteString(t.columns[i] + ": ")
+			t.valued[t.columns[i]] = true
 		}
 		line.WriteString(cell)
 		if t.first == 0 || i < t.first-1 {

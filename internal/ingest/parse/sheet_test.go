@@ -22,6 +22,7 @@ func TestSheetTables(t *testing.T) {
 		{"a second table", "Berth|Fee\nNorth|30\n\nShip|Tons\nAnt|200", "Berth: North; Fee: 30\nShip: Ant; Tons: 200"},
 		{"a gap in a table", "Name|Town\nAda|Oslo\n\nBo|Rome\nCy|Bonn", "Name: Ada; Town: Oslo\nName: Bo; Town: Rome\nName: Cy; Town: Bonn"},
 		{"a row with a gap after it, then a table", "Author|R. Keel\n\nBerth|Fee\nNorth|30", "Author; R. Keel\nBerth: North; Fee: 30"},
+		{"a column without values", "Berth|Order|Fee\nNorth||30\n\nShip|Tons|Flag\nAnt|200|", "Berth: North; Fee: 30\nColumns without values: Order\nShip: Ant; Tons: 200\nColumns without values: Flag"},
 		{"a cell outside of the table", "Berth|Fee\nNorth|30|late", "Berth: North; Fee: 30; late"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -108,6 +109,27 @@ func TestHostileOpenDocuments(t *testing.T) {
 				t.Errorf("text %.100q, error %v, want %q", d.Text, err, tc.want)
 			}
 		})
+	}
+}
+
+// Some programs list modules of macros as sheets.
+func TestSheetsWithoutAPartAreLeftOut(t *testing.T) {
+	t.Parallel()
+	d, err := Parse(t.Context(), Source{Content: packed(t, map[string]string{
+		"[Content_Types].xml":        `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>`,
+		"_rels/.rels":                relationHead + `<Relationship Id="a" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/>` + relationFoot,
+		"xl/_rels/workbook.xml.rels": relationHead + `<Relationship Id="a" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/>` + relationFoot,
+		"xl/workbook.xml": `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">` +
+			`<sheets><sheet name="Fees" sheetId="1" r:id="a"/><sheet name="Module" sheetId="2" r:id=""/></sheets></workbook>`,
+		"xl/styles.xml": `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>`,
+		"xl/worksheets/sheet1.xml": `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>` +
+			`<row r="1"><c r="A1" t="inlineStr"><is><t>oak</t></is></c></row></sheetData></worksheet>`,
+	}), FileName: "fees.xlsx"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("## Fees\n\noak", d.Text); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

@@ -140,7 +140,9 @@ func (b *bookReader) sheet(sheet sheetPart, number int) error {
 		return err
 	}
 	t := &sheetTable{out: &b.parser.text, name: sheetName(sheet.name, number)}
-	if sheet.relation.kind != "chartsheet" && sheet.relation.kind != "dialogsheet" {
+	switch _, found := b.from.files[sheet.relation.target]; {
+	case sheet.relation.kind == "chartsheet" || sheet.relation.kind == "dialogsheet":
+	case found: // a module of macros is listed as a sheet, but has no part
 		if err := b.rows(t, sheet, relations); err != nil {
 			return err
 		}
