@@ -9,11 +9,10 @@ import (
 	"github.com/ragdhq/ragd/internal/chunk/textspan"
 )
 
-// withoutComments leaves out the comments, scripts and styles of a Markdown text after its front matter. What stands in code
-// stays, and so does all of a text that is nothing else.
-func (p *parser) withoutComments() {
+// without leaves out what is hidden of a text whose lines are those of its file, after its front matter. A text that is nothing else
+// stays.
+func (p *parser) without(hidden []textspan.Span) {
 	text := p.doc.Text
-	hidden := commentsOf(text, p.doc.Body)
 	if len(hidden) == 0 {
 		return
 	}
@@ -40,8 +39,8 @@ func (p *parser) withoutComments() {
 // hiddenBlock matches the beginning of an element that a browser does not show.
 var hiddenBlock = regexp.MustCompile(`(?i)^<(script|style)[\s>]`)
 
-// commentsOf returns the comments and the hidden elements in a Markdown text from a position on, with their lines where they
-// stand alone.
+// commentsOf returns the comments, scripts and styles in a Markdown text from a position on, with their lines where they
+// stand alone. What stands in code is none.
 func commentsOf(text string, from int) (found []textspan.Span) {
 	if !strings.Contains(text[from:], "<!--") && !strings.Contains(strings.ToLower(text[from:]), "<s") {
 		return nil
@@ -136,13 +135,11 @@ func endOfHidden(text string) int {
 
 // wholeLines widens a part of a text to its lines if nothing else is in them.
 func wholeLines(text string, from, start, end int) textspan.Span {
-	first := max(strings.LastIndexByte(text[:start], '\n')+1, from)
-	last := len(text)
-	if feed := strings.IndexByte(text[end:], '\n'); feed >= 0 {
-		last = end + feed + 1
+	const blanks = " \t\r\f\v"
+	first := from + len(strings.TrimRight(text[from:start], blanks))
+	rest := strings.TrimLeft(text[end:], blanks)
+	if begins := first == from || text[first-1] == '\n'; !begins || rest != "" && rest[0] != '\n' {
+		return textspan.Span{Start: start, End: end}
 	}
-	if strings.TrimSpace(text[first:start]) == "" && strings.TrimSpace(text[end:last]) == "" {
-		return textspan.Span{Start: first, End: last}
-	}
-	return textspan.Span{Start: start, End: end}
+	return textspan.Span{Start: first, End: min(len(text)-len(rest)+1, len(text))}
 }

@@ -46,7 +46,7 @@ type Source struct {
 	Modified time.Time
 	// FileName is a name, path or URL, "" if there is none.
 	FileName string
-	// Hidden means that the text has also what is not shown: comments of Markdown and HTML, front matter, hidden and deleted text, hidden sheets,
+	// Hidden means that the text has also what is not shown: comments of Markdown, HTML and LaTeX, front matter, hidden and deleted text, hidden sheets,
 	// rows, columns and slides.
 	Hidden bool
 	// Recognize reads the text in a picture of a page; nil leaves such pages unread.
@@ -237,6 +237,8 @@ func (p *parser) parse(ctx context.Context) error {
 		return p.archive(ctx)
 	case Markdown:
 		return p.markdown()
+	case LaTeX:
+		return p.latex()
 	case Code, Text:
 		return p.code()
 	}
@@ -257,7 +259,7 @@ func (p *parser) markdown() error {
 		p.doc.Body = 0
 		return nil
 	}
-	p.withoutComments()
+	p.without(commentsOf(p.doc.Text, p.doc.Body))
 	return nil
 }
 
