@@ -45,7 +45,11 @@ func latexComments(text string) (found []textspan.Span) {
 		}
 		switch {
 		case text[start] == '%':
-			hide(endOfLine(text, start))
+			end := start
+			if start = len(strings.TrimRight(text[:start], " \t")); start > 0 && text[start-1] == '\\' && start < end {
+				start++ // an escaped blank
+			}
+			hide(endOfLine(text, end))
 		case m[4] >= 0:
 			name, begins := text[at+m[4]:at+m[5]], text[at+m[2]:at+m[3]] == "begin"
 			switch {

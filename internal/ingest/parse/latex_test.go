@@ -11,7 +11,7 @@ func TestLaTeXIsReadWithoutWhatTeXPassesOver(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, text, want string }{
 		{"a comment on a line of its own", "a\n% secret\nb", "a\nb"},
-		{"a comment at the end of a line", "a % secret\nb", "a \nb"},
+		{"a comment at the end of a line", "a % secret\nb", "a\nb"},
 		{"an escaped sign", `12 \% of it`, `12 \% of it`},
 		{"a sign after a line break", `a \\% secret` + "\nb", `a \\` + "\nb"},
 		{"an address", `see \url{http://x/a%20b} and \href{http://x/%41}{this}`, `see \url{http://x/a%20b} and \href{http://x/%41}{this}`},
