@@ -16,8 +16,8 @@ var textual = map[string]bool{
 
 // contentType finds the format of a document from its bytes if they identify it, else from
 // the given content type, else from the extension of the uri, else by guessing from the
-// text. It returns the given content type where that agrees with the format.
-func contentType(given, uri string, content []byte) (parse.Format, string, error) {
+// text. It returns the given content type where that agrees with the format. Pictures are accepted if pictures is true.
+func contentType(given, uri string, content []byte, pictures bool) (parse.Format, string, error) {
 	declared := ""
 	if given != "" {
 		parsed, _, err := mime.ParseMediaType(given)
@@ -29,7 +29,7 @@ func contentType(given, uri string, content []byte) (parse.Format, string, error
 		}
 		declared = parsed
 	}
-	format, err := parse.Detect(parse.Source{Content: content, ContentType: declared, FileName: uri})
+	format, err := parse.Detect(parse.Source{Content: content, ContentType: declared, FileName: uri, Pictures: pictures})
 	if err != nil {
 		return "", "", err
 	}

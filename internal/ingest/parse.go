@@ -146,7 +146,7 @@ func (f file) parse(ctx context.Context, id tenant.ID, read ParseFunc) (parse.Do
 }
 
 // errNeedsOCR is the error for a document of which nothing could be read but pictures of pages.
-var errNeedsOCR = fault.Field("content", "consists of scanned pages: an operator can let the service recognize characters with the setting ocr; or run character recognition over it and upload the result")
+var errNeedsOCR = fault.Field("content", "is a picture or consists of scanned pages: an operator can let the service recognize characters with the setting ocr; or run character recognition over it and upload the result")
 
 // Metadata keys for values read from the file.
 const (

@@ -32,7 +32,7 @@ func (s *Service) Preview(ctx context.Context, u Upload) ([]chunk.Chunk, error) 
 			return nil, err
 		}
 	}
-	d, err := u.document(into)
+	d, err := u.document(into, s.ReadsPictures)
 	if err != nil {
 		return nil, err
 	}

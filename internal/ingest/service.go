@@ -33,6 +33,9 @@ type Service struct {
 	processor *limit.Processor
 	spooled   *limit.Limiter[tenant.ID] // bytes of large documents that are arriving
 	batcher   batcher
+
+	// ReadsPictures is whether the text of pictures is read: without it they are refused.
+	ReadsPictures bool
 }
 
 // New returns a Service that adds documents to the backlog, which a Worker with the same

@@ -138,6 +138,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Extractor: extractor, DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes, RecordNoQuestions: s.config.RecordNoQuestions,
 	})
 	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
+	documents.ReadsPictures = s.config.OCR != nil
 	asked := notable.New(notable.Config{DB: db, Work: work, Logger: s.log, Off: s.config.RecordNoQuestions})
 	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor).WithMeter(s.usage).WithNotable(asked)
 	graphs := graph.New(db, indexes, queries, s.queue, processor).WithMeter(s.usage)

@@ -178,13 +178,16 @@ const maxSkipped = 100
 
 // member appends a file's text with its spans.
 func (p *parser) member(ctx context.Context, src Source) error {
-	src.Recognize, src.Convert = p.src.Recognize, p.src.Convert
+	src.Recognize, src.Pictures, src.Convert = p.src.Recognize, p.src.Pictures, p.src.Convert
 	inner, err := parseWithin(ctx, src, p.budget, p.nesting-1)
-	if err == nil && inner.Text == "" {
-		err = noText(inner.Format, nil)
-	}
 	if err != nil {
 		return err
+	}
+	if p.doc.Scanned == nil {
+		p.doc.Scanned = inner.Scanned
+	}
+	if inner.Text == "" {
+		return noText(inner.Format, nil)
 	}
 	p.doc.ContentType = joinedType
 	name := textlimit.OneLine(path.Clean(strings.ReplaceAll(src.FileName, `\`, "/")), maxProperty)

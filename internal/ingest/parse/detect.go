@@ -23,6 +23,7 @@ func Detect(src Source) (Format, error) {
 	if !known {
 		declared, known = formatOfName(src.FileName)
 	}
+	known = known && (declared != Picture || src.Pictures)
 	if bytes.IndexByte(src.Content[:min(len(src.Content), 8<<10)], 0) >= 0 && !isSigned(src.Content) {
 		if known && !declared.IsText() {
 			return "", broken(declared, nil)
@@ -69,7 +70,10 @@ func bySignature(src Source) (Format, error) {
 	case bytes.HasPrefix(content, []byte("7z\xbc\xaf\x27\x1c")), bytes.HasPrefix(content, []byte("Rar!\x1a\x07")):
 		return "", unsupported("an archive of another kind than zip and tar", "pack it as zip or tar.gz")
 	case hasBinary(content):
-		kind, _, _ := strings.Cut(http.DetectContentType(content), "/")
+		kind, _, _ := strings.Cut(pictureType(content), "/")
+		if kind == "image" && src.Pictures {
+			return Picture, nil
+		}
 		if kind == "image" || kind == "audio" || kind == "video" || kind == "font" {
 			return "", unsupported("of the kind "+kind, "only what has text can be searched")
 		}

@@ -40,7 +40,7 @@ func (p *parser) email(ctx context.Context) error {
 	}
 	p.describeMessage(mail.Header{Header: entity.Header})
 	repeats := entity.Header.Get(QuotedElsewhere) != ""
-	m := &messageReader{}
+	m := &messageReader{pictures: p.src.Pictures}
 	if err := entity.Walk(func(_ []int, part *message.Entity, err error) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -183,6 +183,7 @@ type messageReader struct {
 	plain, rich []string
 	attached    []Source
 	isEncrypted bool
+	pictures    bool // attached ones are read
 }
 
 var errParts = errors.New("too many parts")
@@ -208,7 +209,7 @@ func (m *messageReader) part(part *message.Entity, err error, b *budget) error {
 	}
 	disposition, _, _ := part.Header.ContentDisposition()
 	fileName, _ := (&mail.AttachmentHeader{Header: part.Header}).Filename()
-	if !strings.HasPrefix(mediaType, "text/") && disposition == "inline" && fileName == "" || strings.HasPrefix(mediaType, "image/") {
+	if !strings.HasPrefix(mediaType, "text/") && disposition == "inline" && fileName == "" || strings.HasPrefix(mediaType, "image/") && (disposition != "attachment" || !m.pictures) {
 		return nil // pictures in the text
 	}
 	content, err := b.read(part.Body)

@@ -44,6 +44,7 @@ const (
 	Zstd      Format = "zstd"
 	XZ        Format = "xz"
 	Bzip2     Format = "bzip2"
+	Picture   Format = "picture"
 )
 
 // formats holds for each format its name in messages, its media type, further media
@@ -91,6 +92,7 @@ var formats = []struct {
 	{Zstd, "Zstandard", "application/zstd application/x-zstd", ".zst"},
 	{XZ, "xz", "application/x-xz", ".xz"},
 	{Bzip2, "bzip2", "application/x-bzip2 application/x-bzip", ".bz2"},
+	{Picture, "picture", "image/png image/jpeg image/tiff image/webp image/bmp image/gif", ".png .jpg .jpeg .tif .tiff .webp .bmp .gif"},
 }
 
 // Name returns the format's name in messages.
@@ -139,7 +141,7 @@ func (f Format) TextType() string {
 // Parse.
 func (f Format) IsText() bool {
 	switch f {
-	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, RTF, DOC, XLS, PPT, EPUB, Email, Mailbox, Zip, Tar, Gzip, Zstd, XZ, Bzip2:
+	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, RTF, DOC, XLS, PPT, EPUB, Email, Mailbox, Zip, Tar, Gzip, Zstd, XZ, Bzip2, Picture:
 		return false
 	}
 	return true

@@ -49,7 +49,9 @@ type Source struct {
 	// Hidden means that the text has also what is not shown: comments of Markdown, HTML and LaTeX, front matter, hidden and deleted text, hidden sheets,
 	// rows, columns and slides.
 	Hidden bool
-	// Recognize reads the text in a picture of a page; nil leaves such pages unread.
+	// Pictures means that pictures are files that can be read, by Recognize.
+	Pictures bool
+	// Recognize reads the text in a picture or a picture of a page; nil leaves these unread.
 	Recognize Recognizer
 	// Convert converts files of Office before 2007; nil rejects them.
 	Convert Converter
@@ -68,7 +70,7 @@ type Document struct {
 	// Title is the title in the document's metadata unless a generator wrote it, else its first heading, else the
 	// readable name of the file, or "".
 	Title string
-	// Text is valid UTF-8 without null characters. It is never blank, but "" if the file consists
+	// Text is valid UTF-8 without null characters. It is never blank, but "" if the file is a picture or consists
 	// of Scanned pages.
 	Text string
 	// Body is the position in Text where the text begins that is searched: after the front
@@ -96,7 +98,8 @@ type Document struct {
 	// References are the ids of the messages above a message in its thread, the oldest
 	// first.
 	References []string
-	// Scanned are the numbers of pages that are pictures and could not be read, in order.
+	// Scanned are the numbers of pages that are pictures and could not be read, in order, of the file or a member of it; 1 for
+	// a picture.
 	Scanned []int
 	// Skipped are the members of an archive and the attachments of a message that
 	// could not be read, with the reason. Nil if there are none.
@@ -235,6 +238,8 @@ func (p *parser) parse(ctx context.Context) error {
 		return p.subtitles()
 	case Zip, Tar:
 		return p.archive(ctx)
+	case Picture:
+		return p.picture(ctx)
 	case Markdown:
 		return p.markdown()
 	case LaTeX:

@@ -252,7 +252,7 @@ func eachDocument(f file, yield func(Document, error) bool) bool {
 		return yield(Document{URI: f.uri}, err)
 	}
 	doc := Document{Location: f.path, URI: f.uri, Content: content, Modified: f.modified, InputBytes: int64(len(content))}
-	format, err := suitable(parse.Source{Content: content, FileName: f.path})
+	format, err := suitable(parse.Source{Content: content, FileName: f.path, Pictures: f.named})
 	switch {
 	case err != nil:
 		return yield(Document{URI: f.uri}, f.unsuitable(err.Error()))
@@ -393,7 +393,7 @@ func (f file) read(r io.Reader, size int64) ([]byte, error) {
 	head = head[:n]
 	// A zip file is recognised by its end, compressed data only after decompression.
 	if packed := bytes.HasPrefix(head, []byte("PK")) || parse.IsCompressed(head); !packed && n == sniffBytes {
-		if _, err := parse.Detect(parse.Source{Content: head, FileName: f.path}); err != nil {
+		if _, err := parse.Detect(parse.Source{Content: head, FileName: f.path, Pictures: f.named}); err != nil {
 			return nil, f.unsuitable(plainReason(err))
 		}
 	}

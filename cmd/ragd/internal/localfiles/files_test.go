@@ -106,7 +106,7 @@ func TestFilesTakesNamedPathsAtTheirWord(t *testing.T) {
 	want := []found{
 		{URI: "absent", Problem: "no such file or directory"},
 		{URI: ".notes", Content: "hidden but named"},
-		{URI: "logo.png", Problem: "is binary data of no known format, which cannot be read: send text, Markdown, HTML, PDF, an Office document, an email or an archive of these"},
+		{URI: "logo.png", Problem: "is a broken picture file: open it in the program that made it and save it again"},
 		{URI: "sub/x.md", Content: "x"},
 		{URI: "link/x.md", Content: "x"},
 	}

@@ -1,7 +1,10 @@
 package ocr_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
+	"encoding/base64"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -89,6 +92,56 @@ func TestScannedPagesAreReadByTesseract(t *testing.T) {
 	}
 	if !strings.Contains(pages[1], "tug") || !strings.Contains(pages[2], "berth") || !strings.Contains(pages[3], "berth") {
 		t.Errorf("pages %v", pages)
+	}
+}
+
+// A picture and an attached one are read as scanned pages are; what is beside them is text all the same.
+func TestPicturesAreReadWithAnEngineOnly(t *testing.T) {
+	t.Parallel()
+	picture := scan(t, "notice.png")
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for name, content := range map[string]string{"notice.png": string(picture.Content), "scan.pdf": string(scan(t, "scanned.pdf").Content), "note.txt": "The tug is late."} {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = io.WriteString(w, content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	message := "From: a@example.org\nSubject: Gate\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nSee the notice.\n" +
+		"--b\nContent-Type: image/png\nContent-Disposition: attachment; filename=notice.png\nContent-Transfer-Encoding: base64\n\n" +
+		base64.StdEncoding.EncodeToString(picture.Content) + "\n--b--\n"
+	const read = "The gate opens two hours before high water."
+	with, without := newPool(t, tesseract(t)), newPool(t, nil)
+	for _, tc := range []struct {
+		name    string
+		content []byte
+		want    []string
+		alone   string // text without an engine, "" for none
+	}{
+		{"notice.png", picture.Content, []string{read}, ""},
+		{"a.zip", archive.Bytes(), []string{read, "The tug is late.", "announces on channel twelve"}, "The tug is late."},
+		{"a.eml", []byte(message), []string{read, "See the notice."}, "See the notice."},
+	} {
+		d, err := with.Parse(t.Context(), "acme", parse.Source{Content: tc.content, FileName: tc.name})
+		if err != nil {
+			t.Fatalf("%s: %v", tc.name, err)
+		}
+		text := strings.Join(strings.Fields(d.Text), " ")
+		for _, want := range tc.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is missing in %q", tc.name, want, text)
+			}
+		}
+		d, err = without.Parse(t.Context(), "acme", parse.Source{Content: tc.content, FileName: tc.name})
+		if tc.alone == "" && fault.KindOf(err) != fault.Invalid || tc.alone != "" && (err != nil || !strings.Contains(d.Text, tc.alone)) {
+			t.Errorf("%s without an engine: %q, %v", tc.name, d.Text, err)
+		}
 	}
 }
 

@@ -78,6 +78,7 @@ const maxOwnTree = 1 << 20
 // wait take turns. Further errors: Invalid if the file crashes its child or takes too much
 // time or memory; Unavailable if no child can be started; the error of ctx when that ends.
 func (p *Pool) Parse(ctx context.Context, tenant string, src parse.Source) (parse.Document, error) {
+	src.Pictures = p.config.OCR != nil
 	format, err := parse.Detect(src)
 	if err != nil {
 		return parse.Document{}, err

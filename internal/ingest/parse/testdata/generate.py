@@ -237,12 +237,23 @@ JSONL = '{"id": 1, "text": "The gate opens early."}\n{"id": 2, "text": "Fees are
 GO = "package main\n\n// main opens the gate.\nfunc main() {}\n"
 
 
+def make_notice():
+    """A picture with a line of text."""
+    drawn = canvas.Canvas(io.BytesIO(), pagesize=(420, 60))
+    drawn.setFont("Helvetica", 16)
+    drawn.drawString(20, 24, "The gate opens two hours before high water.")
+    page, out = pypdfium2.PdfDocument(drawn.getpdfdata())[0], io.BytesIO()
+    page.render(scale=150 / 72, grayscale=True).to_pil().save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
 def make_files():
     pdf, document = make_pdf(), make_docx()
     write("files", "handbook.pdf", pdf)
     write("files", "form.pdf", make_form())
     for name, data in zip(("scanned-and-text.pdf", "scanned.pdf"), make_scan(pdf)):
         write("scans", name, data)
+    write("scans", "notice.png", make_notice())
     write("files", "plan.docx", document)
     write("files", "intro.pptx", make_pptx())
     write("files", "berths.xlsx", make_xlsx())
