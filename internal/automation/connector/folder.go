@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -148,14 +147,14 @@ func (w *folderWalk) entry(ctx context.Context, name string, entry fs.DirEntry, 
 		return nil // pipes and devices are not files
 	}
 	if w.seen++; w.seen > w.maxItems {
-		return fault.New(fault.Exhausted, "the folder has more than %d files: name those that matter with include and exclude, or raise maxItems", w.maxItems)
+		return w.tooMany()
 	}
 	return w.file(ctx, name, entry)
 }
 
 // file visits a file.
 func (w *folderWalk) file(ctx context.Context, name string, entry fs.DirEntry) error {
-	item := Item{ID: pathURI(url.URL{Scheme: "folder", Host: w.connector}, name), State: State{Known: true}}
+	item := Item{ID: w.uri(name), State: State{Known: true}}
 	why := unusablePath(name)
 	if why == "" && entry.Type()&fs.ModeSymlink != 0 {
 		why = "it is a symbolic link"
@@ -188,6 +187,9 @@ func (w *folderWalk) file(ctx context.Context, name string, entry fs.DirEntry) e
 	item.State.ETag = stamp(before)
 	if item, ok := known.unchanged(item.ID, item.State.ETag); ok {
 		return w.visit(item)
+	}
+	if known, err := w.exported(ctx, name, file, item.State.ETag, before.Size()); known || err != nil {
+		return err
 	}
 	item.FileName, item.Modified = path.Base(name), before.ModTime()
 	item.Attributes = map[string]any{"path": name, "size": before.Size()}

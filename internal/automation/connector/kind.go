@@ -67,7 +67,8 @@ type Item struct {
 	Content     []byte
 	Modified    time.Time // zero if the source does not know it
 	Attributes  map[string]any
-	State       State // to be known in the next walk
+	Metadata    map[string]any // of its document, from the system that has exported it
+	State       State          // to be known in the next walk
 
 	Unchanged bool   // the source says so
 	Skipped   string // why it shall have no document

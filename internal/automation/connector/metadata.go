@@ -36,7 +36,9 @@ func (m mapping) of(ctx context.Context, connector string, item Item) (map[strin
 	if item.Attributes != nil {
 		values["attributes"] = item.Attributes
 	}
-	out := map[string]any{ownMetadata: connector}
+	out := map[string]any{}
+	maps.Copy(out, item.Metadata)
+	out[ownMetadata] = connector
 	for name, x := range m {
 		value, err := x.JSON(ctx, map[string]any{"item": values})
 		if err != nil {
