@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -190,7 +191,7 @@ func (p *parser) member(ctx context.Context, src Source) error {
 		return noText(inner.Format, nil)
 	}
 	p.doc.ContentType = joinedType
-	name := textlimit.OneLine(path.Clean(strings.ReplaceAll(src.FileName, `\`, "/")), maxProperty)
+	name := cmp.Or(textlimit.OneLine(path.Clean(strings.ReplaceAll(src.FileName, `\`, "/")), maxProperty), "unnamed")
 	p.append(Span{Kind: Member, Name: name}, "# "+name, inner)
 	return nil
 }

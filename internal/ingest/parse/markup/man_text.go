@@ -116,7 +116,9 @@ func named(rest string) (int, string) {
 	case rest == "":
 		return 0, ""
 	case rest[0] == '(' && len(rest) > 2:
-		return 3, rest[1:3]
+		_, first := utf8.DecodeRuneInString(rest[1:])
+		_, second := utf8.DecodeRuneInString(rest[1+first:])
+		return 1 + first + second, rest[1 : 1+first+second]
 	case rest[0] == '[':
 		if end := strings.IndexByte(rest[:min(len(rest), 128)], ']'); end > 0 {
 			return end + 1, rest[1:end]
@@ -132,11 +134,12 @@ func quoted(rest string) (int, string) {
 	if rest == "" {
 		return 0, ""
 	}
-	end := strings.IndexByte(rest[1:min(len(rest), 256)], rest[0])
+	_, width := utf8.DecodeRuneInString(rest)
+	end := strings.Index(rest[width:min(len(rest), 256)], rest[:width])
 	if end < 0 {
-		return 1, ""
+		return width, ""
 	}
-	return end + 2, rest[1 : 1+end]
+	return width + end + width, rest[width : width+end]
 }
 
 // size returns the length of an escape that changes the size of letters, from its "s".
