@@ -36,7 +36,7 @@ func TestQuery(t *testing.T) {
 
    hybrid score 0.8510, keyword score 0.8511, similarity 0.5899
 
-exact plan; about 2 candidates; complete: there are as many as wanted, or all that match; exact: no better ones exist
+exact plan; about 2 candidates; embeddings weigh 0.001; complete: there are as many as wanted, or all that match; exact: no better ones exist
 
 hybrid search  ms `},
 		{args: args(`query fox --context {"topK":1} -k 2 --explain`), stdout: "...\n\nrequest context  value  from\ntopK             1      header Ragd-Context\n\nhybrid search  ms "},

@@ -32,6 +32,10 @@ type Explain struct {
 	// Calibration is the version of the statistics that the scores rest on; empty for scores that are
 	// similarities.
 	Calibration string
+	// VectorWeight is the weight of the embeddings in a hybrid search, nil in others and in several indexes, and
+	// VectorLogOdds what was added to its log-odds.
+	VectorWeight  *float64
+	VectorLogOdds float64
 	// Corrections are the words of the question that no chunk has, of which similar ones were searched for.
 	Corrections []Correction
 	// Complete reports whether there are topK sources, or all there are.

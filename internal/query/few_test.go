@@ -56,6 +56,9 @@ func TestFewCandidatesSufficeForAHybridSearch(t *testing.T) {
 		case 3:
 			q.Fusion.Method = query.RRF
 		}
+		if n%7 == 0 {
+			q.Fusion.VectorWeight, q.Fusion.VectorLogOdds = nil, []*float64{new(-2.0), new(1.5)}[n%2]
+		}
 		few, whole, some, all, suffices, err := s.Handlers.Queries.BothWays(t.Context(), "acme", q)
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"math"
 	"strings"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -25,7 +26,12 @@ type Fusion struct {
 	Method        Method
 	VectorWeight  *float64 // only the ratio of the weights matters
 	KeywordWeight *float64
+	// VectorLogOdds is added to the log-odds of the weight of the vector leg, which is not given then.
+	VectorLogOdds *float64
 }
+
+// MaxVectorLogOdds bounds Fusion.VectorLogOdds on both sides of 0.
+const MaxVectorLogOdds = 6
 
 // Default weights of the vector leg; the keyword leg has the rest. The builtin model
 // compares words as keyword search does, only less well, so its leg breaks ties and
@@ -58,7 +64,22 @@ func (f *Fusion) check() error {
 	if f.VectorWeight != nil && f.KeywordWeight != nil && *f.VectorWeight+*f.KeywordWeight == 0 {
 		return fault.Field("hybrid.vectorWeight", "and keywordWeight must not both be 0")
 	}
+	switch x := f.VectorLogOdds; {
+	case x == nil:
+	case !(math.Abs(*x) <= MaxVectorLogOdds):
+		return fault.Field("hybrid.vectorLogOdds", "must be from -%d to %d, got %g", MaxVectorLogOdds, MaxVectorLogOdds, *x)
+	case f.VectorWeight != nil || f.KeywordWeight != nil:
+		return fault.Field("hybrid.vectorLogOdds", "shifts the weight that a question has by itself: leave out vectorWeight and keywordWeight")
+	}
 	return nil
+}
+
+// logOdds returns what is added to the log-odds of the weight of the vector leg.
+func (f Fusion) logOdds() float64 {
+	if f.VectorLogOdds == nil {
+		return 0
+	}
+	return *f.VectorLogOdds
 }
 
 // weights returns the weights of both legs for embeddings of the model and a question whose terms are
@@ -84,5 +105,6 @@ func (f Fusion) weights(model string, rarity float64) (vector, keyword float64) 
 		return 0.5, 0.5
 	}
 	vector, keyword = vector/most, keyword/most // so that no sum is infinite
+	vector *= math.Exp(f.logOdds())
 	return vector / (vector + keyword), keyword / (vector + keyword)
 }

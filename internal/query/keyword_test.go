@@ -157,6 +157,11 @@ func TestFusionWeights(t *testing.T) {
 		{Fusion{VectorWeight: weight(3), KeywordWeight: weight(1)}, "builtin/hash-512", 0.75, 0.25},
 		{Fusion{VectorWeight: weight(0.7)}, "", 0.7, 0.3},
 		{Fusion{KeywordWeight: weight(2)}, "", 0, 1},
+		{Fusion{VectorLogOdds: weight(0)}, "", 0.5, 0.5},
+		{Fusion{VectorLogOdds: weight(math.Log(3))}, "", 0.75, 0.25},
+		{Fusion{VectorLogOdds: weight(-math.Log(3))}, "", 0.25, 0.75},
+		{Fusion{VectorLogOdds: weight(math.Log(111))}, "builtin/hash-512", 0.1, 0.9},
+		{Fusion{Method: RRF, VectorLogOdds: weight(math.Log(3))}, "", 0.75, 0.25},
 		{Fusion{VectorWeight: weight(math.MaxFloat64), KeywordWeight: weight(math.MaxFloat64)}, "", 0.5, 0.5},
 	} {
 		vector, keyword := tc.fusion.weights(tc.model, rarityMiddle)
@@ -164,7 +169,8 @@ func TestFusionWeights(t *testing.T) {
 			t.Errorf("%+v with %q: %v, %v, want %v, %v", tc.fusion, tc.model, vector, keyword, tc.vector, tc.keyword)
 		}
 	}
-	for _, bad := range []Fusion{{Method: "magic"}, {VectorWeight: weight(-1)}, {VectorWeight: weight(math.NaN())}, {VectorWeight: weight(0), KeywordWeight: weight(0)}} {
+	for _, bad := range []Fusion{{Method: "magic"}, {VectorWeight: weight(-1)}, {VectorWeight: weight(math.NaN())}, {VectorWeight: weight(0), KeywordWeight: weight(0)},
+		{VectorLogOdds: weight(6.1)}, {VectorLogOdds: weight(math.NaN())}, {VectorLogOdds: weight(1), VectorWeight: weight(0.5)}, {VectorLogOdds: weight(1), KeywordWeight: weight(0.5)}} {
 		if err := bad.check(); err == nil {
 			t.Errorf("%+v is accepted", bad)
 		}

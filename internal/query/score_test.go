@@ -3,6 +3,7 @@ package query_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -119,6 +120,41 @@ func TestAVerbatimPhraseOfCommonWordsIsFoundFarFromTheQuestion(t *testing.T) {
 		if found = ask(t, c, req); len(found) == 0 || found[0].Id != near {
 			t.Errorf("embeddings alone find %v first", found[:min(2, len(found))])
 		}
+	}
+}
+
+// The log-odds of a score are a mean of those of both legs, so that a chunk which both find likely stays so, and one that
+// both find unlikely too, whatever is added to the weight of the embeddings.
+func TestAnAdditionToTheWeightKeepsTheMeaningOfScores(t *testing.T) {
+	t.Parallel()
+	c := vectors(t, "the gates of the harbour", "harbour of ships", "a garden", "a tower", "a storm at sea", "ropes")
+	before := 0.0
+	for _, added := range []float64{-6, -2, 0, 2, 6} {
+		res, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{
+			QueryText: "gates of the harbour", QueryVector: []float32{1, 0}, Explain: true, Hybrid: &ragdv1.Hybrid{VectorLogOdds: &added},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		explain := res.GetExplain()
+		if explain.GetVectorLogOdds() != added || explain.GetVectorWeight() <= before || explain.GetVectorWeight() >= 1 {
+			t.Errorf("with %v the embeddings weigh %v, after %v", added, explain.GetVectorWeight(), before)
+		}
+		before = explain.GetVectorWeight()
+		if best := res.GetSources()[0]; best.GetId() != "0" || best.GetScore() < 0.5 {
+			t.Errorf("with %v the first is %v", added, best)
+		}
+		unlike := ask(t, c, &ragdv1.VectorQueryRequest{
+			QueryText: "stars", QueryVector: []float32{0, -1}, SearchMode: "hybrid", MinScore: new(0.5), Hybrid: &ragdv1.Hybrid{VectorLogOdds: &added},
+		})
+		if len(unlike) > 0 {
+			t.Errorf("with %v what is unlike the question in every way scores more than 0.5: %v", added, unlike)
+		}
+	}
+	tooMuch := 7.0
+	_, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: "ships", QueryVector: []float32{1, 0}, Hybrid: &ragdv1.Hybrid{VectorLogOdds: &tooMuch}})
+	if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(fmt.Sprint(err), "hybrid.vectorLogOdds: must be from -6 to 6, got 7") {
+		t.Errorf("an addition of 7: %v", err)
 	}
 }
 

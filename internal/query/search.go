@@ -238,6 +238,10 @@ func (s search) sure() bool {
 // explain describes how the sources were found.
 func (s search) explain(sources []Source) Explain {
 	e := Explain{Mode: s.request.mode, Complete: true, Exact: s.sure(), Calibration: s.calibration.Version}
+	if s.request.mode == Hybrid {
+		weight := s.evidence().vector
+		e.VectorWeight, e.VectorLogOdds = &weight, s.request.fusion.logOdds()
+	}
 	if s.request.mode != Keyword {
 		e.Plan = string(s.plan)
 		e.Candidates = int(s.estimate.matching)

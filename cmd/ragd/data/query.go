@@ -136,6 +136,9 @@ func summary(e *ragdv1.Explain) string {
 	if e.GetCandidates() > 0 {
 		facts = append(facts, fmt.Sprintf("about %d candidates", e.GetCandidates()))
 	}
+	if e.VectorWeight != nil {
+		facts = append(facts, fmt.Sprintf("embeddings weigh %.3f", e.GetVectorWeight()))
+	}
 	if e.GetComplete() {
 		facts = append(facts, "complete: there are as many as wanted, or all that match")
 	}
@@ -178,6 +181,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	diversity := flags.Float64("diversity", 0, "0 to 1: how much chunks that say the same give way to others")
 	perDocument := flags.Int32("max-per-document", 0, "chunks of one document at most (default any number)")
 	fusion := flags.String("fusion", "", "how hybrid mode joins its legs: weighted or rrf (default weighted)")
+	logOdds := flags.Float64("vector-log-odds", 0, "what is added to the log-odds of the weight that embeddings have in hybrid mode, -6 to 6")
 	reranker := command.RerankerFlag(flags, "score what was found a second time")
 	staleness := flags.Duration("max-staleness", 0, "how stale the answer may be, up to 5m: it may then come from a replica of the database; 0s for the primary (default as the service is set)")
 	explain := flags.Bool("explain", false, "print of what each score is made, how the answer was found and how long each stage took")
@@ -202,6 +206,9 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 		}
 		if *fusion != "" {
 			req.Hybrid = &ragdv1.Hybrid{Fusion: *fusion}
+		}
+		if flags.Changed("vector-log-odds") {
+			req.Hybrid = &ragdv1.Hybrid{Fusion: *fusion, VectorLogOdds: logOdds}
 		}
 		if flags.Changed("min-score") {
 			req.MinScore = minScore

@@ -113,7 +113,7 @@ func fusionOf(h *ragdv1.Hybrid) query.Fusion {
 	if h == nil {
 		return query.Fusion{}
 	}
-	return query.Fusion{Method: query.Method(h.GetFusion()), VectorWeight: h.VectorWeight, KeywordWeight: h.KeywordWeight}
+	return query.Fusion{Method: query.Method(h.GetFusion()), VectorWeight: h.VectorWeight, KeywordWeight: h.KeywordWeight, VectorLogOdds: h.VectorLogOdds}
 }
 
 func indexWeightsOf(weights []*ragdv1.IndexWeight) []query.IndexWeight {
@@ -217,7 +217,7 @@ func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {
 	message := &ragdv1.Explain{
 		SearchMode: string(e.Mode), Plan: e.Plan, Candidates: int32(e.Candidates), Complete: e.Complete, Exact: e.Exact,
 		SearchWidth: int32(e.SearchWidth), RecallTarget: e.RecallTarget, MeasuredRecall: e.MeasuredRecall, Calibration: e.Calibration, RepeatedCount: int32(e.Repeated), Context: contextMessages(e.Context),
-		Reranking: rerankingMessage(r), FilterNotes: e.FilterNotes,
+		Reranking: rerankingMessage(r), FilterNotes: e.FilterNotes, VectorWeight: e.VectorWeight, VectorLogOdds: e.VectorLogOdds,
 	}
 	for _, stage := range e.Stages {
 		message.Stages = append(message.Stages, &ragdv1.Stage{
