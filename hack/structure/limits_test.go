@@ -51,7 +51,7 @@ var documentedLimits = []struct {
 	{"limits", "JSON of the first frame", "tenant/archive.maxDescription/bytes tenant/archive.maxManifestEntry"},
 	{"limits", "rights of a connector, run", "tenant/access/credential.maxDelegationBytes/bytes automation/connector.maxRestoredBytes/bytes"},
 	{"limits", "request context", "tenant/access.maxOverridesBytes/bytes"},
-	{"limits", "`hybrid.vectorLogOdds` of a query", "query.MaxVectorLogOdds"},
+	{"limits", "`hybrid.vectorLogOdds` of a query", "index.MaxVectorLogOdds"},
 	{"limits", "page of a list", "operate/pagination.MaxSize"},
 	{"limits", "waiting for a job within a call", "tool/toolset.maxWait"},
 	{"limits", "waiting calls of a tenant", "tool/toolset.maxWaiting"},

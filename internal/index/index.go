@@ -100,6 +100,7 @@ type Index struct {
 	// over questions made from the index's own vectors.
 	RecallTarget float64
 
+	tunings      tunings
 	measured     Measurement // of the search width
 	termsCounted bool        // its common terms have been counted into a table
 }

@@ -35,7 +35,7 @@ type Scale struct {
 // Calibration is what the scores of a search rest on beside its chunks.
 type Calibration struct {
 	Scale   Scale  // of queries, see Index.Trusted
-	Version string // changes with the scale and with the counts of common terms
+	Version string // changes with the scale, the counts of common terms and the tuning
 	// Languages are those of the documents, for the text language auto.
 	Languages []string
 }
@@ -52,20 +52,23 @@ func (i Index) Calibrate(b *data.Batch, into *Calibration) {
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errDeleted
 		}
-		*into = Calibration{i.Trusted(r.Scale), versionOf(r.Scale, r.CountedWritten), r.Languages}
+		*into = Calibration{i.Trusted(r.Scale), versionOf(r.Scale, r.CountedWritten, i.VectorLogOdds()), r.Languages}
 		return err
 	}, `SELECT i.scale, i.counted_written, `+languagesSQL+` AS languages FROM tenant.indexes AS i WHERE i.index_id = $1`, i.ID)
 }
 
-// DefaultVersion is the version of the calibration of an index that is too small for one.
+// DefaultVersion is the version of the calibration of an index that is too small for one and has no tuning.
 const DefaultVersion = "default"
 
-func versionOf(measured Scale, counted int64) string {
-	if measured.Chunks == 0 && measured.Renewed == 0 && counted == 0 {
+func versionOf(measured Scale, counted int64, tuned float64) string {
+	if measured.Chunks == 0 && measured.Renewed == 0 && counted == 0 && tuned == 0 {
 		return DefaultVersion
 	}
 	sum := sha256.New()
 	_, _ = fmt.Fprint(sum, measured, counted) // never fails
+	if tuned != 0 {
+		_, _ = fmt.Fprint(sum, " ", tuned)
+	}
 	return hex.EncodeToString(sum.Sum(nil)[:4])
 }
 

@@ -48,7 +48,8 @@ type indexRow struct {
 	OwnQuestions    bool
 	MeasuredAt      *time.Time
 	RecallTarget    float64
-	RecallCurve     *curve // nil if it was not measured, and in a schema without the column
+	RecallCurve     *curve   // nil if it was not measured, and in a schema without the column
+	Tuning          *tunings // nil without one, and in a schema without the column
 	RecordQuestions bool
 	TermsCounted    bool
 	Building        bool
@@ -65,7 +66,7 @@ var recallTargetSQL = fmt.Sprintf(`coalesce((to_jsonb(i)->>'recall_target')::flo
 
 var indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
 	i.chunking, i.extract, nullif(to_jsonb(i)->'metadata_schema', 'null') AS metadata_schema, i.text_language, (to_jsonb(i)->>'text_analysis')::int AS text_analysis, (to_jsonb(i)->>'embedded_form')::int AS embedded_form, ` + languagesSQL + ` AS languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
-	` + recallTargetSQL + ` AS recall_target, nullif(to_jsonb(i)->'recall_curve', 'null') AS recall_curve,
+	` + recallTargetSQL + ` AS recall_target, nullif(to_jsonb(i)->'recall_curve', 'null') AS recall_curve, nullif(to_jsonb(i)->'tuning', 'null') AS tuning,
 	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
@@ -75,6 +76,9 @@ func (r indexRow) index() Index {
 		Config: r.IndexConfig, MetadataIndexes: r.MetadataIndexes, EmbeddingModel: r.EmbeddingModel,
 		Chunking: r.Chunking, Extract: r.Extract, TextLanguage: r.TextLanguage, analysis: r.TextAnalysis, embeddedForm: r.EmbeddedForm, Languages: r.Languages, Graph: r.Graph, Built: r.Built, RecordsQuestions: r.RecordQuestions, measured: r.measured(), termsCounted: r.TermsCounted,
 		Building: r.Building, Next: r.next(), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, MetadataSchema: r.MetadataSchema, RecallTarget: r.RecallTarget,
+	}
+	if r.Tuning != nil {
+		i.tunings = *r.Tuning
 	}
 	if len(i.MetadataSchema) > 0 {
 		i.metadataSchema = schema.Later(metadataSchemaField, i.MetadataSchema)
@@ -402,6 +406,9 @@ func truncate(ctx context.Context, h *data.Handle, i Index) error {
 			if _, err := tx.Exec(ctx, statement, i.ID); err != nil {
 				return err
 			}
+		}
+		if err := dropTuning(ctx, tx, i.ID); err != nil {
+			return err
 		}
 		if _, err := deleteQuestions(ctx, tx, i.ID); err != nil {
 			return err

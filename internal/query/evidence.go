@@ -64,7 +64,7 @@ func (s search) evidence() evidence {
 	case s.request.mode == Keyword:
 		e.keyword = 1
 	default:
-		e.vector, e.keyword = s.request.fusion.weights(s.index.EmbeddingModel, s.keywords.rarity)
+		e.vector, e.keyword = s.fusion().weights(s.index.EmbeddingModel, s.keywords.rarity)
 		if !s.index.BuiltinModel() {
 			e.strong = strongFactor * e.vector * min(1, 4*e.keyword)
 		}
@@ -75,6 +75,9 @@ func (s search) evidence() evidence {
 	}
 	return e
 }
+
+// fusion returns the fusion of the request, with the tuning of the index.
+func (s search) fusion() Fusion { return s.request.fusion.or(s.index.VectorLogOdds()) }
 
 // keywordScore returns the calibrated score of a BM25 score.
 func (e evidence) keywordScore(bm25 float64) float64 {

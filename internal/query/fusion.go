@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
@@ -29,9 +30,6 @@ type Fusion struct {
 	// VectorLogOdds is added to the log-odds of the weight of the vector leg, which is not given then.
 	VectorLogOdds *float64
 }
-
-// MaxVectorLogOdds bounds Fusion.VectorLogOdds on both sides of 0.
-const MaxVectorLogOdds = 6
 
 // Default weights of the vector leg; the keyword leg has the rest. The builtin model
 // compares words as keyword search does, only less well, so its leg breaks ties and
@@ -66,12 +64,20 @@ func (f *Fusion) check() error {
 	}
 	switch x := f.VectorLogOdds; {
 	case x == nil:
-	case !(math.Abs(*x) <= MaxVectorLogOdds):
-		return fault.Field("hybrid.vectorLogOdds", "must be from -%d to %d, got %g", MaxVectorLogOdds, MaxVectorLogOdds, *x)
+	case !(math.Abs(*x) <= index.MaxVectorLogOdds):
+		return fault.Field("hybrid.vectorLogOdds", "must be from -%d to %d, got %g", index.MaxVectorLogOdds, index.MaxVectorLogOdds, *x)
 	case f.VectorWeight != nil || f.KeywordWeight != nil:
 		return fault.Field("hybrid.vectorLogOdds", "shifts the weight that a question has by itself: leave out vectorWeight and keywordWeight")
 	}
 	return nil
+}
+
+// or returns the fusion with what a tuning of the index adds, if it has the default weights.
+func (f Fusion) or(tuned float64) Fusion {
+	if tuned != 0 && f.Method == Weighted && f.VectorWeight == nil && f.KeywordWeight == nil && f.VectorLogOdds == nil {
+		f.VectorLogOdds = &tuned
+	}
+	return f
 }
 
 // logOdds returns what is added to the log-odds of the weight of the vector leg.

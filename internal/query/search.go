@@ -240,7 +240,7 @@ func (s search) explain(sources []Source) Explain {
 	e := Explain{Mode: s.request.mode, Complete: true, Exact: s.sure(), Calibration: s.calibration.Version}
 	if s.request.mode == Hybrid {
 		weight := s.evidence().vector
-		e.VectorWeight, e.VectorLogOdds = &weight, s.request.fusion.logOdds()
+		e.VectorWeight, e.VectorLogOdds = &weight, s.fusion().logOdds()
 	}
 	if s.request.mode != Keyword {
 		e.Plan = string(s.plan)

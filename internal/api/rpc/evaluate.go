@@ -220,6 +220,11 @@ func evaluationMessage(e evaluate.Evaluation) (*ragdv1.Evaluation, error) {
 		message.Usage = answerUsage(e.Usage)
 		return message, nil
 	}
+	if t := e.Settings.Tuning; t != nil {
+		message.Settings = &ragdv1.Evaluation_Tuning{Tuning: &ragdv1.TuningSettings{Adopt: t.Adopt, Namespace: t.Namespace}}
+		message.TuningOutcome = outcomeMessage(*t, e.Outcome)
+		return message, nil
+	}
 	return message, readSettings(e.Settings, e.IndexName, message)
 }
 

@@ -266,6 +266,7 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 			return nil, err
 		}
 	}
+	message.Tuning = tuningMessage(i.Tuning())
 	if i.Next != nil {
 		message.NextEmbeddingModel, message.ReembedJobId = i.Next.EmbeddingModel, i.Next.JobID
 	}

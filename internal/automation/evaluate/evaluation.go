@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ragdhq/ragd/internal/automation/evaluate/measure"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
@@ -24,6 +25,8 @@ import (
 type Settings struct {
 	// Agent says that an agent is asked, and how. Of the other fields only Label applies then.
 	Agent *AgentSettings `json:"agent,omitempty"`
+	// Tuning says that an index is tuned, and how. Request is then the query with the present value.
+	Tuning *TuningSettings `json:"tuning,omitempty"`
 	// Request is the message of the query in JSON, without the question and the index.
 	Request json.RawMessage `json:"request,omitempty"`
 	Graph   bool            `json:"graph,omitempty"` // whether it is a graph query
@@ -44,6 +47,7 @@ type Evaluation struct {
 	Questions    int                // of the set at the start
 	Unanswerable int                // of them; 0 until it has succeeded
 	Estimates    []measure.Estimate // nil until it has succeeded
+	Outcome      *TuningOutcome     // of a tuning; nil until it has succeeded
 	Usage        AnswerUsage        // of an agent and its judge, for the questions asked so far
 	JobID        string
 	Job          *job.Job // nil if its row is gone
@@ -123,6 +127,11 @@ func (s *Service) Start(ctx context.Context, setName, indexName string, settings
 	if err != nil {
 		return Evaluation{}, err
 	}
+	return s.start(ctx, c, set, i, settings)
+}
+
+// start starts a job that evaluates a set, unless its settings cannot be used. Errors: as of Start.
+func (s *Service) start(ctx context.Context, c caller, set Set, i index.Index, settings Settings) (Evaluation, error) {
 	if err := c.handle.Admit(ctx, 0); err != nil {
 		return Evaluation{}, err
 	}
@@ -133,7 +142,7 @@ func (s *Service) Start(ctx context.Context, setName, indexName string, settings
 	if err := s.try(ctx, c, &e); err != nil {
 		return Evaluation{}, err
 	}
-	err = c.handle.Tx(ctx, func(tx *data.Tx) error {
+	err := c.handle.Tx(ctx, func(tx *data.Tx) error {
 		if err := insertEvaluation(ctx, tx, e); err != nil {
 			return err
 		}

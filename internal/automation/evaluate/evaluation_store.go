@@ -28,6 +28,7 @@ type evaluationRow struct {
 	QuestionCount int
 	JobID         string
 	Estimates     *[]measure.Estimate
+	TuningOutcome *TuningOutcome
 	Usage         AnswerUsage
 	Unanswerable  int
 	CreatedAt     time.Time
@@ -36,7 +37,7 @@ type evaluationRow struct {
 func (r evaluationRow) evaluation() Evaluation {
 	e := Evaluation{
 		ID: r.EvaluationID, SetName: r.SetName, IndexName: r.IndexName, Settings: r.Settings, Questions: r.QuestionCount,
-		Unanswerable: r.Unanswerable, Usage: r.Usage, JobID: r.JobID, CreatedAt: r.CreatedAt, access: r.Access, delegation: r.Delegation,
+		Unanswerable: r.Unanswerable, Outcome: r.TuningOutcome, Usage: r.Usage, JobID: r.JobID, CreatedAt: r.CreatedAt, access: r.Access, delegation: r.Delegation,
 	}
 	if r.Estimates != nil {
 		e.Estimates, e.ended = *r.Estimates, true
@@ -45,7 +46,7 @@ func (r evaluationRow) evaluation() Evaluation {
 }
 
 const (
-	evaluationColumns = `e.evaluation_id::text, e.set_name, e.index_name, e.access, e.settings, e.delegation, e.question_count, e.job_id::text AS job_id, e.estimates, e.usage, e.unanswerable, e.created_at`
+	evaluationColumns = `e.evaluation_id::text, e.set_name, e.index_name, e.access, e.settings, e.delegation, e.question_count, e.job_id::text AS job_id, e.estimates, e.tuning_outcome, e.usage, e.unanswerable, e.created_at`
 	// evaluationVisible is the condition on an evaluation e that a caller with the access $1
 	// may see it. An agent may have read all indexes to which the caller was bound that started it.
 	evaluationVisible = `($1::jsonb->>'filter' IN ('{}', e.access)

@@ -21,7 +21,9 @@ type Result struct {
 	measure.Result
 	Missing []string    `json:"missing,omitempty"` // the first relevant items that were not found or cited
 	Hits    []StoredHit `json:"hits,omitempty"`    // the first ones, or what an agent cites
-	Answer  *Answer     `json:"answer,omitempty"`  // of an agent; Result has no measures then
+	// Tried is the nDCG with each value of a tuning; nil for other evaluations, and for questions that do not count in it.
+	Tried  []float64 `json:"tried,omitempty"`
+	Answer *Answer   `json:"answer,omitempty"` // of an agent; Result has no measures then
 }
 
 // StoredHit is a hit without its text.

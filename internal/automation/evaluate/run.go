@@ -103,12 +103,11 @@ func (s *Service) askBatch(ctx context.Context, h *data.Handle, e Evaluation, at
 		if err := s.wait(ctx); err != nil {
 			return false, err
 		}
-		start := time.Now()
-		hits, err := s.ask(ctx, h.Tenant(), e, q.Text)
+		result, err := s.askOne(ctx, h, e, q)
 		if err != nil {
 			return false, naming(q, err)
 		}
-		results = append(results, resultOf(q, hits, time.Since(start), e.Settings))
+		results = append(results, result)
 		if time.Since(reported) > time.Second {
 			reported = time.Now()
 			if err := s.report(ctx, h, e, at.Done+len(results)); err != nil {
@@ -123,6 +122,19 @@ func (s *Service) askBatch(ctx context.Context, h *data.Handle, e Evaluation, at
 		}
 		return job.Progress(ctx, tx, e.JobID, at.Done, max(e.Questions, at.Done))
 	})
+}
+
+// askOne asks a question and measures what comes back.
+func (s *Service) askOne(ctx context.Context, h *data.Handle, e Evaluation, q Question) (Result, error) {
+	if e.Settings.Tuning != nil {
+		return s.askTuning(ctx, h, e, q)
+	}
+	start := time.Now()
+	hits, err := s.ask(ctx, h.Tenant(), e, q.Text)
+	if err != nil {
+		return Result{}, err
+	}
+	return resultOf(q, hits, time.Since(start), e.Settings), nil
 }
 
 // naming adds the id of a question to the public message of an error.
@@ -159,13 +171,24 @@ func (s *Service) conclude(ctx context.Context, h *data.Handle, e Evaluation) er
 		} else {
 			e.Estimates, err = measure.Estimates(ctx, plain(results), e.Settings.Ks, e.Settings.MinScore != nil)
 		}
+		if t := e.Settings.Tuning; t != nil && err == nil {
+			e.Outcome, err = t.outcome(ctx, e.SetName, results)
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	s.Logger.DebugContext(ctx, "evaluation measured", slog.Int("questions", len(results)))
-	return h.Tx(ctx, func(tx *data.Tx) error { return endEvaluation(ctx, tx, e) })
+	defer s.Indexes.Changed(h, e.IndexName) // a tuning may
+	return h.Tx(ctx, func(tx *data.Tx) error {
+		if e.Outcome != nil {
+			if err := s.adopt(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+		return endEvaluation(ctx, tx, e)
+	})
 }
 
 // plain returns the measures of results.

@@ -625,7 +625,8 @@ CREATE TABLE ragd_shared.evaluations (
     estimates jsonb,
     usage jsonb DEFAULT '{}'::jsonb NOT NULL,
     unanswerable integer DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    tuning_outcome jsonb
 );
 
 CREATE TABLE ragd_shared.event_watchers (

@@ -95,7 +95,8 @@ CREATE TABLE tenant.indexes (
     metadata_schema jsonb,
     recall_target double precision DEFAULT 0.95 NOT NULL,
     recall_curve jsonb,
-    embedded_form integer DEFAULT 0 NOT NULL
+    embedded_form integer DEFAULT 0 NOT NULL,
+    tuning jsonb
 );
 
 ALTER TABLE tenant.indexes ALTER COLUMN index_id ADD GENERATED ALWAYS AS IDENTITY (
