@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -76,6 +77,31 @@ func TestEvalSetsAndRuns(t *testing.T) {
 	has(run("eval set delete fruit --yes"), "deleted question set fruit")
 	s.want(t, step{args: args("eval set show fruit"), code: 1, stderr: "ragd: question set \"fruit\" not found\n"})
 	s.want(t, step{args: args("eval run fruit --settings {\"nothing\":1}"), code: 2, stderr: anything})
+}
+
+func TestIndexTune(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	var corpus, questions strings.Builder
+	for n := range 60 {
+		name := strings.Repeat(string(rune('a'+n%26)), 3+n/26)
+		fmt.Fprintf(&corpus, `{"uri":"%s","text":"the %s fruit"}`+"\n", name, name)
+		fmt.Fprintf(&questions, `{"id":"%d","text":"fruit %s","uris":["%s"]}`+"\n", n, name, name)
+	}
+	s.want(t, step{args: append(args("ingest --index fruit --jsonl"), file(t, "c.jsonl", corpus.String())), stdout: anything, stderr: anything})
+	for _, line := range []string{"index tune fruit", "index tune fruit --questions fruit --restore"} {
+		s.want(t, step{args: args(line), code: 2, stderr: "...either --questions is needed, or --restore alone..."})
+	}
+	s.want(t, step{args: args("index tune fruit --restore"), code: 1, stderr: "...has no tuning and had none before..."})
+	s.want(t, step{args: append(args("eval set import fruit --index fruit --queries"), file(t, "q.jsonl", questions.String())), stdout: anything})
+	code, stdout, stderr := s.run(args("index tune fruit --questions fruit --adopt")...)
+	flat := strings.Join(strings.Fields(stdout), " ")
+	for _, part := range []string{"status succeeded", "present value +0", "chosen value +0, by ", "ndcg@10 1.000 instead of 1.000", "outcome the present value is the best", "VALUE NDCG@10 OF THE HALF THAT CHOSE +0 1.000 +2 "} {
+		if code != 0 || !strings.Contains(flat, part) {
+			t.Errorf("%q is not in the outcome: %d, %s, %s", part, code, stdout, stderr)
+		}
+	}
+	s.want(t, step{args: args("eval show " + runOf(t, stdout)), stdout: `...settings tuning {"adopt":true}...`})
 }
 
 // A command that works and has subcommands too reads its settings like others.

@@ -260,6 +260,7 @@ var documentedLimits = []struct {
 	{"limits", "[notable questions]", "query/notable.maxKept query/notable.keepDays query/notable.maxQuestionBytes/bytes query/notable.maxWaitingOfTenant query/notable.flushInterval query/notable.maxWaiting"},
 	{"limits", "`queryId` of an answer", "query.AnswerDays query.maxNamedSources query.maxAnswerID/bytes"},
 	{"limits", "kept results of questions of a tenant, of all", "automation/evaluate.maxResults automation/evaluate.answerWeight"},
+	{"limits", "questions of a [tuning]", "automation/evaluate.minTuning automation/evaluate.minTuningHalf"},
 	{"limits", "evaluations of agents of a tenant", "automation/evaluate.maxAgentRuns automation/evaluate.answersAtOnce"},
 	{"limits", "questions to an agent whose model", "automation/evaluate.answerAttempts automation/evaluate.minAnswerWait automation/evaluate.maxAnswerWait"},
 	{"limits", "`declinePattern`", "automation/evaluate.maxPatternBytes/bytes operate/pattern.MaxStates automation/evaluate.maxAnswerKept/bytes"},

@@ -22,7 +22,7 @@ import (
 func indexCommands(p *command.Program) *cobra.Command {
 	return p.ClientFlags(command.Group("index", "Manage the indexes of a tenant", `
 An index is a set of documents that are cut, embedded and searched alike.`,
-		indexCreate(p), indexDescribe(p), indexList(p), indexGraph(p), indexRecall(p), indexReembed(p), indexQuestions(p), indexTruncate(p), indexDelete(p),
+		indexCreate(p), indexDescribe(p), indexList(p), indexGraph(p), indexRecall(p), indexTune(p), indexReembed(p), indexQuestions(p), indexTruncate(p), indexDelete(p),
 	))
 }
 
@@ -51,6 +51,7 @@ func showIndex(index *ragdv1.Index) func(io.Writer) {
 		output.Field(w, "metadata", fieldsSummary(index.GetFields()))
 		output.Field(w, "recall target", index.GetRecallTarget())
 		output.Field(w, "search width", widthSummary(index))
+		output.Field(w, "tuning", tuningSummary(index.GetTuning(), ""))
 		output.Field(w, "graph", graphSummary(index.GetGraph()))
 		output.Field(w, "created", output.Stamp(index.GetCreateTime()))
 		output.Field(w, "updated", output.Stamp(index.GetUpdateTime()))

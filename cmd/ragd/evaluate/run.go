@@ -7,43 +7,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/ragdhq/ragd/cmd/ragd/data"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/jobs"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
-	"github.com/ragdhq/ragd/cmd/ragd/internal/progress"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/api/jsonmessage"
 )
 
 func noWaitFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("no-wait", false, "start the job and print its id")
-}
-
-// awaitJob follows a job to its end and shows its progress.
-func awaitJob(ctx context.Context, p *command.Program, c *client.Client, job *ragdv1.Job, what string) error {
-	bar := progress.NewBar(p.Out.Stderr, 1, what, progressbar.OptionSetVisibility(p.StderrTerminal), progressbar.OptionShowCount())
-	defer func() { _ = bar.Finish() }()
-	id := job.GetJobId()
-	job, err := jobs.Follow(ctx, c, id, func(job *ragdv1.Job) error {
-		if done := job.GetProgress(); done.GetTotal() > 0 {
-			bar.ChangeMax64(int64(done.GetTotal()))
-			_ = bar.Set64(int64(done.GetDone()))
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("the job goes on; ragd job watch %s follows it: %w", id, err)
-	}
-	return jobs.Outcome(id, job)
 }
 
 func evalRun(p *command.Program) *cobra.Command {
@@ -98,7 +79,7 @@ func startEvaluation(ctx context.Context, p *command.Program, c *client.Client, 
 		return err
 	}
 	if !noWait {
-		if err := awaitJob(ctx, p, c, started.GetJob(), "asking"); err != nil {
+		if err := data.AwaitJob(ctx, p, c, started.GetJob(), "asking"); err != nil {
 			return err
 		}
 		if started, err = c.Evaluate.GetEvaluation(ctx, &ragdv1.GetEvaluationRequest{EvaluationId: started.GetEvaluationId()}); err != nil {
@@ -148,6 +129,9 @@ func settingsText(e *ragdv1.Evaluation) string {
 	if a := e.GetAgent(); a != nil {
 		return answerSettingsText(a)
 	}
+	if t := e.GetTuning(); t != nil {
+		return strings.TrimSuffix("tuning "+output.CompactJSON(t), " {}")
+	}
 	kind, query := "query", proto.Message(e.GetQuery())
 	if g := e.GetGraph(); g != nil {
 		kind, query = "graph", g
@@ -181,6 +165,7 @@ func showEvaluation(e *ragdv1.Evaluation) func(io.Writer) {
 			output.Field(w, "used", answerUsageText(u))
 		}
 		output.Field(w, "created", output.Stamp(e.GetCreateTime()))
+		data.ShowTuning(w, e)
 		if len(e.GetMeasures()) > 0 {
 			fmt.Fprintln(w, "\nMEASURE\tVALUE\t95% INTERVAL")
 		}

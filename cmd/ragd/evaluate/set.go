@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
+	"github.com/ragdhq/ragd/cmd/ragd/data"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/jobs"
@@ -323,7 +324,7 @@ lines, remove "drafted", and import it again.`,
 		if *noWait {
 			return nil, p.Out.Show(started, jobs.Show(started.GetJob()))
 		}
-		if err := awaitJob(ctx, p, c, started.GetJob(), "drafting"); err != nil {
+		if err := data.AwaitJob(ctx, p, c, started.GetJob(), "drafting"); err != nil {
 			return nil, err
 		}
 		return c.Evaluate.GetQuestionSet(ctx, &ragdv1.GetQuestionSetRequest{SetName: args[0]})

@@ -139,7 +139,7 @@ func TestATuningEndsWithItsEmbeddingsAndContents(t *testing.T) {
 	if tuningOf(t, c) == nil {
 		t.Fatal("no tuning was adopted")
 	}
-	started := need(t)(c.UpdateIndex(ctx, &ragdv1.UpdateIndexRequest{IndexName: "docs", EmbeddingModel: "openai/text-embedding-3-small"})).(*ragdv1.Index)
+	started := need(t)(c.UpdateIndex(ctx, &ragdv1.UpdateIndexRequest{IndexName: "docs", EmbeddingModel: "openai/another-model"})).(*ragdv1.Index)
 	if last := awaitJob(t, c, started.GetReembedJobId()); last.GetStatus() != "succeeded" {
 		t.Fatalf("the job ended as %v", last)
 	}

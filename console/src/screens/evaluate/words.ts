@@ -31,6 +31,7 @@ export function settingsOf({ settings }: Evaluation): { kind: "query" | "graph" 
 export function settingsText(evaluation: Evaluation): string {
   const { settings } = evaluation;
   if (settings.case === "agent") return `agent ${settings.value.agentName}${settings.value.judgeModel && `, judged by ${settings.value.judgeModel}`}`;
+  if (settings.case === "tuning") return settings.value.adopt ? "tuning, adopted if better" : "tuning";
   const query = settings.value;
   const reranker = query?.reranker && `reranked by ${query.reranker.model || query.reranker.kind || "builtin/lexical"}`;
   const mode = query?.searchMode || "standard mode";
