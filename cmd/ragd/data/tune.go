@@ -94,12 +94,20 @@ is relevant. --restore goes back to the tuning before, and a second time forward
 	return cmd
 }
 
+// signed returns a number with its sign, 0 without one.
+func signed(x float64) string {
+	if x == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%+g", x)
+}
+
 // tuningSummary describes the tuning of an index in one line, none if it has none.
 func tuningSummary(t *ragdv1.IndexTuning, none string) string {
 	if t == nil {
 		return none
 	}
-	return fmt.Sprintf("%+g by question set %s, run %s, of %s", t.GetVectorLogOdds(), t.GetSetName(), t.GetEvaluationId(), output.Stamp(t.GetAdoptTime()))
+	return fmt.Sprintf("%s by question set %s, run %s, of %s", signed(t.GetVectorLogOdds()), t.GetSetName(), t.GetEvaluationId(), output.Stamp(t.GetAdoptTime()))
 }
 
 // ShowTuning prints what an evaluation that tunes an index found; nothing for others and until it has succeeded.
@@ -119,13 +127,13 @@ func ShowTuning(w io.Writer, e *ragdv1.Evaluation) {
 		outcome = "not adopted: it may be no better for other questions"
 	}
 	d := o.GetDifference()
-	output.Field(w, "present value", fmt.Sprintf("%+g", o.GetPresentVectorLogOdds()))
-	output.Field(w, "chosen value", fmt.Sprintf("%+g, by %s", o.GetVectorLogOdds(), output.Count(int(o.GetChosenCount()), "question")))
+	output.Field(w, "present value", signed(o.GetPresentVectorLogOdds()))
+	output.Field(w, "chosen value", fmt.Sprintf("%s, by %s", signed(o.GetVectorLogOdds()), output.Count(int(o.GetChosenCount()), "question")))
 	output.Field(w, "difference", fmt.Sprintf("%+.3f (%+.3f to %+.3f): %s %.3f instead of %.3f over %s", d.GetDifference(), d.GetLow(), d.GetHigh(),
 		d.GetName(), d.GetCandidate(), d.GetBaseline(), output.Count(int(o.GetComparedCount()), "other question")))
 	output.Field(w, "outcome", outcome)
 	fmt.Fprintln(w, "\nVALUE\tNDCG@10 OF THE HALF THAT CHOSE")
 	for _, c := range o.GetCandidates() {
-		fmt.Fprintf(w, "%+g\t%.3f\n", c.GetVectorLogOdds(), c.GetNdcg())
+		fmt.Fprintf(w, "%s\t%.3f\n", signed(c.GetVectorLogOdds()), c.GetNdcg())
 	}
 }
