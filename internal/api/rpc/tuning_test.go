@@ -186,6 +186,14 @@ func TestWhoMayTuneAnIndex(t *testing.T) {
 	}
 	_, err := other.TuneIndex(ctx, &ragdv1.TuneIndexRequest{IndexName: "docs", SetName: "topics"})
 	servicetest.WantCode(t, "TuneIndex by another tenant's set", err, connect.CodeNotFound)
+
+	// An archive keeps it.
+	data, _ := exportTenant(t, s.Operator(), &ragdv1.ExportTenantRequest{TenantId: "acme"})
+	need(t)(importTenant(t, s.Operator(), &ragdv1.ImportOptions{TenantId: "copy"}, data))
+	copied := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "copy", Scopes: []string{"write"}}))
+	if got := tuningOf(t, copied); got.GetVectorLogOdds() != want.GetVectorLogOdds() || got.GetEvaluationId() != want.GetEvaluationId() {
+		t.Errorf("of an archive comes the tuning %v, want %v", got, want)
+	}
 }
 
 func TestATuningNeedsEnoughReviewedQuestions(t *testing.T) {
