@@ -119,6 +119,7 @@ func TestResultsKeepToTheirBudget(t *testing.T) {
 		"vector_query, all of it":  {"queryText": question, "topK": 50, "explain": true, "highlight": true, "neighbours": 1, "reranker": map[string]any{"kind": "lexical"}},
 		"vector_query, context":    {"queryText": question, "topK": 50, "includeSources": false},
 		"vector_query, embeddings": {"queryText": question, "topK": 50, "includeVectors": true},
+		"vector_query, several":    {"queries": []string{question, "What does whale oil cost?", "Who carries the oil up?"}, "topK": 50},
 		"graph_rag":                {"queryText": question, "topK": 50},
 		"graph_rag, explained":     {"queryText": question, "topK": 50, "explain": true, "explainNodes": 500},
 		"search":                   {"query": question, "topK": 50},

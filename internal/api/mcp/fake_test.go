@@ -50,6 +50,10 @@ func (f *fakeAPI) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReques
 	return f.vectorQuery(ctx, req)
 }
 
+func (f *fakeAPI) BatchQuery(context.Context, *ragdv1.BatchQueryRequest) (*ragdv1.BatchQueryResponse, error) {
+	return nil, fault.New(fault.NotFound, "not found")
+}
+
 func (f *fakeAPI) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error) {
 	return f.graphRag(ctx, req)
 }

@@ -72,8 +72,15 @@ func (m meter) tokens(text string, structured []byte) (n int, err error) {
 func (s *Set) vectorQuery() method {
 	return func(ctx context.Context, arguments accepted) (proto.Message, string, error) {
 		req := &ragdv1.VectorQueryRequest{}
+		arguments, questions, err := splitQueries(arguments)
+		if err != nil {
+			return nil, "", err
+		}
 		if err := arguments.decode(req); err != nil {
 			return nil, "", err
+		}
+		if questions != nil {
+			return s.askSeveral(ctx, req, questions)
 		}
 		b, err := newBudget(req.MaxTokens, req.GetEncodingName())
 		if err != nil {

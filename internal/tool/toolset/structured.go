@@ -15,6 +15,8 @@ import (
 // sources, and so is the copy in metadata.text.
 func structured(answer proto.Message) (json.RawMessage, error) {
 	switch answer := answer.(type) {
+	case severalAnswers:
+		return answer.structured()
 	case *ragdv1.VectorQueryResponse:
 		return structuredAnswer(answer, answer.GetSources())
 	case *ragdv1.GraphRagResponse:

@@ -58,7 +58,7 @@ func writeAnswer(b *strings.Builder, a answer, filtered bool) {
 	writeWarnings(b, a.GetWarnings())
 	switch sources := a.GetSources(); {
 	case len(sources) > 0:
-		writeSources(b, sources)
+		writeSources(b, sources, 0)
 	case a.GetRelevantContext() != "":
 		b.WriteString(a.GetRelevantContext())
 	case a.GetBudget().GetOmittedCount() > 0:
@@ -78,14 +78,15 @@ func writeStages(b *strings.Builder, stages []*ragdv1.Stage) {
 	}
 }
 
-func writeSources(b *strings.Builder, sources []*ragdv1.Source) {
+// writeSources writes passages, numbered from after+1.
+func writeSources(b *strings.Builder, sources []*ragdv1.Source, after int) {
 	var line []byte
 	for i, source := range sources {
 		line = line[:0]
 		if i > 0 {
 			line = append(line, "\n\n"...)
 		}
-		line = append(strconv.AppendInt(append(line, '['), int64(i+1), 10), ']')
+		line = append(strconv.AppendInt(append(line, '['), int64(after+i+1), 10), ']')
 		name, metadata := nameOf(source)
 		for _, part := range []string{name, source.GetUri()} {
 			if part != "" {
@@ -244,7 +245,7 @@ func rerankedText(_ *ragdv1.RerankRequest, res *ragdv1.RerankResponse) string {
 	if len(sources) == 0 {
 		b.WriteString("There was nothing to order.")
 	}
-	writeSources(&b, sources)
+	writeSources(&b, sources, 0)
 	return b.String()
 }
 
