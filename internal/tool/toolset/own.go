@@ -290,7 +290,7 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 }
 
 // alternatives lists groups of arguments of which a call needs one.
-var alternatives = [][]string{{"queryText", "queryVector"}, {"text", "content"}}
+var alternatives = [][]string{{"queryText", "queryVector", queriesArgument}, {"text", "content"}}
 
 // schema returns the part of the kind's input schema that a model may use, with the
 // tool's settings as defaults.
@@ -332,9 +332,14 @@ func merge(settings map[string]json.RawMessage, arguments []byte) ([]byte, error
 	if err := json.Unmarshal(arguments, &given); err != nil {
 		return nil, fmt.Errorf("read the arguments: %w", err)
 	}
-	merged := map[string]json.RawMessage{}
-	for name, value := range settings {
-		merged[name] = value
+	merged := maps.Clone(settings)
+	if merged == nil {
+		merged = map[string]json.RawMessage{}
+	}
+	for _, group := range alternatives { // a given alternative replaces those in the settings
+		if slices.ContainsFunc(group, func(name string) bool { return given[name] != nil }) {
+			maps.DeleteFunc(merged, func(name string, _ json.RawMessage) bool { return slices.Contains(group, name) })
+		}
 	}
 	for name, value := range given {
 		if settings[name] != nil && name == "filter" {
@@ -343,13 +348,6 @@ func merge(settings map[string]json.RawMessage, arguments []byte) ([]byte, error
 				return nil, err
 			}
 			value = joined
-		}
-		for _, group := range alternatives { // the given alternative replaces the one in the settings
-			if slices.Contains(group, name) {
-				for _, other := range group {
-					delete(merged, other)
-				}
-			}
 		}
 		merged[name] = value
 	}
