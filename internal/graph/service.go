@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/cache"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/query"
 	"github.com/ragdhq/ragd/internal/query/notable"
@@ -81,6 +83,9 @@ func (s *Service) Query(ctx context.Context, req Request) (Response, error) {
 	if req, err = req.effective(r); err != nil {
 		return Response{}, err
 	}
+	if strings.Contains(req.IndexName, "*") {
+		return Response{}, fault.Field("indexName", "must name one index: a walk follows the graph of one, and its scores say nothing beside those of another; name one, or ask several with VectorQuery")
+	}
 	if err := s.queries.CheckReranker(ctx, r.Tenant, req.Reranker); err != nil {
 		return Response{}, err
 	}
@@ -142,7 +147,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, table
 	s.queries.Note(ctx, id, i, notable.Asked{Question: req.QueryText, Namespace: cmp.Or(req.Namespace, index.DefaultNamespace), Sources: len(run.sources), Best: run.found.Best, Took: time.Since(began), Err: err})
 	response := run.response()
 	if p.withSources {
-		response.ID = query.AnswerID(ctx, i, p.request.Namespace, req.QueryText, foundOf(run.sources))
+		response.ID = query.AnswerID(ctx, []index.Index{i}, p.request.Namespace, req.QueryText, foundOf(run.sources))
 	}
 	return response, err
 }
