@@ -40,9 +40,9 @@ type IndexWeight struct {
 // part is what one of several indexes answers.
 type part struct {
 	name   string
+	index  index.Index
 	answer answer
 	mode   Mode
-	model  string // of the embeddings
 	err    error
 	stages []Stage
 }
@@ -73,6 +73,16 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request, names [
 		return Response{}, parts[0].err
 	}
 	all := answer{sources: merged(answered, req.IndexWeights)}
+	repeated := 0
+	if p.distinct {
+		kept, err := s.Distinct(ctx, id, all.sources)
+		if err != nil {
+			return Response{}, err
+		}
+		repeated = len(all.sources) - len(kept)
+		all.sources = folded(all.sources, kept)
+		watch.Lap("distinct", len(all.sources))
+	}
 	if p.reranker != nil {
 		all.sources = all.sources[:min(p.rerankFrom, len(all.sources))]
 		if err := s.rerankAnswer(ctx, id, p, isUnbounded(answered), &all); err != nil {
@@ -94,8 +104,14 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request, names [
 		response.Sources, response.RelevantContext, response.Budget = fitted.Sources, fitted.Context, fitted.Report
 		watch.Lap("budget", len(fitted.Sources))
 	}
+	indexes := make([]index.Index, len(answered))
+	for n, one := range answered {
+		indexes[n] = one.index
+	}
+	response.ID = AnswerID(ctx, indexes, p.scope.namespace, p.text, response.Sources)
 	if req.Explain {
 		e := explainAll(parts, answered)
+		e.Repeated += repeated
 		e.Complete = e.Complete && complete
 		e.FilterNotes = req.asked.Notes()
 		e.Stages, e.Context = slices.Concat(e.Stages, watch.Stages), req.context
@@ -174,7 +190,7 @@ func (s *Service) ask(ctx context.Context, id tenant.ID, name string, p prepared
 		if asked.answer, err = s.retrieve(ctx, id, i, tables.Reading(req.Freshness), p, watch); err != nil {
 			return err
 		}
-		asked.mode, asked.model = asked.answer.explain.Mode, i.EmbeddingModel
+		asked.mode, asked.index = asked.answer.explain.Mode, i
 		if req.Highlight {
 			s.Highlight(i, req.QueryText, asked.answer.sources)
 		}
@@ -184,7 +200,11 @@ func (s *Service) ask(ctx context.Context, id tenant.ID, name string, p prepared
 		asked.err = context.Cause(within)
 	}
 	for n := range asked.answer.sources {
-		asked.answer.sources[n].IndexName = name
+		source := &asked.answer.sources[n]
+		source.IndexName = name
+		for m := range source.AlsoIn {
+			source.AlsoIn[m].IndexName = name
+		}
 	}
 	asked.stages = watch.Stages
 	return asked
@@ -224,7 +244,7 @@ func warningsOf(parts []part) []string {
 			warnings = append(warnings, fmt.Sprintf("index %q did not answer: %s", one.name, fault.Public(one.err)))
 			continue
 		}
-		modes[one.mode], models[one.model] = true, true
+		modes[one.mode], models[one.index.EmbeddingModel] = true, true
 		for _, warning := range one.answer.warnings {
 			warnings = append(warnings, fmt.Sprintf("index %q: %s", one.name, warning))
 		}

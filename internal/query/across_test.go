@@ -245,3 +245,66 @@ func TestQuestionsToSeveralIndexesAreChecked(t *testing.T) {
 	_, err = empty.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexNames: []string{"*"}, QueryText: "the gate"})
 	servicetest.WantCode(t, "no index to match", err, connect.CodeNotFound)
 }
+
+// A passage in two indexes is one source, the best, unless each is asked for.
+func TestAPassageOfSeveralIndexesIsOneSource(t *testing.T) {
+	t.Parallel()
+	_, c := library(t)
+	const text = "The lighthouse keeper writes the log of every night, from dusk to dawn, in a book bound in blue cloth that lies beside the lamp."
+	for _, name := range []string{"docs-gate", "minutes"} {
+		c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: name, Uri: name + "/log.md", Title: "Log", Source: servicetest.Text(text)})
+	}
+	ask := func(distinct *bool) *ragdv1.VectorQueryResponse {
+		got, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{
+			QueryText: "lighthouse keeper log", Distinct: distinct, Explain: true, IndexWeights: []*ragdv1.IndexWeight{{IndexName: "minutes", Weight: 4}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	logs := func(sources []*ragdv1.Source) []string {
+		return slices.DeleteFunc(places(sources), func(place string) bool { return !strings.HasSuffix(place, "log.md") })
+	}
+	got := ask(nil)
+	if said := logs(got.GetSources()); !slices.Equal(said, []string{"minutes/minutes/log.md"}) {
+		t.Fatalf("%q", said)
+	}
+	also := got.GetSources()[0].GetAlsoIn()
+	if len(also) != 1 || also[0].GetIndexName() != "docs-gate" || also[0].GetUri() != "docs-gate/log.md" || got.GetSources()[0].GetAlsoInCount() != 1 || got.GetExplain().GetRepeatedCount() != 1 {
+		t.Errorf("%v", got)
+	}
+	if said := logs(ask(new(false)).GetSources()); len(said) != 2 {
+		t.Errorf("each one: %q", said)
+	}
+}
+
+// Feedback on a source of several indexes goes to the question set of its index, and not from another tenant.
+func TestFeedbackOnAnAnswerOfSeveralIndexes(t *testing.T) {
+	t.Parallel()
+	s, c := library(t)
+	got, err := c.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexNames: []string{"*"}, QueryText: "when does the harbour gate open"})
+	if err != nil || got.GetQueryId() == "" {
+		t.Fatal(got, err)
+	}
+	sets := map[string]bool{}
+	for _, source := range got.GetSources() {
+		recorded, err := c.RecordFeedback(t.Context(), &ragdv1.RecordFeedbackRequest{QueryId: got.GetQueryId(), Source: source.GetId(), Helpful: new(true)})
+		if err != nil || recorded.GetSetName() != "feedback-"+source.GetIndexName() {
+			t.Errorf("%s of %s: %v, %v", source.GetUri(), source.GetIndexName(), recorded, err)
+		}
+		sets[recorded.GetSetName()] = true
+	}
+	if len(sets) < 2 {
+		t.Errorf("%v", sets)
+	}
+	other := s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "other"}))
+	_, err = other.RecordFeedback(t.Context(), &ragdv1.RecordFeedbackRequest{QueryId: got.GetQueryId(), Source: got.GetSources()[0].GetId(), Helpful: new(true)})
+	servicetest.WantCode(t, "another tenant", err, connect.CodeInvalidArgument)
+
+	if _, err := c.DeleteIndex(t.Context(), &ragdv1.DeleteIndexRequest{IndexName: got.GetSources()[0].GetIndexName()}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.RecordFeedback(t.Context(), &ragdv1.RecordFeedbackRequest{QueryId: got.GetQueryId(), Source: got.GetSources()[0].GetId(), Helpful: new(true)})
+	servicetest.WantCode(t, "an index that is gone", err, connect.CodeNotFound)
+}

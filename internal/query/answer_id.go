@@ -26,35 +26,62 @@ const (
 // gives itself, signed for the caller, so that a search writes nothing and no question is kept of which nobody
 // says anything.
 type Answered struct {
+	AnsweredFrom
+
+	Namespace string         `json:"n,omitempty"` // empty for the default
+	Question  string         `json:"q"`
+	Day       int64          `json:"d"`           // since 1970, of the answer
+	Others    []AnsweredFrom `json:"o,omitempty"` // further indexes that were asked
+}
+
+// AnsweredFrom is what an answer showed of an index.
+type AnsweredFrom struct {
 	IndexName string `json:"x"`
 	IndexID   int64  `json:"i"`
-	Namespace string `json:"n,omitempty"` // empty for the default
-	Question  string `json:"q"`
-	Day       int64  `json:"d"` // since 1970, of the answer
 	Shown     []byte `json:"s"` // sums of the ids of the chunks
 }
 
 // answerNames returns the names of the caller's answers.
 func answerNames(ctx context.Context) pagination.Tokens { return access.Pages(ctx, "answers") }
 
-// AnswerID returns the name of an answer with these sources; empty for a question that is blank or very long.
-func AnswerID(ctx context.Context, i index.Index, namespace, question string, sources []Source) string {
-	if strings.TrimSpace(question) == "" || len(question) > maxAnswerID {
+// AnswerID returns the name of an answer with these sources, of which each is from the index that it names, or from the
+// only one; empty for a question that is blank or very long, and without an index.
+func AnswerID(ctx context.Context, indexes []index.Index, namespace, question string, sources []Source) string {
+	if strings.TrimSpace(question) == "" || len(question) > maxAnswerID || len(indexes) == 0 {
 		return ""
 	}
-	a := Answered{IndexName: i.Name, IndexID: i.ID, Question: question, Day: day(time.Now())}
+	a := Answered{Question: question, Day: day(time.Now())}
 	if namespace != index.DefaultNamespace {
 		a.Namespace = namespace
 	}
+	from := make([]AnsweredFrom, len(indexes))
+	for n, i := range indexes {
+		from[n] = AnsweredFrom{IndexName: i.Name, IndexID: i.ID}
+	}
+	named := 0
+	show := func(source Source, chunkID string) {
+		n := slices.IndexFunc(from, func(f AnsweredFrom) bool { return len(from) == 1 || f.IndexName == source.IndexName })
+		if n < 0 || named == maxNamedSources {
+			return
+		}
+		from[n].Shown = append(from[n].Shown, sumOf(chunkID)...)
+		named++
+	}
 	for _, source := range sources {
 		if len(source.Hits) == 0 {
-			a.Shown = append(a.Shown, sumOf(source.ID)...)
+			show(source, source.ID)
 		}
 		for _, hit := range source.Hits {
-			a.Shown = append(a.Shown, sumOf(hit.ID)...)
+			show(source, hit.ID)
 		}
 	}
-	a.Shown = a.Shown[:min(maxNamedSources*sumBytes, len(a.Shown))]
+	if len(from) > 1 { // what shows nothing cannot be judged
+		from = slices.DeleteFunc(from, func(f AnsweredFrom) bool { return len(f.Shown) == 0 })
+	}
+	if len(from) == 0 {
+		return ""
+	}
+	a.AnsweredFrom, a.Others = from[0], from[1:]
 	if id := answerNames(ctx).Encode(a); len(id) <= maxAnswerID {
 		return id
 	}
@@ -72,15 +99,18 @@ func ReadAnswerID(ctx context.Context, id string) (a Answered, err error) {
 	return a, nil
 }
 
-// Shows reports whether the answer showed a chunk.
-func (a Answered) Shows(chunkID string) bool {
+// Showing returns the indexes of which the answer showed a chunk with this id.
+func (a Answered) Showing(chunkID string) (from []AnsweredFrom) {
 	sum := sumOf(chunkID)
-	for shown := range slices.Chunk(a.Shown, sumBytes) {
-		if bytes.Equal(shown, sum) {
-			return true
+	for _, one := range append([]AnsweredFrom{a.AnsweredFrom}, a.Others...) {
+		for shown := range slices.Chunk(one.Shown, sumBytes) {
+			if bytes.Equal(shown, sum) {
+				from = append(from, one)
+				break
+			}
 		}
 	}
-	return false
+	return from
 }
 
 const sumBytes = 4

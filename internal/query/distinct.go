@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/query/distinct"
@@ -28,6 +29,7 @@ type Place struct {
 	Ordinal    int
 	StartByte  int
 	EndByte    int
+	IndexName  string // if several indexes were asked
 }
 
 // distinct searches as search does, and makes one source of near-identical passages. It fetches half as many
@@ -96,13 +98,18 @@ type Repeats struct {
 	By     []int
 }
 
-// AlsoIn returns the source with the places of those that repeat it.
+// AlsoIn returns the source with the places of those that repeat it, and the places that these have already.
 func (r Repeats) AlsoIn(sources []Source) Source {
 	source := sources[r.Source]
-	source.AlsoInCount = len(r.By)
-	for _, n := range r.By[:min(len(r.By), MaxPlaces)] {
+	if len(r.By) == 0 {
+		return source
+	}
+	source.AlsoIn = slices.Clone(source.AlsoIn)
+	for _, n := range r.By {
 		o := sources[n]
-		source.AlsoIn = append(source.AlsoIn, Place{o.ID, o.DocumentID, o.URI, o.Title, o.Ordinal, o.StartByte, o.EndByte})
+		source.AlsoInCount += 1 + o.AlsoInCount
+		source.AlsoIn = append(append(source.AlsoIn, Place{o.ID, o.DocumentID, o.URI, o.Title, o.Ordinal, o.StartByte, o.EndByte, o.IndexName}), o.AlsoIn...)
+		source.AlsoIn = source.AlsoIn[:min(MaxPlaces, len(source.AlsoIn))]
 	}
 	return source
 }

@@ -155,7 +155,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 			watch.Lap("budget", len(found.sources))
 		}
 		if !plain {
-			named = AnswerID(ctx, i, p.scope.namespace, p.text, found.sources)
+			named = AnswerID(ctx, []index.Index{i}, p.scope.namespace, p.text, found.sources)
 		}
 		if !req.Highlight {
 			return nil

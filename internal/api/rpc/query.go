@@ -179,7 +179,7 @@ func placeMessages(places []query.Place) []*ragdv1.Place {
 	for n, p := range places {
 		messages[n] = &ragdv1.Place{
 			Id: p.ID, DocumentId: p.DocumentID, Uri: p.URI, Title: p.Title, Ordinal: int32(p.Ordinal),
-			StartByte: uint32(p.StartByte), EndByte: uint32(p.EndByte),
+			StartByte: uint32(p.StartByte), EndByte: uint32(p.EndByte), IndexName: p.IndexName,
 		}
 	}
 	return messages

@@ -61,17 +61,17 @@ func (s *Service) RecordFeedback(ctx context.Context, f Feedback) (setName, ques
 	if err != nil {
 		return "", "", err
 	}
-	if !answered.Shows(f.Source) {
+	from := answered.Showing(f.Source)
+	if len(from) == 0 {
 		return "", "", fault.Field("source", "%q is none of the first sources of this answer: give the id of one", textlimit.Shorten(f.Source, maxIDBytes))
 	}
 	var judged Relevant
-	err = s.Indexes.Use(ctx, c.request.Tenant, answered.IndexName, func(i index.Index, tables *data.Handle) error {
-		if i.ID != answered.IndexID {
-			return fault.New(fault.NotFound, "the index %q of this answer was deleted: ask again", answered.IndexName)
+	for _, one := range from { // several, if the sums of ids are equal by chance
+		if judged, err = s.judgedIn(ctx, c, one, answered.Namespace, f.Source); err == nil {
+			answered.AnsweredFrom = one
+			break
 		}
-		judged, err = chunkOf(ctx, tables, c, answered.Namespace, f.Source)
-		return err
-	})
+	}
 	if err != nil {
 		return "", "", err
 	}
@@ -86,6 +86,18 @@ func (s *Service) RecordFeedback(ctx context.Context, f Feedback) (setName, ques
 		return recordFeedback(ctx, tx, c, set, Question{ID: questionID, Text: answered.Question}, judged, f.Helpful)
 	})
 	return set.Name, questionID, err
+}
+
+// judgedIn returns where a chunk is in one of the indexes of an answer. Errors: NotFound; those of chunkOf.
+func (s *Service) judgedIn(ctx context.Context, c caller, from query.AnsweredFrom, namespace, id string) (judged Relevant, err error) {
+	err = s.Indexes.Use(ctx, c.request.Tenant, from.IndexName, func(i index.Index, tables *data.Handle) error {
+		if i.ID != from.IndexID {
+			return fault.New(fault.NotFound, "the index %q of this answer was deleted: ask again", from.IndexName)
+		}
+		judged, err = chunkOf(ctx, tables, c, namespace, id)
+		return err
+	})
+	return judged, err
 }
 
 // feedbackSet returns the set of the feedback on answers of an index and a namespace to credentials with a
