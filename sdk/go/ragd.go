@@ -142,6 +142,20 @@ func (c *Client) Ask(ctx context.Context, agent, message, thread string) iter.Se
 	}
 }
 
+// Query returns the chunks of several indexes that match a question best, in one order: of those that settings.IndexNames
+// names or selects by patterns, else of all. settings may be nil.
+func (c *Client) Query(ctx context.Context, question string, settings *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error) {
+	req := own(settings)
+	req.QueryText = question
+	return c.Queries.VectorQuery(ctx, req)
+}
+
+// Batch answers up to 100 queries in one call, each with an answer or an error of its own, in their order.
+func (c *Client) Batch(ctx context.Context, queries ...*ragdv1.VectorQueryRequest) ([]*ragdv1.BatchAnswer, error) {
+	answer, err := c.Queries.BatchQuery(ctx, &ragdv1.BatchQueryRequest{Queries: queries})
+	return answer.GetAnswers(), err
+}
+
 // Embed returns the embeddings of texts, in the order of the texts, by a model; empty is the service's
 // default one.
 func (c *Client) Embed(ctx context.Context, model string, texts ...string) ([][]float32, error) {

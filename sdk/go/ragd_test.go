@@ -139,6 +139,32 @@ func TestFirstFiveMinutes(t *testing.T) {
 	}
 }
 
+// Several indexes are asked in one order, and several questions in one call.
+func TestSeveralIndexesAndQuestions(t *testing.T) {
+	t.Parallel()
+	_, client := start(t, service.Config{})
+	ctx := t.Context()
+	for name, text := range map[string]string{"a-gates": gate, "a-people": keeper, "b": gate} {
+		if _, err := client.Index(name).Create(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Index(name).Upload(ctx, strings.NewReader(text), ragd.Upload{URI: name + ".md"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := client.Query(ctx, "who is Mara Holt?", &ragdv1.VectorQueryRequest{IndexNames: []string{"a-*"}})
+	if err != nil || len(found.GetSources()) != 2 || found.GetQueryId() == "" {
+		t.Fatal(found, err)
+	}
+	if all, err := client.Query(ctx, "who is Mara Holt?", nil); err != nil || len(all.GetSources()) != 2 || all.GetSources()[0].GetIndexName() == "" {
+		t.Error(all, err)
+	}
+	answers, err := client.Batch(ctx, &ragdv1.VectorQueryRequest{IndexName: "b", QueryText: "gate"}, &ragdv1.VectorQueryRequest{IndexName: "none", QueryText: "gate"})
+	if err != nil || len(answers) != 2 || len(answers[0].GetAnswer().GetSources()) != 1 || answers[1].GetError().GetCode() != "not_found" {
+		t.Error(answers, err)
+	}
+}
+
 func TestLargeDocumentsAreSentInPieces(t *testing.T) {
 	t.Parallel()
 	_, client := start(t, service.Config{NoWorkers: true})

@@ -39,6 +39,14 @@ def test_documents_are_uploaded_found_read_and_deleted(index: ragd.RagdIndex, tm
     assert index.describe()["documentCount"] == 1
 
 
+def test_several_indexes_and_questions_are_asked(client: ragd.Ragd, index: ragd.RagdIndex) -> None:
+    index.upload(GATE, uri="gate.md")
+    found = client.query("when does the gate open?", {"indexNames": [index.name[:-1] + "*"]})
+    assert found["sources"][0]["indexName"] == index.name and found["queryId"]
+    answers = client.batch([{"indexName": index.name, "queryText": "gate"}, {"indexName": "none", "queryText": "gate"}])
+    assert answers[0]["answer"]["sources"][0]["uri"] == "gate.md" and answers[1]["error"]["code"] == "not_found"
+
+
 def test_answers_and_texts_keep_to_a_budget(index: ragd.RagdIndex) -> None:
     index.upload("".join(f"On day {day} the gate opens at dawn. " for day in range(500)), uri="long.md")
     found = index.query("when does the gate open?", max_tokens=600)

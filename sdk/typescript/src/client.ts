@@ -5,16 +5,19 @@ import { AgentService } from "./gen/ragd/v1/agent_pb.js";
 import { DocumentService } from "./gen/ragd/v1/document_pb.js";
 import { EvaluateService } from "./gen/ragd/v1/evaluate_pb.js";
 import { type Index, IndexService } from "./gen/ragd/v1/index_pb.js";
-import { QueryService } from "./gen/ragd/v1/query_pb.js";
+import { type BatchAnswer, QueryService, type VectorQueryRequestSchema, type VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
 import { type CallToolResponse, type Tool, ToolService } from "./gen/ragd/v1/tool_pb.js";
 import { RagdIndex, type Services } from "./handle.js";
-import { baseUrl, type CallOptions, newTransport, pages, type RagdOptions, stream, unary } from "./transport.js";
+import { baseUrl, type CallOptions, type Fields, newTransport, pages, type RagdOptions, stream, unary } from "./transport.js";
 
 /** Settings of embed. */
 export interface EmbedOptions extends CallOptions {
   /** endpoint/model. Default: the service's default model. */
   model?: string;
 }
+
+/** A query of several indexes or of a batch: the fields of a VectorQueryRequest. */
+export type Query = Fields<typeof VectorQueryRequestSchema>;
 
 /**
  * Ragd is a client of the service. It keeps no connection of its own and may be used by many callers at
@@ -57,6 +60,20 @@ export class Ragd {
   ask(agentName: string, message: string, options: AskOptions = {}): Answer {
     const request = { ask: { agentName, message, threadId: options.threadId ?? "" } };
     return new Answer(() => stream(this.options, options, (call) => this.rpc(AgentService).askAgentStream(request, call)));
+  }
+
+  /**
+   * query returns the chunks of several indexes that match a question best, in one order: of those that indexNames of the
+   * settings names or selects by patterns, else of all.
+   */
+  query(text: string, settings: Query = {}, call: CallOptions = {}): Promise<VectorQueryResponse> {
+    return unary(this.options, call, (options) => this.#services.queries.vectorQuery({ ...settings, queryText: text }, options));
+  }
+
+  /** batch answers up to 100 queries in one call, each with an answer or an error of its own, in their order. */
+  async batch(queries: Query[], call: CallOptions = {}): Promise<BatchAnswer[]> {
+    const { answers } = await unary(this.options, call, (options) => this.#services.queries.batchQuery({ queries }, options));
+    return answers;
   }
 
   /** embed returns the embeddings of texts, in the order of the texts. */

@@ -41,6 +41,17 @@ test("sources show their section, and are judged", async (t) => {
   await assert.rejects(index.feedback("nothing", source.id, false), (error) => error.fieldViolations[0].field === "queryId");
 });
 
+test("several indexes and several questions are asked", async (t) => {
+  const index = await newIndex(t);
+  await index.upload("# Gate\n\nThe gate opens two hours before high water.\n", { uri: "gate.md" });
+  const found = await connect().query("when does the gate open?", { indexNames: [`${index.name.slice(0, -1)}*`] });
+  assert.equal(found.sources[0].indexName, index.name);
+  assert.match(found.queryId, /./);
+  const [first, second] = await connect().batch([{ indexName: index.name, queryText: "gate" }, { indexName: "none", queryText: "gate" }]);
+  assert.equal(first.answer.sources[0].uri, "gate.md");
+  assert.equal(second.error.code, "not_found");
+});
+
 test("answers and texts keep to a budget", async (t) => {
   const index = await newIndex(t);
   await index.upload(Array.from({ length: 500 }, (_, day) => `On day ${day} the gate opens at dawn. `).join(""), { uri: "long.md" });

@@ -17,9 +17,12 @@ from ..api import (
     IndexService,
     QueryService,
     ToolService,
+    BatchAnswer,
     CallToolResponse,
     Index,
     Tool,
+    VectorQueryRequest,
+    VectorQueryResponse,
 )
 from .answer import Answer
 from .index import RagdIndex
@@ -103,6 +106,20 @@ class Ragd:
         """Asks an agent a question. It is sent when the answer is first read, as by final()."""
         ask: AskAgentRequest = {"agentName": agent_name, "message": message, "threadId": thread_id}
         return Answer(lambda: self.rpc(AgentService).ask_agent_stream({"ask": ask}, timeout=timeout, context=context))
+
+    def query(
+        self, text: str = "", settings: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None
+    ) -> VectorQueryResponse:
+        """Returns the chunks of several indexes that match a question best, in one order: of those that indexNames of the
+        settings names or selects by patterns, else of all.
+        """
+        request: VectorQueryRequest = {**(settings or {}), "queryText": text}
+        return self.rpc(QueryService).vector_query(request, timeout=timeout, context=context)
+
+    def batch(self, queries: list[VectorQueryRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None) -> list[BatchAnswer]:
+        """Answers up to 100 queries in one call, each with an answer or an error of its own, in their order."""
+        answer = self.rpc(QueryService).batch_query({"queries": queries}, timeout=timeout, context=context)
+        return answer["answers"]
 
     def embed(self, texts: list[str], *, model: str = "", timeout: float | None = None) -> list[list[float]]:
         """Returns the embeddings of texts, in the order of the texts."""
