@@ -60,6 +60,9 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request, names [
 	if err != nil {
 		return Response{}, err
 	}
+	if err := p.like.checkAcross(); err != nil {
+		return Response{}, err
+	}
 	watch := StartStopwatch(ctx, "query")
 	parts := s.askEach(ctx, id, names, p, req)
 	watch.Lap("indexes", len(parts))

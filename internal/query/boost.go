@@ -127,6 +127,9 @@ const boostRounds = 8
 // large enough to reach the last that is wanted: it is younger than some age. Chunks of that age are searched
 // again, until no chunk that is left out can be among the best.
 func (s *Service) boosted(ctx context.Context, id tenant.ID, h *data.Handle, i index.Index, p prepared, watch *Stopwatch) (a answer, err error) {
+	if p.like != nil && p.like.Combine == Best {
+		return s.searchLike(ctx, id, h, i, p, watch)
+	}
 	if p.boost == nil || p.lists() {
 		return s.search(ctx, id, h, i, p, watch)
 	}

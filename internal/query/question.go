@@ -57,6 +57,7 @@ type Question struct {
 	stores []string      // the tenant's own names of its store, which Effective adds
 	access filter.Filter // the credential's mandatory filter, which Effective adds
 	asked  filter.Filter // Filter without access
+	within filter.Filter // access and the filter of the request context: what the caller may see
 	absent []string      // paths of references in asked that have no value
 
 	resolve func(filter.Filter) (filter.Filter, error) // replaces references of filters
@@ -86,6 +87,11 @@ func (q Question) Effective(r *access.Request) (Question, error) {
 	if err != nil {
 		return q, err
 	}
+	within, err := r.Resolve(o.Filter)
+	if err != nil {
+		return q, err
+	}
+	q.within = filter.And(r.Principal.MandatoryFilter, within)
 	q.Filter = filter.And(r.Principal.MandatoryFilter, asked)
 	q.access, q.asked, q.absent = r.Principal.MandatoryFilter, asked, absent(r, given)
 	q.IndexName = *cmp.Or(o.IndexName, &q.IndexName)

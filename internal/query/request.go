@@ -30,6 +30,7 @@ type Request struct {
 	Diversity      float64 // 0: by score alone, to 1: as unlike each other as can be
 	MaxPerDocument int     // sources from one document; 0: any number
 	Boost          *Boost  // nil: none
+	Like           *Like   // nil: none; else instead of QueryVector
 	Prefix         bool    // the last word of QueryText may be the beginning of one
 }
 
@@ -104,6 +105,9 @@ type prepared struct {
 	access         filter.Filter // mandatory, part of scope.filter
 	asked          filter.Filter // the rest of scope.filter
 	absent         []string      // paths of references in asked that have no value
+	within         filter.Filter // of examples
+	like           *Like         // nil: none
+	examples       examples      // of like, once they are loaded
 	resolve        func(filter.Filter) (filter.Filter, error)
 	plain          bool // of ready-made vectors: documents are not read, and a filter is enough without a vector
 	warnings       []string
@@ -140,6 +144,7 @@ func (r Request) prepare() (prepared, error) {
 		topK:           valueOr(r.TopK, DefaultTopK),
 		includeVectors: valueOr(r.IncludeVectors, false), distinct: valueOr(r.Distinct, true),
 		minScore: r.MinScore, minSimilarity: r.MinSimilarity, recallTarget: r.RecallTarget, access: r.access, asked: r.asked, absent: r.absent, resolve: r.resolve,
+		within: r.within, like: r.Like,
 		diversity: r.Diversity, maxPerDocument: r.MaxPerDocument, prefix: r.Prefix,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {
@@ -166,6 +171,9 @@ func (r Request) prepare() (prepared, error) {
 		return p, err
 	}
 	if err := p.scope.check(); err != nil {
+		return p, err
+	}
+	if err := p.like.check(p); err != nil {
 		return p, err
 	}
 	if err := p.checkText(); err != nil || r.Reranker == nil {

@@ -39,6 +39,16 @@ func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, t
 
 // retrieve searches an index, whose tables are given, and arranges what it found.
 func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, p prepared, watch *Stopwatch) (a answer, err error) {
+	if p.like != nil {
+		if p.examples, err = s.load(ctx, id, h, i, p); err != nil {
+			return a, err
+		}
+		p.vector = p.examples.average(i.Metric)
+		if p.like.Combine == Best {
+			p.vector = p.examples.positive[0]
+		}
+		watch.Lap("examples", len(p.examples.positive)+len(p.examples.negative))
+	}
 	if err := p.settle(i); err != nil {
 		return a, err
 	}

@@ -116,7 +116,7 @@ func (s search) near(q *statement, distance string) string {
 
 // where returns the condition on a chunk c of the scope and the required phrases.
 func (s search) where(q *statement) string {
-	where := s.request.scope.sql(s.index, q.args)
+	where := s.request.scope.sql(s.index, q.args) + s.request.examples.sql(q.args)
 	if s.keywords != nil && s.keywords.required != "" {
 		where += " AND c.terms @@ " + q.args.Add(s.keywords.required) + "::text::tsquery"
 	}

@@ -56,6 +56,9 @@ func TestStatements(t *testing.T) {
 		{name: "vector_index_scan", request: vector, edit: func(s *search) { s.plan, s.estimate = indexScan, many }},
 		{name: "vector_index_scan_filter", request: vector, filter: two, edit: func(s *search) { s.plan, s.estimate = indexScan, many }},
 		{name: "vector_index_scan_vectors", request: vector, edit: func(s *search) { s.plan, s.estimate, s.request.includeVectors = indexScan, many, true }},
+		{name: "vector_exact_like", request: vector, edit: func(s *search) {
+			s.request.examples.excluded = excluded{[]string{"a"}, []string{"0198c6a2-0000-7000-8000-000000000001"}}
+		}},
 		{name: "plain_exact", request: vector, edit: func(s *search) { s.request.plain = true }},
 		{name: "plain_index_scan", request: vector, edit: func(s *search) { s.plan, s.estimate, s.request.plain = indexScan, many, true }},
 		{name: "plain_list", request: vector, filter: two, edit: func(s *search) { s.request.plain, s.request.vector = true, nil }},
@@ -94,6 +97,26 @@ func TestStatements(t *testing.T) {
 			checkGolden(t, "testdata/statements/"+tc.name+".sql", script(s))
 		})
 	}
+}
+
+// TestExampleStatements pins the statements that read examples.
+func TestExampleStatements(t *testing.T) {
+	t.Parallel()
+	i := index.Index{ID: 7, Generation: 1, Dimension: 3, Metric: index.Cosine, VectorType: index.HalfVec}
+	within, err := filter.Parse(`{"lang": "en"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, e := range []Example{{ID: "a"}, {DocumentID: "0198c6a2-0000-7000-8000-000000000001"}, {URI: "a.md"}} {
+		args := filter.NewArgs("default")
+		all.WriteString(new(data.DB).Handle("acme").OfIndex(i.ID, i.Generation).SQL(exampleSQL(args, i, within, e)) + "\n\n\\bind")
+		for _, v := range args.Values() {
+			all.WriteString(" " + literal(v))
+		}
+		all.WriteString(" \\g\n\n")
+	}
+	checkGolden(t, "testdata/statements/examples.sql", all.String())
 }
 
 // script returns a search as psql runs it, in a transaction of its own.

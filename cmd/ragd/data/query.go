@@ -27,19 +27,23 @@ the question best. On a terminal the words that match are in color, unless
 NO_COLOR is set. --explain shows the scores that each score is made of.
 
 Modes are vector (by embedding), keyword (by words) and hybrid (both). A filter
-is a JSON object over the metadata, such as {"team": "legal"}. With --vector the
-question may be left out.`,
+is a JSON object over the metadata, such as {"team": "legal"}. With --vector or
+--like the question may be left out.
+
+An example of --like, --unlike and --exclude is id:ID of a chunk, document:ID,
+uri:URI or text:TEXT.`,
 		Example: `  ragd query "Who pays for a delayed flight?"
   ragd query "delayed flight" --index handbook --mode keyword --top-k 3 --full
   ragd query "delayed flight" --index 'docs-*,handbook'
   ragd query "notice period" --filter '{"team": "legal"}' --json | jq -r '.sources[].uri'
   ragd query "notice period" --prefix contracts/2024/
   ragd query "notice period" --rerank lexical -k 3
+  ragd query --index handbook --like uri:contracts/7.md --unlike 'text:a contract of sale'
   ragd query "notice period" --neighbours 1 --max-per-document 2 --explain
   ragd query "notice period" --prompt-text --top-k 50 --max-tokens 4000 | my-prompt
   ragd query "notice period" --context '{"country": "fr"}' --explain`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && cmd.Flags().Changed("vector") {
+			if len(args) == 0 && (cmd.Flags().Changed("vector") || cmd.Flags().Changed("like")) {
 				return nil
 			}
 			return command.Arguments("QUESTION")(cmd, args)
@@ -190,6 +194,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	boost := flags.String("boost", "", "rank recent chunks higher, as FIELD:HALFLIFE or FIELD:HALFLIFE:WEIGHT, such as published:30d (weight 0 to 1, default 0.5)")
 	begun := flags.Bool("last-word-prefix", false, "also find words that begin with the last word of the question")
 	expand := expandFlag(flags)
+	like := likeFlags(flags)
 	return func(question string) *ragdv1.VectorQueryRequest {
 		req := &ragdv1.VectorQueryRequest{
 			QueryText: question, QueryVector: *vector, TopK: topK, SearchMode: *mode, Namespace: *namespace,
@@ -197,7 +202,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 			Reranker: reranker(), Explain: *explain, Highlight: question != "", Prefix: *begun,
 		}
 		req.MaxTokens, req.EncodingName = budget()
-		req.Distinct, req.Expand = distinct(), *expand
+		req.Distinct, req.Expand, req.Like = distinct(), *expand, like()
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)
 		}

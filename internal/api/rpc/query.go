@@ -88,7 +88,7 @@ func requestOf(req *ragdv1.VectorQueryRequest) (query.Request, error) {
 		IndexNames: req.GetIndexNames(), IndexWeights: indexWeightsOf(req.GetIndexWeights()),
 		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Prefix: req.GetPrefix(),
-		Boost: boostOf(req.GetBoost()),
+		Boost: boostOf(req.GetBoost()), Like: likeOf(req.GetLike()),
 	}, err
 }
 
@@ -129,6 +129,23 @@ func boostOf(b *ragdv1.Boost) *query.Boost {
 		return nil
 	}
 	return &query.Boost{Field: b.GetField(), HalfLife: b.GetHalfLife(), Weight: b.Weight}
+}
+
+func likeOf(l *ragdv1.Like) *query.Like {
+	if l == nil {
+		return nil
+	}
+	return &query.Like{
+		Positive: examplesOf(l.GetPositive()), Negative: examplesOf(l.GetNegative()), Exclude: examplesOf(l.GetExclude()), Combine: query.Combine(l.GetCombine()),
+	}
+}
+
+func examplesOf(examples []*ragdv1.Example) []query.Example {
+	out := make([]query.Example, len(examples))
+	for n, e := range examples {
+		out[n] = query.Example{ID: e.GetId(), DocumentID: e.GetDocumentId(), URI: e.GetUri(), Text: e.GetText()}
+	}
+	return out
 }
 
 func recencyMessage(r *query.Recency) *ragdv1.Recency {

@@ -290,7 +290,7 @@ func newTenantTool(made *ragdv1.Tool, kind *tool) (*tool, error) {
 }
 
 // alternatives lists groups of arguments of which a call needs one.
-var alternatives = [][]string{{"queryText", "queryVector", queriesArgument}, {"text", "content"}}
+var alternatives = [][]string{{"queryText", "queryVector", "like", queriesArgument}, {"text", "content"}}
 
 // schema returns the part of the kind's input schema that a model may use, with the
 // tool's settings as defaults.

@@ -6,7 +6,7 @@ import type { Chunk } from "./gen/ragd/v1/chunk_pb.js";
 import type { DeleteDocumentsResponse, Document, DocumentService, Job, ReadDocumentResponse } from "./gen/ragd/v1/document_pb.js";
 import type { EvaluateService, RecordFeedbackResponse } from "./gen/ragd/v1/evaluate_pb.js";
 import type { CreateIndexRequestSchema, Index, IndexService, UpdateIndexRequestSchema } from "./gen/ragd/v1/index_pb.js";
-import type { BoostSchema, DatabaseConfigSchema, GraphOptionsSchema, GraphRagResponse, HybridSchema, QueryService, RerankerSchema, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
+import type { BoostSchema, DatabaseConfigSchema, GraphOptionsSchema, GraphRagResponse, HybridSchema, LikeSchema, QueryService, RerankerSchema, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
 import { pauseBefore, repeat, sleep } from "./retry.js";
 import { uploadStream } from "./stream.js";
 import { type CallOptions, type Fields, headersFor, pages, type RagdOptions, stream, unary } from "./transport.js";
@@ -55,6 +55,8 @@ export interface SearchOptions extends CallOptions {
 
 /** Settings of a query. */
 export interface QueryOptions extends SearchOptions {
+  /** Finds what is like examples, instead of a vector; the question may then be empty. */
+  like?: Fields<typeof LikeSchema>;
   /** Chunks of the same document to add before and after each source, 0 to 10. */
   neighbours?: number;
   /** From 0 (relevance alone) to 1 (sources as different as possible). */
@@ -237,8 +239,8 @@ export class RagdIndex {
 
   /** query returns the chunks that match a question best. The question may be empty if a vector is given. */
   query(text: string, options: QueryOptions = {}): Promise<VectorQueryResponse> {
-    const { neighbours, diversity, maxPerDocument, boost, prefix, hybrid, databaseConfig } = options;
-    const request = { ...this.#search(text, options), neighbours, diversity, maxPerDocument, boost, prefix, hybrid, databaseConfig };
+    const { like, neighbours, diversity, maxPerDocument, boost, prefix, hybrid, databaseConfig } = options;
+    const request = { ...this.#search(text, options), like, neighbours, diversity, maxPerDocument, boost, prefix, hybrid, databaseConfig };
     return unary(this.options, options, (call) => this.#services.queries.vectorQuery(request, call));
   }
 
