@@ -354,6 +354,7 @@ var documentedLimits = []struct {
 	{"limits", "`databaseConfig.pgvector.probes`", "query.maxProbes"},
 	{"limits", "quoted phrases", "query.maxPhrases"},
 	{"limits", "terms of a question that are searched", "query.maxTerms"},
+	{"limits", "conditions of a question", "query.maxWebConditions"},
 	{"limits", "examples of `like`", "query.MaxExamples query.maxExampleChunks query.MaxExcluded"},
 	{"limits", "`neighbours`", "query.MaxNeighbours"},
 	{"limits", "searches of a query with a boost", "query.boostRounds query.maxCandidates"},

@@ -268,7 +268,7 @@ func isUnbounded(parts []part) bool {
 // explainAll returns what the parts have in common; their stages have the names of their indexes.
 func explainAll(parts, answered []part) Explain {
 	first := answered[0].answer.explain
-	e := Explain{Mode: first.Mode, Plan: first.Plan, Complete: len(parts) == len(answered), Exact: true}
+	e := Explain{Mode: first.Mode, Plan: first.Plan, Conditions: first.Conditions, Complete: len(parts) == len(answered), Exact: true}
 	for _, one := range answered {
 		part := one.answer.explain
 		e.Complete, e.Exact = e.Complete && part.Complete, e.Exact && part.Exact

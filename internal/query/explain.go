@@ -47,6 +47,8 @@ type Explain struct {
 	Context []access.ContextValue
 	// FilterNotes are the Notes of the request's filter, without the credential's.
 	FilterNotes []string
+	// Conditions are those of a question in the syntax web, in English.
+	Conditions []string
 }
 
 // Stage is one step of a query.

@@ -31,6 +31,7 @@ type Request struct {
 	MaxPerDocument int     // sources from one document; 0: any number
 	Boost          *Boost  // nil: none
 	Like           *Like   // nil: none; else instead of QueryVector
+	Syntax         Syntax  // of QueryText
 	Prefix         bool    // the last word of QueryText may be the beginning of one
 }
 
@@ -108,6 +109,7 @@ type prepared struct {
 	within         filter.Filter // of examples
 	like           *Like         // nil: none
 	examples       examples      // of like, once they are loaded
+	conditions     []condition   // of the syntax web
 	resolve        func(filter.Filter) (filter.Filter, error)
 	plain          bool // of ready-made vectors: documents are not read, and a filter is enough without a vector
 	warnings       []string
@@ -174,6 +176,9 @@ func (r Request) prepare() (prepared, error) {
 		return p, err
 	}
 	if err := p.like.check(p); err != nil {
+		return p, err
+	}
+	if err := p.readSyntax(r.Syntax); err != nil {
 		return p, err
 	}
 	if err := p.checkText(); err != nil || r.Reranker == nil {

@@ -52,6 +52,18 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 	if err := p.settle(i); err != nil {
 		return a, err
 	}
+	if len(p.conditions) > 0 {
+		var left []string
+		if p.conditions, left, err = compile(ctx, h, i, p.conditions); err != nil {
+			return a, err
+		}
+		defer func() {
+			a.warnings = append(left, a.warnings...)
+			for _, c := range p.conditions {
+				a.explain.Conditions = append(a.explain.Conditions, c.String())
+			}
+		}()
+	}
 	if p.recallTarget != nil {
 		i = i.WithRecallTarget(*p.recallTarget)
 	}

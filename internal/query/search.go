@@ -103,7 +103,7 @@ func (s *Service) search(ctx context.Context, id tenant.ID, h *data.Handle, i in
 		find.calibration = asked.calibration
 		watch.Lap("words", 0)
 	}
-	if p.mode != Keyword && i.Built && len(asked.phrases) == 0 && p.beside == nil {
+	if p.mode != Keyword && i.Built && len(asked.phrases)+len(p.conditions) == 0 && p.beside == nil {
 		if find.estimate, err = s.estimates.of(ctx, id, h, i, p.scope); err != nil {
 			return a, err
 		}

@@ -116,7 +116,7 @@ func (s search) near(q *statement, distance string) string {
 
 // where returns the condition on a chunk c of the scope and the required phrases.
 func (s search) where(q *statement) string {
-	where := s.request.scope.sql(s.index, q.args) + s.request.examples.sql(q.args)
+	where := s.request.scope.sql(s.index, q.args) + s.request.examples.sql(q.args) + conditionSQL(s.request.conditions, q.args)
 	if s.keywords != nil && s.keywords.required != "" {
 		where += " AND c.terms @@ " + q.args.Add(s.keywords.required) + "::text::tsquery"
 	}
@@ -277,7 +277,7 @@ func (s search) settings(arguments int) []setting {
 	switch {
 	case s.scansOnly(), s.list != nil, s.request.mode == Vector && byContainment:
 		out = append(out, setting{"plan_cache_mode", "force_generic_plan"})
-	case s.request.scope.filtered() || s.keywords != nil:
+	case s.request.scope.filtered() || len(s.request.conditions) > 0 || s.keywords != nil:
 		out = append(out, setting{"plan_cache_mode", "force_custom_plan"})
 	}
 	if s.request.mode == Keyword {

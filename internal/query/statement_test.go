@@ -59,6 +59,9 @@ func TestStatements(t *testing.T) {
 		{name: "vector_exact_like", request: vector, edit: func(s *search) {
 			s.request.examples.excluded = excluded{[]string{"a"}, []string{"0198c6a2-0000-7000-8000-000000000001"}}
 		}},
+		{name: "hybrid_exact_web", request: hybrid, terms: terms, edit: func(s *search) {
+			s.request.conditions = []condition{{alternatives: []operand{{query: "'crane'"}, {text: "fees", title: true}}}, {without: true, alternatives: []operand{{query: "'draft'"}}}}
+		}},
 		{name: "plain_exact", request: vector, edit: func(s *search) { s.request.plain = true }},
 		{name: "plain_index_scan", request: vector, edit: func(s *search) { s.plan, s.estimate, s.request.plain = indexScan, many, true }},
 		{name: "plain_list", request: vector, filter: two, edit: func(s *search) { s.request.plain, s.request.vector = true, nil }},
@@ -117,6 +120,8 @@ func TestExampleStatements(t *testing.T) {
 		all.WriteString(" \\g\n\n")
 	}
 	checkGolden(t, "testdata/statements/examples.sql", all.String())
+	i.TextLanguage = "english"
+	checkGolden(t, "testdata/statements/conditions.sql", compileSQL(i)+"\n")
 }
 
 // script returns a search as psql runs it, in a transaction of its own.

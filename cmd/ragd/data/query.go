@@ -97,6 +97,9 @@ func printExplain(p *command.Program, explain *ragdv1.Explain) error {
 		return nil
 	}
 	fmt.Fprintf(p.Out.Stdout, "%s\n\n", output.OneLine(summary(explain)))
+	for _, condition := range explain.GetConditions() {
+		fmt.Fprintf(p.Out.Stdout, "condition: %s\n", output.OneLine(condition))
+	}
 	if err := printContext(p, explain.GetContext()); err != nil {
 		return err
 	}
@@ -194,10 +197,11 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	boost := flags.String("boost", "", "rank recent chunks higher, as FIELD:HALFLIFE or FIELD:HALFLIFE:WEIGHT, such as published:30d (weight 0 to 1, default 0.5)")
 	begun := flags.Bool("last-word-prefix", false, "also find words that begin with the last word of the question")
 	expand := expandFlag(flags)
+	syntax := flags.String("syntax", "", "web: read the question as people type it: \"a phrase\", -without, title:word, prefix*, a OR b (default words)")
 	like := likeFlags(flags)
 	return func(question string) *ragdv1.VectorQueryRequest {
 		req := &ragdv1.VectorQueryRequest{
-			QueryText: question, QueryVector: *vector, TopK: topK, SearchMode: *mode, Namespace: *namespace,
+			QueryText: question, QuerySyntax: *syntax, QueryVector: *vector, TopK: topK, SearchMode: *mode, Namespace: *namespace,
 			Neighbours: *neighbours, Diversity: *diversity, MaxPerDocument: *perDocument,
 			Reranker: reranker(), Explain: *explain, Highlight: question != "", Prefix: *begun,
 		}

@@ -88,7 +88,7 @@ func requestOf(req *ragdv1.VectorQueryRequest) (query.Request, error) {
 		IndexNames: req.GetIndexNames(), IndexWeights: indexWeightsOf(req.GetIndexWeights()),
 		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Prefix: req.GetPrefix(),
-		Boost: boostOf(req.GetBoost()), Like: likeOf(req.GetLike()),
+		Boost: boostOf(req.GetBoost()), Like: likeOf(req.GetLike()), Syntax: query.Syntax(req.GetQuerySyntax()),
 	}, err
 }
 
@@ -234,7 +234,7 @@ func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {
 	message := &ragdv1.Explain{
 		SearchMode: string(e.Mode), Plan: e.Plan, Candidates: int32(e.Candidates), Complete: e.Complete, Exact: e.Exact,
 		SearchWidth: int32(e.SearchWidth), RecallTarget: e.RecallTarget, MeasuredRecall: e.MeasuredRecall, Calibration: e.Calibration, RepeatedCount: int32(e.Repeated), Context: contextMessages(e.Context),
-		Reranking: rerankingMessage(r), FilterNotes: e.FilterNotes, VectorWeight: e.VectorWeight, VectorLogOdds: e.VectorLogOdds,
+		Reranking: rerankingMessage(r), FilterNotes: e.FilterNotes, VectorWeight: e.VectorWeight, VectorLogOdds: e.VectorLogOdds, Conditions: e.Conditions,
 	}
 	for _, stage := range e.Stages {
 		message.Stages = append(message.Stages, &ragdv1.Stage{

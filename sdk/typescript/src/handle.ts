@@ -57,6 +57,8 @@ export interface SearchOptions extends CallOptions {
 export interface QueryOptions extends SearchOptions {
   /** Finds what is like examples, instead of a vector; the question may then be empty. */
   like?: Fields<typeof LikeSchema>;
+  /** How the question is read: web as people type it, with "a phrase", -without, title:word, prefix* and OR. */
+  syntax?: "web";
   /** Chunks of the same document to add before and after each source, 0 to 10. */
   neighbours?: number;
   /** From 0 (relevance alone) to 1 (sources as different as possible). */
@@ -239,8 +241,8 @@ export class RagdIndex {
 
   /** query returns the chunks that match a question best. The question may be empty if a vector is given. */
   query(text: string, options: QueryOptions = {}): Promise<VectorQueryResponse> {
-    const { like, neighbours, diversity, maxPerDocument, boost, prefix, hybrid, databaseConfig } = options;
-    const request = { ...this.#search(text, options), like, neighbours, diversity, maxPerDocument, boost, prefix, hybrid, databaseConfig };
+    const { like, neighbours, diversity, maxPerDocument, boost, prefix, syntax, hybrid, databaseConfig } = options;
+    const request = { ...this.#search(text, options), like, neighbours, diversity, maxPerDocument, boost, prefix, querySyntax: syntax, hybrid, databaseConfig };
     return unary(this.options, options, (call) => this.#services.queries.vectorQuery(request, call));
   }
 
