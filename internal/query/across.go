@@ -195,7 +195,7 @@ func (s *Service) ask(ctx context.Context, id tenant.ID, name string, p prepared
 		}
 		asked.mode, asked.index = asked.answer.explain.Mode, i
 		if req.Highlight {
-			s.Highlight(i, req.QueryText, asked.answer.sources)
+			s.Highlight(i, p.text, asked.answer.sources)
 		}
 		return nil
 	})

@@ -82,7 +82,11 @@ func (s *Service) embedTogether(ctx context.Context, id tenant.ID, queries []adm
 	}
 	models, texts := map[use]*embed.Model{}, map[use][]string{}
 	for _, q := range queries {
-		if q.request.QueryText == "" || len(q.request.QueryVector) > 0 || q.request.Mode == Keyword {
+		text := q.request.QueryText
+		if q.request.Syntax == Web {
+			text, _, _ = parseWeb(text) // its query says what is wrong
+		}
+		if text == "" || len(q.request.QueryVector) > 0 || q.request.Like != nil || q.request.Mode == Keyword {
 			continue
 		}
 		for _, name := range q.names {
@@ -97,7 +101,7 @@ func (s *Service) embedTogether(ctx context.Context, id tenant.ID, queries []adm
 					continue
 				}
 			}
-			texts[of] = append(texts[of], q.request.QueryText)
+			texts[of] = append(texts[of], text)
 		}
 	}
 	for of, model := range models {

@@ -115,6 +115,17 @@ func TestBatchEmbedsTogetherAndCounts(t *testing.T) {
 	if calls := len(fake.Requests()) - before; calls != 1 {
 		t.Errorf("16 different questions of 32 took %d calls of the model", calls)
 	}
+	before = len(fake.Requests())
+	typed := &ragdv1.BatchQueryRequest{}
+	for _, text := range []string{`"the gate" -crane`, `gate* OR door`} {
+		typed.Queries = append(typed.Queries, &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: text, QuerySyntax: "web"})
+	}
+	if got, err = c.BatchQuery(t.Context(), typed); err != nil || got.GetAnswers()[0].GetError() != nil || got.GetAnswers()[1].GetError() != nil {
+		t.Fatal(got, err)
+	}
+	if calls := len(fake.Requests()) - before; calls != 1 {
+		t.Errorf("2 questions as people type them took %d calls of the model", calls)
+	}
 
 	if _, err := s.Operator().UpdateTenant(t.Context(), &ragdv1.UpdateTenantRequest{TenantId: "acme", Settings: servicetest.Object(t, map[string]any{"requestsPerSecond": 5})}); err != nil {
 		t.Fatal(err)

@@ -212,7 +212,7 @@ func (x *examples) read(ctx context.Context, h *data.Handle, i index.Index, p pr
 
 // exampleSQL returns the statement of the chunks of an example, in their order.
 func exampleSQL(args *filter.Args, i index.Index, within filter.Filter, e Example) string {
-	which := ""
+	var which string
 	switch {
 	case e.ID != "":
 		which = "c.chunk_id = " + args.Add(e.ID)

@@ -160,7 +160,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 		if !req.Highlight {
 			return nil
 		}
-		s.Highlight(i, req.QueryText, found.sources)
+		s.Highlight(i, p.text, found.sources)
 		watch.Lap("highlight", len(found.sources))
 		return nil
 	})

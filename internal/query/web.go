@@ -95,7 +95,7 @@ func parseWeb(question string) (text string, conditions []condition, err error) 
 			words = append(words, part.text)
 		}
 		switch {
-		case or && !part.without && !(last != none && conditions[last].without):
+		case or && !part.without && (last == none || !conditions[last].without):
 			if last == none { // the word before becomes a condition
 				conditions = append(conditions, condition{alternatives: []operand{{text: words[lastWord]}}})
 				last = len(conditions) - 1

@@ -43,6 +43,9 @@ def test_several_indexes_and_questions_are_asked(client: ragd.Ragd, index: ragd.
     index.upload(GATE, uri="gate.md")
     found = client.query("when does the gate open?", {"indexNames": [index.name[:-1] + "*"]})
     assert found["sources"][0]["indexName"] == index.name and found["queryId"]
+    like = index.query(like={"positive": [{"text": "a gate that opens"}], "exclude": [{"uri": "gate.md"}]})
+    assert like["sources"] == []
+    assert index.query("gate -opens", syntax="web")["sources"] == []
     answers = client.batch([{"indexName": index.name, "queryText": "gate"}, {"indexName": "none", "queryText": "gate"}])
     assert answers[0]["answer"]["sources"][0]["uri"] == "gate.md" and answers[1]["error"]["code"] == "not_found"
 

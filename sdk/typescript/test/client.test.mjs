@@ -47,6 +47,9 @@ test("several indexes and several questions are asked", async (t) => {
   const found = await connect().query("when does the gate open?", { indexNames: [`${index.name.slice(0, -1)}*`] });
   assert.equal(found.sources[0].indexName, index.name);
   assert.match(found.queryId, /./);
+  const like = await index.query("", { like: { positive: [{ text: "a gate that opens" }], exclude: [{ uri: "gate.md" }] } });
+  assert.deepEqual(like.sources, []);
+  assert.deepEqual((await index.query("gate -opens", { syntax: "web" })).sources, []);
   const [first, second] = await connect().batch([{ indexName: index.name, queryText: "gate" }, { indexName: "none", queryText: "gate" }]);
   assert.equal(first.answer.sources[0].uri, "gate.md");
   assert.equal(second.error.code, "not_found");
