@@ -114,7 +114,9 @@ class AsyncRagd:
         request: VectorQueryRequest = {**(settings or {}), "queryText": text}
         return await self.rpc(AsyncQueryService).vector_query(request, timeout=timeout, context=context)
 
-    async def batch(self, queries: list[VectorQueryRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None) -> list[BatchAnswer]:
+    async def batch(
+        self, queries: list[VectorQueryRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None
+    ) -> list[BatchAnswer]:
         """Answers up to 100 queries in one call, each with an answer or an error of its own, in their order."""
         answer = await self.rpc(AsyncQueryService).batch_query({"queries": queries}, timeout=timeout, context=context)
         return answer["answers"]

@@ -116,7 +116,9 @@ class Ragd:
         request: VectorQueryRequest = {**(settings or {}), "queryText": text}
         return self.rpc(QueryService).vector_query(request, timeout=timeout, context=context)
 
-    def batch(self, queries: list[VectorQueryRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None) -> list[BatchAnswer]:
+    def batch(
+        self, queries: list[VectorQueryRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None
+    ) -> list[BatchAnswer]:
         """Answers up to 100 queries in one call, each with an answer or an error of its own, in their order."""
         answer = self.rpc(QueryService).batch_query({"queries": queries}, timeout=timeout, context=context)
         return answer["answers"]
