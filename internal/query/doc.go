@@ -9,10 +9,13 @@
 //	Service.search       lookUp of terms, choice of a plan, and the statement
 //	Service.retrieve     reranking, diversity and more of the documents around
 //
+// Service.Count counts the chunks of a filter instead, and keeps what it counted until the index changes.
+//
 // internal/graph enters at Service.Candidates, with an effective question.
 //
 // The wing has rooms more:
 //
+//	facet    counts chunks by the values of a field
 //	filter   the language in which callers select by metadata, and its SQL
 //	lexical  splits text into the tokens that keyword search matches
 //	notable  records questions that found nothing, took long or failed

@@ -27,6 +27,9 @@ const (
 	searchTimeout = "20s"
 )
 
+// noTermWarning says why a keyword search finds nothing.
+const noTermWarning = "no chunk has a word of the question; words too common to be searched for are left out"
+
 // candidates returns how many chunks each leg fetches.
 func (p prepared) candidates() int {
 	if p.mode == Vector {
@@ -114,7 +117,7 @@ func (s *Service) search(ctx context.Context, id tenant.ID, h *data.Handle, i in
 		watch.Lap("plan", 0)
 	}
 	if p.mode == Keyword && len(asked.terms) == 0 {
-		a.warnings = append(a.warnings, "no chunk has a word of the question; words too common to be searched for are left out")
+		a.warnings = append(a.warnings, noTermWarning)
 		a.explain = Explain{Mode: p.mode, Complete: true, Exact: true, Calibration: asked.calibration.Version}
 		return a, nil
 	}

@@ -26,6 +26,7 @@ type Service struct {
 	processor    *limit.Processor
 	estimates    *estimator
 	lists        *lists
+	tallies      *tallies
 	meter        *usage.Meter
 	notable      *notable.Recorder
 }
@@ -35,6 +36,7 @@ type Service struct {
 func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string, processor *limit.Processor) *Service {
 	return &Service{
 		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, processor: processor, estimates: newEstimator(), lists: newLists(),
+		tallies: newTallies(),
 	}
 }
 

@@ -124,6 +124,24 @@ func TestExampleStatements(t *testing.T) {
 	checkGolden(t, "testdata/statements/conditions.sql", compileSQL(i)+"\n")
 }
 
+func TestCountStatements(t *testing.T) {
+	t.Parallel()
+	f, err := filter.Parse(`{"team": "red"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := index.Index{ID: 7, Generation: 1}
+	within := scope{namespace: "default", filter: f}
+	for name, tc := range map[string]struct {
+		match  string
+		fields []string
+	}{"count": {"", nil}, "count_facets": {"", []string{"kind", "maker.name"}}, "count_matches": {"'graph' | 'walk'", []string{"kind"}}} {
+		args := filter.NewArgs()
+		statement := new(data.DB).Handle("acme").OfIndex(i.ID, i.Generation).SQL(countSQL(i, within, tc.match, tc.fields, args))
+		checkGolden(t, "testdata/statements/"+name+".sql", statement+"\n\n\\bind "+fmt.Sprint(args.Values())+"\n")
+	}
+}
+
 // script returns a search as psql runs it, in a transaction of its own.
 func script(s search) string {
 	args := filter.NewArgs()

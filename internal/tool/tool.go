@@ -97,7 +97,7 @@ const (
 // planned.
 var reserved = []string{
 	"vector_query", "graph_rag", "rerank", "document_chunker", "list_indexes", "list_topics", "describe_index", "create_index", "update_index", "delete_index",
-	"list_documents", "get_document", "upload_document", "delete_document", "delete_documents", "get_chunks", "list_chunks", "get_job", "list_jobs",
+	"list_documents", "get_document", "upload_document", "delete_document", "delete_documents", "get_chunks", "list_chunks", "count_chunks", "get_job", "list_jobs",
 	"cancel_job", "retry_job", "sync_source", "list_sources", "embed", "search", "fetch", "record_feedback", "list_tools", "create_tool", "delete_tool",
 }
 

@@ -52,6 +52,14 @@ func (i *Index) Graph(ctx context.Context, question string, settings *ragdv1.Gra
 	return i.client.Queries.GraphRag(ctx, req)
 }
 
+// Count counts the chunks and documents that a filter selects, by the values of fields too. settings, nil for all chunks, are those of
+// a request without index.
+func (i *Index) Count(ctx context.Context, settings *ragdv1.CountChunksRequest) (*ragdv1.CountChunksResponse, error) {
+	req := own(settings)
+	req.IndexName = i.Name
+	return i.client.Queries.CountChunks(ctx, req)
+}
+
 // Documents yields the documents of the index. settings, nil for the defaults, are those of a request
 // without index and page.
 func (i *Index) Documents(ctx context.Context, settings *ragdv1.ListDocumentsRequest) iter.Seq2[*ragdv1.Document, error] {

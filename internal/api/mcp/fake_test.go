@@ -22,6 +22,7 @@ import (
 // fakeAPI is an API of functions; a test sets those it needs.
 type fakeAPI struct {
 	vectorQuery     func(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
+	countChunks     func(context.Context, *ragdv1.CountChunksRequest) (*ragdv1.CountChunksResponse, error)
 	graphRag        func(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
 	listTopics      func(context.Context, *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error)
 	rerank          func(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)
@@ -52,6 +53,10 @@ func (f *fakeAPI) VectorQuery(ctx context.Context, req *ragdv1.VectorQueryReques
 
 func (f *fakeAPI) BatchQuery(context.Context, *ragdv1.BatchQueryRequest) (*ragdv1.BatchQueryResponse, error) {
 	return nil, fault.New(fault.NotFound, "not found")
+}
+
+func (f *fakeAPI) CountChunks(ctx context.Context, req *ragdv1.CountChunksRequest) (*ragdv1.CountChunksResponse, error) {
+	return f.countChunks(ctx, req)
 }
 
 func (f *fakeAPI) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error) {

@@ -125,6 +125,11 @@ func TestToolsOverHTTP(t *testing.T) {
 			{"topicId": 2, "parentId": 1, "title": "valves", "terms": ["valve"], "chunkCount": 1, "documentCount": 1, "share": 0.1}],
 			"nextPageToken": "more", "findTime": "2026-01-02T03:04:05Z", "otherChunkCount": 1, "modularity": 0.5}`),
 			message[ragdv1.ListTopicsRequest](t, `{"indexName": "docs", "pageSize": 5}`), "list_topics.txt"},
+		{"count_chunks", map[string]any{"indexName": "docs", "filter": map[string]any{"year": 2017}, "facets": []any{map[string]any{"field": "kind"}, map[string]any{"field": "price", "rangeCount": 2}}},
+			message[ragdv1.CountChunksResponse](t, `{"chunkCount": 12, "documentCount": 1, "warnings": ["a notice"], "facets": [
+			{"field": "kind", "chunkCount": 12, "missingCount": 2, "valueCount": 3, "values": [{"value": "guide", "chunkCount": 9}, {"value": true, "chunkCount": 1}]},
+			{"field": "price", "chunkCount": 12, "valueCount": 4, "ranges": [{"from": 0, "to": 10, "chunkCount": 11}, {"from": 10, "chunkCount": 1}]}]}`),
+			message[ragdv1.CountChunksRequest](t, `{"indexName": "docs", "filter": {"year": 2017}, "facets": [{"field": "kind"}, {"field": "price", "rangeCount": 2}]}`), "count_chunks.txt"},
 		{"list_topics", nil, &ragdv1.ListTopicsResponse{}, &ragdv1.ListTopicsRequest{}, "list_topics_none.txt"},
 		{"graph_rag", map[string]any{"queryText": "x", "filter": `{"a": 1}`, "graphOptions": `{"restartProb": 0.5}`}, &ragdv1.GraphRagResponse{},
 			message[ragdv1.GraphRagRequest](t, `{"queryText": "x", "filter": {"a": 1}, "graphOptions": {"restartProb": 0.5}}`), "graph_rag_nothing.txt"},
@@ -264,6 +269,7 @@ func withoutCopies(m proto.Message) proto.Message {
 func recordingAPI(asked, answer *proto.Message) *fakeAPI {
 	return &fakeAPI{
 		vectorQuery:     record[ragdv1.VectorQueryRequest, *ragdv1.VectorQueryResponse](asked, answer),
+		countChunks:     record[ragdv1.CountChunksRequest, *ragdv1.CountChunksResponse](asked, answer),
 		graphRag:        record[ragdv1.GraphRagRequest, *ragdv1.GraphRagResponse](asked, answer),
 		listTopics:      record[ragdv1.ListTopicsRequest, *ragdv1.ListTopicsResponse](asked, answer),
 		rerank:          record[ragdv1.RerankRequest, *ragdv1.RerankResponse](asked, answer),

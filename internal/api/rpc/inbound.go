@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/query/facet"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
@@ -27,9 +28,12 @@ import (
 // rejected before they are decoded.
 var maxima = map[protoreflect.FullName]int{
 	"ragd.v1.BatchQueryRequest.queries":           query.MaxBatch,
+	"ragd.v1.CountChunksRequest.facets":           facet.Max,
+	"ragd.v1.CountChunksRequest.query_vector":     index.MaxBits,
 	"ragd.v1.DeleteDocumentsRequest.document_ids": ingest.MaxDeletedNamed,
 	"ragd.v1.DeleteDocumentsRequest.uris":         ingest.MaxDeletedNamed,
 	"ragd.v1.EmbedRequest.texts":                  query.MaxEmbedTexts,
+	"ragd.v1.Facet.ranges":                        facet.MaxRanges,
 	"ragd.v1.FindUnchangedRequest.documents":      ingest.MaxCompared,
 	"ragd.v1.GraphRagRequest.query_vector":        index.MaxBits,
 	"ragd.v1.Like.exclude":                        query.MaxExcluded,

@@ -60,7 +60,7 @@ func TestPoisonedConnectionsShowNothing(t *testing.T) {
 		name, path := string(m.Name()), "/"+string(m.Parent().FullName())+"/"+string(m.Name())
 		streams := m.IsStreamingClient() || m.IsStreamingServer()
 		// ListUsage counts the reads themselves, and ListNotableQuestions the questions.
-		if streams || name == "ListAuditEntries" || name == "ListUsage" || name == "ListNotableQuestions" || !reads.MatchString(name) && !slices.Contains([]string{"VectorQuery", "GraphRag", "Query", "DescribeIndex", "WhoAmI"}, name) {
+		if streams || name == "ListAuditEntries" || name == "ListUsage" || name == "ListNotableQuestions" || !reads.MatchString(name) && !slices.Contains([]string{"VectorQuery", "GraphRag", "CountChunks", "Query", "DescribeIndex", "WhoAmI"}, name) {
 			continue
 		}
 		message := own.fields(m.Input(), 1)
@@ -72,7 +72,7 @@ func TestPoisonedConnectionsShowNothing(t *testing.T) {
 			return status, own.neutralIDs(answer)
 		}})
 	}
-	reading := []string{"describe_index", "fetch", "get_document", "get_job", "graph_rag", "list_documents", "list_indexes", "list_topics", "rerank", "search", "vector_query"}
+	reading := []string{"count_chunks", "describe_index", "fetch", "get_document", "get_job", "graph_rag", "list_documents", "list_indexes", "list_topics", "rerank", "search", "vector_query"}
 	for _, request := range toolCalls(t, s, admin) {
 		message := request(own)
 		if slices.Contains(reading, message["toolName"].(string)) {

@@ -15,7 +15,7 @@ import (
 // Limits of a facet.
 const (
 	Max           = 20 // facets of a request
-	DefaultValues = 10
+	DefaultValues = 10 // of a facet
 	MaxValues     = 1000
 	MaxRanges     = 100
 	MaxIntervals  = 1000

@@ -15,15 +15,15 @@ import (
 // Interval is a unit of the calendar.
 type Interval string
 
-// intervals are the known units.
-var intervals = []Interval{"minute", "hour", "day", "week", "month", "quarter", "year"}
+// Intervals are the known units.
+var Intervals = []Interval{"minute", "hour", "day", "week", "month", "quarter", "year"}
 
 func (i Interval) check(at string) error {
-	if slices.Contains(intervals, i) {
+	if slices.Contains(Intervals, i) {
 		return nil
 	}
-	names := make([]string, len(intervals))
-	for n, known := range intervals {
+	names := make([]string, len(Intervals))
+	for n, known := range Intervals {
 		names[n] = string(known)
 	}
 	return fault.Field(at, "must be one of %s, got %q", strings.Join(names, ", "), string(i))

@@ -74,6 +74,7 @@ func (s *Set) runs() map[string]method {
 	api := s.api
 	return map[string]method{
 		"cancel_job":       call(api.CancelJob, cancelledText),
+		"count_chunks":     call(api.CountChunks, countsText),
 		"delete_document":  call(api.DeleteDocument, deletedText),
 		"delete_documents": call(api.DeleteDocuments, deletedManyText),
 		"describe_index":   call(api.DescribeIndex, indexText),

@@ -31,6 +31,7 @@ func TestSchemasFollowTheMessages(t *testing.T) {
 	for name, messages := range map[string]struct{ in, out proto.Message }{
 		"vector_query":     {&ragdv1.VectorQueryRequest{}, &ragdv1.VectorQueryResponse{}},
 		"graph_rag":        {&ragdv1.GraphRagRequest{}, &ragdv1.GraphRagResponse{}},
+		"count_chunks":     {&ragdv1.CountChunksRequest{}, &ragdv1.CountChunksResponse{}},
 		"list_topics":      {&ragdv1.ListTopicsRequest{}, &ragdv1.ListTopicsResponse{}},
 		"rerank":           {&ragdv1.RerankRequest{}, &ragdv1.RerankResponse{}},
 		"list_indexes":     {&ragdv1.ListIndexesRequest{}, &ragdv1.ListIndexesResponse{}},

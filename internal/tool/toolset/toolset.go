@@ -35,6 +35,7 @@ import (
 type API interface {
 	VectorQuery(context.Context, *ragdv1.VectorQueryRequest) (*ragdv1.VectorQueryResponse, error)
 	BatchQuery(context.Context, *ragdv1.BatchQueryRequest) (*ragdv1.BatchQueryResponse, error)
+	CountChunks(context.Context, *ragdv1.CountChunksRequest) (*ragdv1.CountChunksResponse, error)
 	GraphRag(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
 	ListTopics(context.Context, *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error)
 	Rerank(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)

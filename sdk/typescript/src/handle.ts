@@ -6,7 +6,7 @@ import type { Chunk } from "./gen/ragd/v1/chunk_pb.js";
 import type { DeleteDocumentsResponse, Document, DocumentService, Job, ReadDocumentResponse } from "./gen/ragd/v1/document_pb.js";
 import type { EvaluateService, RecordFeedbackResponse } from "./gen/ragd/v1/evaluate_pb.js";
 import type { CreateIndexRequestSchema, Index, IndexService, UpdateIndexRequestSchema } from "./gen/ragd/v1/index_pb.js";
-import type { BoostSchema, DatabaseConfigSchema, GraphOptionsSchema, GraphRagResponse, HybridSchema, LikeSchema, QueryService, RerankerSchema, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
+import type { BoostSchema, CountChunksResponse, DatabaseConfigSchema, FacetSchema, GraphOptionsSchema, GraphRagResponse, HybridSchema, LikeSchema, QueryService, RerankerSchema, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
 import { pauseBefore, repeat, sleep } from "./retry.js";
 import { uploadStream } from "./stream.js";
 import { type CallOptions, type Fields, headersFor, pages, type RagdOptions, stream, unary } from "./transport.js";
@@ -73,6 +73,28 @@ export interface QueryOptions extends SearchOptions {
   hybrid?: Fields<typeof HybridSchema>;
   /** Options as other vector stores name them. */
   databaseConfig?: Fields<typeof DatabaseConfigSchema>;
+}
+
+/** What to count. */
+export interface CountOptions extends CallOptions {
+  /** A filter over metadata, see docs/reference/filters.md. */
+  filter?: JsonObject;
+  /** Counts only chunks that keyword search matches; with nearest, the question of the search. */
+  text?: string;
+  /** The fields whose values are counted, such as [{ field: "kind" }]. */
+  facets?: Fields<typeof FacetSchema>[];
+  /** The namespace to count in. Default: "default". */
+  namespace?: string;
+  /** Counts only the first chunks of a search, 1 to 1000. */
+  nearest?: number;
+  /** With nearest: a ready-made embedding of the question. */
+  vector?: number[];
+  /** With nearest. Default: hybrid. */
+  mode?: "vector" | "keyword" | "hybrid";
+  /** How stale the answer may be, in milliseconds: it may then come from a replica. Default: as the service is set. */
+  maxStalenessMs?: number;
+  /** The token of a write that is to be counted, which onWriteToken got. */
+  writeToken?: string;
 }
 
 /** Settings of a graph query. */
@@ -244,6 +266,24 @@ export class RagdIndex {
     const { like, neighbours, diversity, maxPerDocument, boost, prefix, syntax, hybrid, databaseConfig } = options;
     const request = { ...this.#search(text, options), like, neighbours, diversity, maxPerDocument, boost, prefix, querySyntax: syntax, hybrid, databaseConfig };
     return unary(this.options, options, (call) => this.#services.queries.vectorQuery(request, call));
+  }
+
+  /** count counts chunks and documents exactly, by the values of fields too. */
+  count(options: CountOptions = {}): Promise<CountChunksResponse> {
+    const { filter, text, facets, namespace, nearest, vector, mode, maxStalenessMs, writeToken } = options;
+    const request = {
+      indexName: this.name,
+      queryText: text,
+      filter: filter && fromJson(ValueSchema, filter),
+      facets,
+      namespace,
+      nearest,
+      queryVector: vector,
+      searchMode: mode,
+      maxStaleness: maxStalenessMs === undefined ? undefined : durationFromMs(maxStalenessMs),
+      writeToken,
+    };
+    return unary(this.options, options, (call) => this.#services.queries.countChunks(request, call));
   }
 
   /** graph searches by walking the graph of the index, from what matches the question and the names in it. */

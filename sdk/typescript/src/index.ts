@@ -7,6 +7,7 @@ export { Answer, type AnswerEvent, type AskOptions } from "./answer.js";
 export { type EmbedOptions, type Query, Ragd } from "./client.js";
 export { type ErrorCode, type FieldViolation, JobError, RagdError, type RagdErrorOptions } from "./errors.js";
 export {
+  type CountOptions,
   type DeleteOptions,
   type DocumentName,
   type DocumentsOptions,

@@ -20,10 +20,12 @@ from ..api import (
     Boost,
     Chunk,
     Chunking,
+    CountChunksResponse,
     CreateIndexRequest,
     DatabaseConfig,
     DeleteDocumentsResponse,
     Document,
+    Facet,
     GraphOptions,
     GraphRagResponse,
     Hybrid,
@@ -305,6 +307,36 @@ class RagdIndex:
             encodingName=encoding_name,
         )
         return self._queries.vector_query(request, timeout=timeout, context=context)  # type: ignore[arg-type]
+
+    def count(
+        self,
+        text: str | None = None,
+        *,
+        filter: dict[str, Any] | None = None,
+        facets: list[Facet] | None = None,
+        namespace: str | None = None,
+        nearest: int | None = None,
+        vector: list[float] | None = None,
+        mode: Mode | None = None,
+        max_staleness: float | None = None,
+        write_token: str | None = None,
+        timeout: float | None = None,
+        context: dict[str, Any] | None = None,
+    ) -> CountChunksResponse:
+        """Counts chunks and documents exactly, by the values of fields too. max_staleness is in seconds. See CountChunksRequest of ragd.api."""
+        request = given(
+            indexName=self.name,
+            queryText=text,
+            filter=filter,
+            facets=facets,
+            namespace=namespace,
+            nearest=nearest,
+            queryVector=vector,
+            searchMode=mode,
+            maxStaleness=seconds(max_staleness),
+            writeToken=write_token,
+        )
+        return self._queries.count_chunks(request, timeout=timeout, context=context)  # type: ignore[arg-type]
 
     def feedback(self, query_id: str, source: str, helpful: bool | None, *, timeout: float | None = None) -> RecordFeedbackResponse:
         """Says whether a source of an answer helped; None takes back what was said. See RecordFeedbackRequest of ragd.api."""
