@@ -93,6 +93,16 @@ func (v value) time() (microseconds int64, ok bool) {
 	return filter.Instant(v.key[1 : len(v.key)-1]) // texts of times have nothing to unescape
 }
 
+// First returns the value of a field whose JSON is raw, of a list the first, and a key that equal values have. nil and "" stand for
+// none that is counted.
+func First(raw string) (key string, value any) {
+	values, _ := appendValues(nil, raw)
+	if len(values) == 0 {
+		return "", nil
+	}
+	return values[0].key, values[0].decode()
+}
+
 // decode returns the value as a string, json.Number or bool.
 func (v value) decode() any {
 	switch v.kind() {
