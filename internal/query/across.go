@@ -86,6 +86,9 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request, names [
 		all.sources = folded(all.sources, kept)
 		watch.Lap("distinct", len(all.sources))
 	}
+	if p.ordersAll() {
+		all.sources = ordered(all.sources, p.order)
+	}
 	if p.reranker != nil {
 		all.sources = all.sources[:min(p.rerankFrom, len(all.sources))]
 		if err := s.rerankAnswer(ctx, id, p, isUnbounded(answered), &all); err != nil {
@@ -93,8 +96,13 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request, names [
 		}
 		watch.Lap("rerank", len(all.sources))
 	}
+	all.sources = ordered(all.sources[:min(p.topK, len(all.sources))], p.order)
+	next := ""
+	if p.page != nil {
+		next = p.page.cut(&all)
+	}
 	response := Response{
-		Sources: all.sources[:min(p.topK, len(all.sources))], Warnings: slices.Concat(p.warnings, warningsOf(parts), all.warnings), Reranking: all.reranking,
+		Sources: all.sources, NextPageToken: next, Warnings: slices.Concat(p.warnings, warningsOf(parts), all.warnings), Reranking: all.reranking,
 	}
 	complete := true
 	if most != nil {
@@ -144,6 +152,8 @@ func (s *Service) namesOf(ctx context.Context, id tenant.ID, req Request) ([]str
 		return []string{""}, nil
 	case err != nil || !req.isAcross(names):
 		return names, err
+	case req.GroupBy != nil:
+		return nil, fault.Field("groupBy", "is for one index: name it with indexName")
 	case req.Fusion.Method == RRF:
 		return nil, fault.Field("hybrid.fusion", "rrf gives scores of one index, which cannot be compared with those of others: leave it out, or name one index")
 	}

@@ -25,6 +25,9 @@ func (s *Service) arrange(ctx context.Context, id tenant.ID, p prepared, sources
 			}
 		}
 	}
+	if p.group != nil {
+		return sources, nil
+	}
 	return sources[:min(p.topK, len(sources))], nil
 }
 

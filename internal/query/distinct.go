@@ -38,8 +38,11 @@ func (s *Service) distinct(ctx context.Context, id tenant.ID, h *data.Handle, i 
 	if !p.distinct || p.plain || p.lists() {
 		return s.boosted(ctx, id, h, i, p, watch)
 	}
-	wanted := p.fetch()
-	for p.further = (p.topK + 1) / 2; ; p.further = min(2*p.fetch(), maxCandidates) - wanted {
+	wanted, most := p.fetch(), maxCandidates
+	if p.page != nil {
+		most = 2 * MaxPaged
+	}
+	for p.further = (p.topK + 1) / 2; ; p.further = min(2*p.fetch(), most) - wanted {
 		if a, err = s.boosted(ctx, id, h, i, p, watch); err != nil {
 			return a, err
 		}
@@ -53,7 +56,7 @@ func (s *Service) distinct(ctx context.Context, id tenant.ID, h *data.Handle, i 
 			watch.Lap("distinct", len(a.sources))
 		}
 		all := len(found) < p.fetch() || len(above(p.minScore, found)) < len(found)
-		if all || len(a.sources) >= p.topK || p.fetch() >= maxCandidates {
+		if all || len(a.sources) >= p.topK || p.fetch() >= most {
 			a.sources = a.sources[:min(wanted, len(a.sources))]
 			return a, nil
 		}

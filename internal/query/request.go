@@ -33,6 +33,12 @@ type Request struct {
 	Like           *Like   // nil: none; else instead of QueryVector
 	Syntax         Syntax  // of QueryText
 	Prefix         bool    // the last word of QueryText may be the beginning of one
+	// OrderBy puts the sources in the order of fields. Without a question all chunks that the filter selects are put in order, with
+	// Keyword all that match, else the best.
+	OrderBy   []filter.Order
+	GroupBy   *GroupBy // TopK is the number of groups then; nil: none
+	PageSize  *int     // instead of TopK, for pages; nil: none
+	PageToken string   // of the page before; empty for the first
 }
 
 // Source is one retrieved chunk.
@@ -64,6 +70,7 @@ type Source struct {
 	KeywordScore *float64
 	Recency      *Recency // nil without a Boost
 	BM25         float64  // of which the KeywordScore is made
+	Group        *int     // number in Response.Groups, from 0; nil without Request.GroupBy
 }
 
 // Response is an answer. Its sources are best first, ties by id.
@@ -75,6 +82,9 @@ type Response struct {
 	Reranking       *rerank.Report // nil without a second scoring
 	Budget          *budget.Report // nil without MaxTokens
 	ID              string         // names the answer, see AnswerID; may be empty
+	Groups          []Group        // with GroupBy, in the order of their sources
+	GroupCount      *int64         // of all chunks that match; nil where this cannot be counted
+	NextPageToken   string         // with PageSize; empty if there is no further page
 }
 
 // prepared is a validated request with its defaults filled in. Until settle, its
@@ -100,6 +110,9 @@ type prepared struct {
 	diversity      float64
 	maxPerDocument int
 	prefix         bool
+	order          []filter.Order
+	group          *groupBy      // nil: none
+	page           *page         // nil: none
 	boost          *boost        // nil: none
 	reranker       *Reranker     // nil: none
 	rerankFrom     int           // candidates of the reranker
@@ -147,7 +160,7 @@ func (r Request) prepare() (prepared, error) {
 		includeVectors: valueOr(r.IncludeVectors, false), distinct: valueOr(r.Distinct, true),
 		minScore: r.MinScore, minSimilarity: r.MinSimilarity, recallTarget: r.RecallTarget, access: r.access, asked: r.asked, absent: r.absent, resolve: r.resolve,
 		within: r.within, like: r.Like,
-		diversity: r.Diversity, maxPerDocument: r.MaxPerDocument, prefix: r.Prefix,
+		diversity: r.Diversity, maxPerDocument: r.MaxPerDocument, prefix: r.Prefix, order: r.OrderBy,
 	}
 	if !slices.Contains([]Mode{"", Vector, Keyword, Hybrid}, p.mode) {
 		return p, fault.Field("searchMode", "unknown mode %q; known are vector, keyword and hybrid", p.mode)
@@ -166,6 +179,12 @@ func (r Request) prepare() (prepared, error) {
 		return p, err
 	}
 	p.sparse, p.sparseField = r.SparseVector, "sparseVector"
+	if err := p.checkOrder(r); err != nil {
+		return p, err
+	}
+	if p.group, err = p.checkGroup(r); err != nil {
+		return p, err
+	}
 	if err := p.configure(r.VectorStoreName, r.stores, r.DatabaseConfig); err != nil {
 		return p, err
 	}
@@ -235,6 +254,9 @@ func (p *prepared) settle(i index.Index) error {
 	if p.mode != Vector && !hasText {
 		return fault.Field("queryText", "is needed for %s search and must not be blank", p.mode)
 	}
+	if p.lists() && !p.plain {
+		return nil
+	}
 	if p.plain {
 		if p.lists() && !p.scope.filtered() {
 			return fault.Field("queryVector", "Either queryVector or filter must be provided")
@@ -255,12 +277,12 @@ func (p *prepared) settle(i index.Index) error {
 
 // compares reports whether the search compares embeddings with one of the question.
 func (p prepared) compares() bool {
-	return p.mode != Keyword || len(p.vector) > 0 || p.minSimilarity != nil
+	return !p.lists() && (p.mode != Keyword || len(p.vector) > 0 || p.minSimilarity != nil)
 }
 
 // lists reports whether the request is for what the scope selects, in the order of
-// ids, as it has no vector to compare with.
-func (p prepared) lists() bool { return p.plain && len(p.vector) == 0 }
+// ids or fields, and not for what is near to a vector.
+func (p prepared) lists() bool { return p.plain && len(p.vector) == 0 || p.ordersAll() }
 
 // settleSparse replaces a sparse query vector by its dense form, or by a parameter beside the
 // query vector.

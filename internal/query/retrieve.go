@@ -37,7 +37,7 @@ func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, t
 	return Found{a.sources, append(p.warnings, a.warnings...), a.explain.Mode, a.scorer, a.best}, err
 }
 
-// retrieve searches an index, whose tables are given, and arranges what it found.
+// retrieve searches an index, whose tables are given, and arranges what it found. It searches once more if that are too few groups.
 func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, p prepared, watch *Stopwatch) (a answer, err error) {
 	if p.like != nil {
 		if p.examples, err = s.load(ctx, id, h, i, p); err != nil {
@@ -49,6 +49,18 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 		}
 		watch.Lap("examples", len(p.examples.positive)+len(p.examples.negative))
 	}
+	a, err = s.retrieveFrom(ctx, id, i, h, p, watch)
+	if err != nil || p.group == nil || p.reranker != nil || len(a.groups) >= p.topK || a.found < p.fetch() || p.fetch() >= maxCandidates {
+		return a, err
+	}
+	deeper := *p.group
+	deeper.deep = true
+	p.group = &deeper
+	return s.retrieveFrom(ctx, id, i, h, p, watch)
+}
+
+// retrieveFrom searches an index and arranges what it found.
+func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index, h *data.Handle, p prepared, watch *Stopwatch) (a answer, err error) {
 	if err := p.settle(i); err != nil {
 		return a, err
 	}
@@ -91,7 +103,7 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 			a.warnings = append(a.warnings, warning)
 		}
 	}
-	if !p.lists() && p.mode != Keyword {
+	if !p.lists() && p.mode != Keyword && p.page == nil { // which sources are lowered below others differs from page to page
 		a.sources = contentsLast(a.sources)
 	}
 	a.best = a.bestScore()
@@ -108,6 +120,16 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 	if a.sources, err = s.arrange(ctx, id, p, a.sources); err != nil {
 		return a, err
 	}
+	if p.group != nil {
+		a.found = len(a.sources) + a.explain.Repeated
+		var keys []string
+		a.sources, a.groups, keys = p.group.grouped(a.sources, p.topK)
+		if err := p.group.countGroups(ctx, h, i, p, &a, keys); err != nil {
+			return a, err
+		}
+		watch.Lap("groups", len(a.sources))
+	}
+	a.sources = ordered(a.sources, p.order)
 	if stage := p.expansion.Stage(); stage != "" {
 		a.sources, err = p.expansion.expand(ctx, h, i, p.scope, a.sources)
 		watch.Lap(stage, len(a.sources))

@@ -43,6 +43,8 @@ func (p prepared) fetch() int {
 	switch {
 	case p.reranker != nil:
 		return p.rerankFrom + p.further
+	case p.group != nil:
+		return p.group.fetch(p.topK) + p.further
 	case p.diversity > 0 || p.maxPerDocument > 0:
 		return p.plenty() + p.further
 	}
@@ -81,18 +83,21 @@ type search struct {
 
 // answer is what a search found and how.
 type answer struct {
-	reranking *rerank.Report // nil without a second scoring
-	sources   []Source
-	warnings  []string
-	explain   Explain
-	scorer    Scorer
-	best      *float64 // the best calibrated score, of a source or not; nil without calibration
+	reranking  *rerank.Report // nil without a second scoring
+	sources    []Source
+	warnings   []string
+	explain    Explain
+	scorer     Scorer
+	groups     []Group // of a request with GroupBy
+	found      int     // sources of which the groups were made
+	groupCount *int64
+	best       *float64 // the best calibrated score, of a source or not; nil without calibration
 }
 
 // search finds the sources of a settled request by terms, by embedding or by both.
 func (s *Service) search(ctx context.Context, id tenant.ID, h *data.Handle, i index.Index, p prepared, watch *Stopwatch) (a answer, err error) {
 	find := search{index: i, request: p, plan: exact}
-	if p.lists() {
+	if p.lists() && p.mode != Keyword {
 		a.sources, err = find.run(ctx, h)
 		a.explain = find.explain(a.sources)
 		watch.Lap("search", len(a.sources))
@@ -122,6 +127,14 @@ func (s *Service) search(ctx context.Context, id tenant.ID, h *data.Handle, i in
 		return a, nil
 	}
 	warnings := asked.correctionWarnings()
+	if p.lists() {
+		find.keywords = asked.keywords()
+		a.sources, err = find.run(ctx, h)
+		a.explain, a.warnings = find.explain(a.sources), warnings
+		a.explain.Exact = true
+		watch.Lap("search", len(a.sources))
+		return a, err
+	}
 	for {
 		if a, err = find.widening(ctx, h, asked, watch); err != nil {
 			return a, err
@@ -340,7 +353,12 @@ func (s search) execute(ctx context.Context, h *data.Handle) (sources []Source, 
 // setScores replaces the values by which the statement ranked by scores, in their order.
 func (s search) setScores(sources []Source) {
 	switch {
-	case s.request.lists() || s.request.mode == Hybrid && s.request.fusion.Method == RRF:
+	case s.request.lists():
+		for n := range sources {
+			sources[n].Score = 0
+		}
+		return
+	case s.request.mode == Hybrid && s.request.fusion.Method == RRF:
 		return
 	case s.request.mode != Vector:
 		score := s.evidence().fusedScore

@@ -117,6 +117,12 @@ func (s *Service) ready(ctx context.Context, id tenant.ID, req Request) (p prepa
 	if p, err = req.prepare(); err != nil {
 		return p, nil, err
 	}
+	if p.page, err = req.openPage(ctx); err != nil {
+		return p, nil, err
+	}
+	if p.page != nil {
+		p.topK = p.page.fetch()
+	}
 	if err := s.CheckReranker(ctx, id, req.Reranker); err != nil {
 		return p, nil, err
 	}
@@ -134,7 +140,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	watch := StartStopwatch(ctx, "query")
 	var found answer
 	var fitted Fitted
-	var named string
+	var named, next string
 	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *data.Handle) (err error) {
 		ctx := usage.InIndex(ctx, i.Name)
 		if !plain && !p.prefix { // a question that is still being typed is none
@@ -147,6 +153,9 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 		tables = tables.Reading(req.Freshness)
 		if found, err = s.retrieve(ctx, id, i, tables, p, watch); err != nil {
 			return err
+		}
+		if p.page != nil {
+			next = p.page.cut(&found)
 		}
 		if most != nil {
 			if fitted, err = s.Fit(ctx, id, most, found.sources, func(n int) string { return found.sources[n].BeforeText(n + 1) }, relevant); err != nil {
@@ -169,7 +178,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	if err != nil {
 		return Response{}, err
 	}
-	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...), Reranking: found.reranking, RelevantContext: fitted.Context, Budget: fitted.Report, ID: named}
+	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...), Reranking: found.reranking, RelevantContext: fitted.Context, Budget: fitted.Report, ID: named, Groups: found.groups, GroupCount: found.groupCount, NextPageToken: next}
 	if req.Explain {
 		found.explain.Stages, found.explain.Context = watch.Stages, req.context
 		found.explain.FilterNotes = req.asked.Notes()

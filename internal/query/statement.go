@@ -49,8 +49,8 @@ func (s search) sql(args *filter.Args) string {
 	if s.vectors() {
 		columns += ", " + s.index.EmbeddingSQL("c.embedding") + " AS embedding"
 	}
-	if s.request.mode == Vector {
-		order = "ASC" // a distance
+	if s.request.mode == Vector || s.request.lists() {
+		order = "ASC" // a distance, or a place
 	}
 	if s.scores() {
 		columns += ", found.keyword, found.adjacent, found.distance"
@@ -67,6 +67,8 @@ func (s search) find(q *statement) {
 	where := s.where(q)
 	wanted := s.request.fetch()
 	switch {
+	case len(s.request.order) > 0 && s.request.lists():
+		s.inOrder(q, where)
 	case s.request.lists():
 		q.define("found",
 			"SELECT c.ctid AS tid, 0::float8 AS rank_value",

@@ -28,7 +28,7 @@ NO_COLOR is set. --explain shows the scores that each score is made of.
 
 Modes are vector (by embedding), keyword (by words) and hybrid (both). A filter
 is a JSON object over the metadata, such as {"team": "legal"}. With --vector or
---like the question may be left out.
+--like or --order-by the question may be left out.
 
 An example of --like, --unlike and --exclude is id:ID of a chunk, document:ID,
 uri:URI or text:TEXT.`,
@@ -39,11 +39,13 @@ uri:URI or text:TEXT.`,
   ragd query "notice period" --prefix contracts/2024/
   ragd query "notice period" --rerank lexical -k 3
   ragd query --index handbook --like uri:contracts/7.md --unlike 'text:a contract of sale'
+  ragd query "notice period" --group-by team:2 -k 5
+  ragd query --order-by published:desc --page-size 20
   ragd query "notice period" --neighbours 1 --max-per-document 2 --explain
   ragd query "notice period" --prompt-text --top-k 50 --max-tokens 4000 | my-prompt
   ragd query "notice period" --context '{"country": "fr"}' --explain`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && (cmd.Flags().Changed("vector") || cmd.Flags().Changed("like")) {
+			if len(args) == 0 && (cmd.Flags().Changed("vector") || cmd.Flags().Changed("like") || cmd.Flags().Changed("order-by")) {
 				return nil
 			}
 			return command.Arguments("QUESTION")(cmd, args)
@@ -76,6 +78,9 @@ uri:URI or text:TEXT.`,
 			noteBudget(p, answer.GetBudget())
 			_, err := fmt.Fprintln(p.Out.Stdout, output.Printable(answer.GetRelevantContext()))
 			return err
+		}
+		if answer.GetNextPageToken() != "" {
+			output.Note(p.Out.Stderr, "there are more: repeat the query with --page-token %s", answer.GetNextPageToken())
 		}
 		list := sourceList{sources: answer.GetSources(), warnings: answer.GetWarnings(), full: *full, widened: req.GetNeighbours() > 0 || req.GetExpand() != ""}
 		if answer.GetExplain() != nil {
@@ -173,6 +178,16 @@ func boostOf(flag string) *ragdv1.Boost {
 	return out
 }
 
+// groupByOf returns the groups of a flag, whose field may have colons; the service checks it.
+func groupByOf(flag string) *ragdv1.GroupBy {
+	if at := strings.LastIndexByte(flag, ':'); at >= 0 {
+		if size, err := strconv.ParseInt(flag[at+1:], 10, 32); err == nil {
+			return &ragdv1.GroupBy{Field: flag[:at], Size: new(int32(size))}
+		}
+	}
+	return &ragdv1.GroupBy{Field: flag}
+}
+
 // queryFlags adds the flags of a search. The returned function builds the request for a
 // question.
 func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryRequest {
@@ -195,6 +210,10 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	budget := budgetFlags(flags, "the text for a prompt")
 	distinct := distinctFlag(flags)
 	boost := flags.String("boost", "", "rank recent chunks higher, as FIELD:HALFLIFE or FIELD:HALFLIFE:WEIGHT, such as published:30d (weight 0 to 1, default 0.5)")
+	order := flags.StringSlice("order-by", nil, "metadata fields to order by instead of the score, with :desc for the greatest first; without QUESTION all chunks of the filter")
+	group := flags.String("group-by", "", "a metadata field to group by, as FIELD or FIELD:SIZE (default 3 chunks of a group); --top-k counts groups")
+	pageSize := flags.Int32("page-size", 0, "instead of --top-k: chunks of a page, up to 1000")
+	pageToken := flags.String("page-token", "", "for the page after one that ended with this token")
 	begun := flags.Bool("last-word-prefix", false, "also find words that begin with the last word of the question")
 	expand := expandFlag(flags)
 	syntax := flags.String("syntax", "", "web: read the question as people type it: \"a phrase\", -without, title:word, prefix*, a OR b (default words)")
@@ -212,6 +231,16 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 		}
 		if *boost != "" {
 			req.Boost = boostOf(*boost)
+		}
+		for _, field := range *order {
+			name, descending := strings.CutSuffix(field, ":desc")
+			req.OrderBy = append(req.OrderBy, &ragdv1.OrderBy{Field: name, Descending: descending})
+		}
+		if *group != "" {
+			req.GroupBy = groupByOf(*group)
+		}
+		if req.PageSize, req.PageToken = command.Given(flags, "page-size", pageSize), *pageToken; req.PageSize != nil {
+			req.TopK = command.Given(flags, "top-k", topK)
 		}
 		if *fusion != "" {
 			req.Hybrid = &ragdv1.Hybrid{Fusion: *fusion}

@@ -89,6 +89,7 @@ func requestOf(req *ragdv1.VectorQueryRequest) (query.Request, error) {
 		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Prefix: req.GetPrefix(),
 		Boost: boostOf(req.GetBoost()), Like: likeOf(req.GetLike()), Syntax: query.Syntax(req.GetQuerySyntax()),
+		Boost: boostOf(req.GetBoost()), OrderBy: orderOf(req.GetOrderBy()), GroupBy: groupByOf(req.GetGroupBy()), PageSize: intOf(req.PageSize), PageToken: req.GetPageToken(),
 	}, err
 }
 
@@ -96,7 +97,7 @@ func (h *Handlers) answerMessage(ctx context.Context, found query.Response) (*ra
 	sources, err := convertLarge(ctx, h.Processor, found.Sources, new(objectReader).sourceMessage)
 	return &ragdv1.VectorQueryResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: explainMessage(found.Explain, found.Reranking),
-		Budget: budgetMessage(found.Budget), QueryId: found.ID,
+		Budget: budgetMessage(found.Budget), QueryId: found.ID, Groups: groupMessages(found.Groups), GroupCount: found.GroupCount, NextPageToken: found.NextPageToken,
 	}, err
 }
 
@@ -109,11 +110,42 @@ func intOf(n *int32) *int {
 	return &wide
 }
 
+// numberOf is the inverse of intOf.
+func numberOf(n *int) *int32 {
+	if n == nil {
+		return nil
+	}
+	return new(int32(*n))
+}
+
 func fusionOf(h *ragdv1.Hybrid) query.Fusion {
 	if h == nil {
 		return query.Fusion{}
 	}
 	return query.Fusion{Method: query.Method(h.GetFusion()), VectorWeight: h.VectorWeight, KeywordWeight: h.KeywordWeight, VectorLogOdds: h.VectorLogOdds}
+}
+
+func orderOf(order []*ragdv1.OrderBy) []filter.Order {
+	out := make([]filter.Order, len(order))
+	for n, o := range order {
+		out[n] = filter.Order{Field: o.GetField(), Descending: o.GetDescending()}
+	}
+	return out
+}
+
+func groupByOf(g *ragdv1.GroupBy) *query.GroupBy {
+	if g == nil {
+		return nil
+	}
+	return &query.GroupBy{Field: g.GetField(), Size: intOf(g.Size)}
+}
+
+func groupMessages(groups []query.Group) []*ragdv1.SourceGroup {
+	out := make([]*ragdv1.SourceGroup, len(groups))
+	for n, g := range groups {
+		out[n] = &ragdv1.SourceGroup{Value: facetValue(g.Value), ChunkCount: g.Chunks}
+	}
+	return out
 }
 
 func indexWeightsOf(weights []*ragdv1.IndexWeight) []query.IndexWeight {
@@ -187,7 +219,7 @@ func (r *objectReader) sourceMessage(s query.Source) (*ragdv1.Source, error) {
 		Id: s.ID, Metadata: metadata, Vector: s.Vector, Score: s.Score, Document: s.Text, DocumentId: s.DocumentID,
 		Uri: s.URI, Title: s.Title, Ordinal: int32(s.Ordinal), StartByte: uint32(s.StartByte), EndByte: uint32(s.EndByte),
 		Details: rerankDetails(s.Details), Highlight: highlightMessage(s.Highlight), Chunk: chunkMessage(s.Chunk), Similarity: s.Similarity, KeywordScore: s.KeywordScore,
-		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount), Hits: hitMessages(s.Hits), Recency: recencyMessage(s.Recency), IndexName: s.IndexName,
+		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount), Hits: hitMessages(s.Hits), Recency: recencyMessage(s.Recency), IndexName: s.IndexName, Group: numberOf(s.Group),
 	}, nil
 }
 

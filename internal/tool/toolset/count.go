@@ -30,6 +30,21 @@ func countsText(_ *ragdv1.CountChunksRequest, res *ragdv1.CountChunksResponse) s
 	return b.String()
 }
 
+// writeGroups names the groups of an answer, in the order of their passages.
+func writeGroups(b *strings.Builder, groups []*ragdv1.SourceGroup) {
+	for n, g := range groups {
+		b.WriteString(map[bool]string{true: "\n\nGroups, in the order of their passages: ", false: ", "}[n == 0])
+		if g.GetValue() == nil {
+			b.WriteString("(none)")
+		} else {
+			b.WriteString(facetText(g.GetValue()))
+		}
+		if g.ChunkCount != nil {
+			fmt.Fprintf(b, " (%s in all)", count(g.GetChunkCount(), "passage"))
+		}
+	}
+}
+
 // facetText returns a value as JSON, as filters take it; "..." for an open side of a range.
 func facetText(v *structpb.Value) string {
 	if v == nil {

@@ -26,6 +26,11 @@ func answerText(req *ragdv1.VectorQueryRequest, res *ragdv1.VectorQueryResponse)
 		fmt.Fprintf(&b, "\n\nFound by %s search:", e.GetSearchMode())
 		writeStages(&b, e.GetStages())
 	}
+	writeGroups(&b, res.GetGroups())
+	if token := res.GetNextPageToken(); token != "" {
+		b.WriteString("\n\n")
+		writeNextPage(&b, token)
+	}
 	return b.String()
 }
 

@@ -6,7 +6,7 @@ import type { Chunk } from "./gen/ragd/v1/chunk_pb.js";
 import type { DeleteDocumentsResponse, Document, DocumentService, Job, ReadDocumentResponse } from "./gen/ragd/v1/document_pb.js";
 import type { EvaluateService, RecordFeedbackResponse } from "./gen/ragd/v1/evaluate_pb.js";
 import type { CreateIndexRequestSchema, Index, IndexService, UpdateIndexRequestSchema } from "./gen/ragd/v1/index_pb.js";
-import type { BoostSchema, CountChunksResponse, DatabaseConfigSchema, FacetSchema, GraphOptionsSchema, GraphRagResponse, HybridSchema, LikeSchema, QueryService, RerankerSchema, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
+import type { BoostSchema, CountChunksResponse, DatabaseConfigSchema, FacetSchema, GraphOptionsSchema, GraphRagResponse, GroupBySchema, HybridSchema, LikeSchema, OrderBySchema, QueryService, RerankerSchema, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
 import { pauseBefore, repeat, sleep } from "./retry.js";
 import { uploadStream } from "./stream.js";
 import { type CallOptions, type Fields, headersFor, pages, type RagdOptions, stream, unary } from "./transport.js";
@@ -67,6 +67,14 @@ export interface QueryOptions extends SearchOptions {
   maxPerDocument?: number;
   /** Ranks recent chunks higher, by a metadata field with dates. */
   boost?: Fields<typeof BoostSchema>;
+  /** Orders by metadata fields instead of the score; without text and vector, all chunks of the filter. */
+  orderBy?: Fields<typeof OrderBySchema>[];
+  /** Groups by a metadata field: topK groups of up to size sources, 3 by default. */
+  groupBy?: Fields<typeof GroupBySchema>;
+  /** Returns pages of so many sources, 1 to 1000, instead of topK. */
+  pageSize?: number;
+  /** nextPageToken of the page before, with the same settings. */
+  pageToken?: string;
   /** Whether the last word of the text may be the beginning of one, as in a search while it is typed. */
   prefix?: boolean;
   /** How vector and keyword search are combined. */
@@ -263,8 +271,8 @@ export class RagdIndex {
 
   /** query returns the chunks that match a question best. The question may be empty if a vector is given. */
   query(text: string, options: QueryOptions = {}): Promise<VectorQueryResponse> {
-    const { like, neighbours, diversity, maxPerDocument, boost, prefix, syntax, hybrid, databaseConfig } = options;
-    const request = { ...this.#search(text, options), like, neighbours, diversity, maxPerDocument, boost, prefix, querySyntax: syntax, hybrid, databaseConfig };
+    const { like, neighbours, diversity, maxPerDocument, boost, orderBy, groupBy, pageSize, pageToken, prefix, syntax, hybrid, databaseConfig } = options;
+    const request = { ...this.#search(text, options), like, neighbours, diversity, maxPerDocument, boost, orderBy, groupBy, pageSize, pageToken, prefix, querySyntax: syntax, hybrid, databaseConfig };
     return unary(this.options, options, (call) => this.#services.queries.vectorQuery(request, call));
   }
 
