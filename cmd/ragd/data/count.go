@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
-	"github.com/ragdhq/ragd/internal/query/facet"
 )
 
 func countCommand(p *command.Program) *cobra.Command {
@@ -28,7 +26,8 @@ that keyword search matches: with a word of it, or with all that it quotes.
 
 A facet counts the chunks by the values of a metadata field: --facet FIELD for the
 most frequent values, FIELD:month for times (minute, hour, day, week, month, quarter
-or year), FIELD:5 for up to 5 ranges of numbers, or the JSON of a Facet for more.`,
+or year), FIELD:5 for up to 5 ranges of numbers, or the JSON of a Facet for more, such
+as a field with a colon.`,
 		Example: `  ragd count
   ragd count --filter '{"team": "legal"}' --facet kind --facet published:month
   ragd count "notice period" --facet team --facet pages:5
@@ -69,7 +68,7 @@ or year), FIELD:5 for up to 5 ranges of numbers, or the JSON of a Facet for more
 	return cmd
 }
 
-// facetOf reads the flag --facet. A field may have colons.
+// facetOf reads the flag --facet.
 func facetOf(text string) (*ragdv1.Facet, error) {
 	f := &ragdv1.Facet{Field: text}
 	if strings.HasPrefix(text, "{") {
@@ -83,11 +82,9 @@ func facetOf(text string) (*ragdv1.Facet, error) {
 	if at < 0 {
 		return f, nil
 	}
-	by := text[at+1:]
-	if n, err := strconv.ParseInt(by, 10, 32); err == nil {
-		f.Field, f.RangeCount = text[:at], int32(n)
-	} else if slices.Contains(facet.Intervals, facet.Interval(by)) {
-		f.Field, f.Interval = text[:at], by
+	f.Field, f.Interval = text[:at], text[at+1:] // the service checks it
+	if n, err := strconv.ParseInt(f.GetInterval(), 10, 32); err == nil {
+		f.Interval, f.RangeCount = "", int32(n)
 	}
 	return f, nil
 }

@@ -24,7 +24,7 @@ func (h *Handlers) CountChunks(ctx context.Context, req *ragdv1.CountChunksReque
 	if err != nil {
 		return nil, err
 	}
-	res := &ragdv1.CountChunksResponse{ChunkCount: counts.Chunks, DocumentCount: counts.Documents, Warnings: counts.Warnings}
+	res := &ragdv1.CountChunksResponse{ChunkCount: int32(counts.Chunks), DocumentCount: int32(counts.Documents), Warnings: counts.Warnings}
 	for _, c := range counts.Facets {
 		res.Facets = append(res.Facets, facetMessage(c))
 	}
@@ -46,12 +46,12 @@ func facetsOf(facets []*ragdv1.Facet) []facet.Facet {
 }
 
 func facetMessage(c facet.Counts) *ragdv1.FacetCounts {
-	message := &ragdv1.FacetCounts{Field: c.Field, ChunkCount: c.Chunks, MissingCount: c.Missing, ValueCount: c.Values}
+	message := &ragdv1.FacetCounts{Field: c.Field, ChunkCount: int32(c.Chunks), MissingCount: int32(c.Missing), ValueCount: int32(c.Values)}
 	for _, v := range c.Top {
-		message.Values = append(message.Values, &ragdv1.ValueCount{Value: facetValue(v.Value), ChunkCount: v.Chunks})
+		message.Values = append(message.Values, &ragdv1.ValueCount{Value: facetValue(v.Value), ChunkCount: int32(v.Chunks)})
 	}
 	for _, r := range c.Ranges {
-		message.Ranges = append(message.Ranges, &ragdv1.RangeCount{From: facetValue(r.From), To: facetValue(r.To), ChunkCount: r.Chunks})
+		message.Ranges = append(message.Ranges, &ragdv1.RangeCount{From: facetValue(r.From), To: facetValue(r.To), ChunkCount: int32(r.Chunks)})
 	}
 	return message
 }

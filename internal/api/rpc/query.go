@@ -97,7 +97,7 @@ func (h *Handlers) answerMessage(ctx context.Context, found query.Response) (*ra
 	sources, err := convertLarge(ctx, h.Processor, found.Sources, new(objectReader).sourceMessage)
 	return &ragdv1.VectorQueryResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: explainMessage(found.Explain, found.Reranking),
-		Budget: budgetMessage(found.Budget), QueryId: found.ID, Groups: groupMessages(found.Groups), GroupCount: found.GroupCount, NextPageToken: found.NextPageToken,
+		Budget: budgetMessage(found.Budget), QueryId: found.ID, Groups: groupMessages(found.Groups), GroupCount: numberOf(found.GroupCount), NextPageToken: found.NextPageToken,
 	}, err
 }
 
@@ -110,8 +110,8 @@ func intOf(n *int32) *int {
 	return &wide
 }
 
-// numberOf is the inverse of intOf.
-func numberOf(n *int) *int32 {
+// numberOf converts an optional number; nil stays nil.
+func numberOf[N int | int64](n *N) *int32 {
 	if n == nil {
 		return nil
 	}
@@ -143,7 +143,7 @@ func groupByOf(g *ragdv1.GroupBy) *query.GroupBy {
 func groupMessages(groups []query.Group) []*ragdv1.SourceGroup {
 	out := make([]*ragdv1.SourceGroup, len(groups))
 	for n, g := range groups {
-		out[n] = &ragdv1.SourceGroup{Value: facetValue(g.Value), ChunkCount: g.Chunks}
+		out[n] = &ragdv1.SourceGroup{Value: facetValue(g.Value), ChunkCount: numberOf(g.Chunks)}
 	}
 	return out
 }

@@ -481,7 +481,7 @@ func writeNextPage(b *strings.Builder, token string) {
 }
 
 // count formats a number with its noun: "1 chunk", "2 chunks".
-func count[N int32 | int64](n N, noun string) string {
+func count(n int32, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}

@@ -25,6 +25,6 @@ export type { AgentCitation, AgentUsage, AskAgentResponse } from "./gen/ragd/v1/
 export type { Chunk } from "./gen/ragd/v1/chunk_pb.js";
 export type { DeleteDocumentsResponse, Document, Job, ReadDocumentResponse } from "./gen/ragd/v1/document_pb.js";
 export type { Index } from "./gen/ragd/v1/index_pb.js";
-export type { BatchAnswer, GraphRagResponse, Source, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
+export type { BatchAnswer, CountChunksResponse, GraphRagResponse, Source, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
 export type { CallToolResponse, Tool } from "./gen/ragd/v1/tool_pb.js";
 export type { JsonObject, JsonValue } from "@bufbuild/protobuf";
