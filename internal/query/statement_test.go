@@ -42,6 +42,9 @@ func TestStatements(t *testing.T) {
 	vector, hybrid, keyword := Request{}, Request{}, Request{}
 	vector.Mode, hybrid.Mode, keyword.Mode = Vector, Hybrid, Keyword
 	hybrid.QueryText, keyword.QueryText = "graph walk", "graph walk"
+	listed, found := vector, keyword
+	listed.OrderBy = []filter.Order{{Field: "published", Descending: true}, {Field: "maker.name"}}
+	found.OrderBy = listed.OrderBy
 
 	for _, tc := range []struct {
 		name    string
@@ -81,6 +84,8 @@ func TestStatements(t *testing.T) {
 		{name: "hybrid_few", request: hybrid, terms: terms, edit: func(s *search) { s.plan, s.estimate, s.rest = indexScan, many, &rest{} }},
 		{name: "hybrid_min_similarity", request: hybrid, terms: terms, edit: func(s *search) { s.plan, s.estimate, s.request.minSimilarity = indexScan, many, new(0.4) }},
 		{name: "keyword_min_similarity", request: keyword, terms: terms, edit: func(s *search) { s.request.minSimilarity = new(0.4) }},
+		{name: "ordered_filter", request: listed, filter: two, edit: func(s *search) { s.request.vector = nil }},
+		{name: "ordered_keyword", request: found, terms: terms},
 		{name: "hybrid_without_terms", request: hybrid, edit: func(s *search) { s.plan, s.estimate = indexScan, many }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
