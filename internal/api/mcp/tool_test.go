@@ -101,6 +101,10 @@ func TestToolsOverHTTP(t *testing.T) {
 		{"vector_query", map[string]any{"queryVector": "AAAAPwAAgD8=", "includeSources": false}, // 0.5 and 1
 			message[ragdv1.VectorQueryResponse](t, `{"relevantContext": "[1] Install\nRun make."}`),
 			message[ragdv1.VectorQueryRequest](t, `{"queryVector": [0.5, 1], "includeSources": false}`), "vector_query_context.txt"},
+		{"vector_query", map[string]any{"queryText": "x", "groupBy": map[string]any{"field": "kind", "size": 1}, "orderBy": []any{map[string]any{"field": "a", "descending": true}}, "pageSize": 2},
+			message[ragdv1.VectorQueryResponse](t, `{"relevantContext": "[1] x", "sources": [{"id": "c1", "document": "x", "score": 1, "group": 0}, {"id": "c2", "document": "y", "score": 1, "group": 1}],
+			"groups": [{"value": "guide", "chunkCount": 4}, {}], "groupCount": 2, "nextPageToken": "more"}`),
+			message[ragdv1.VectorQueryRequest](t, `{"queryText": "x", "groupBy": {"field": "kind", "size": 1}, "orderBy": [{"field": "a", "descending": true}], "pageSize": 2}`), "vector_query_groups.txt"},
 		{"vector_query", map[string]any{"queryText": "x", "filter": map[string]any{"a": 1}}, &ragdv1.VectorQueryResponse{},
 			message[ragdv1.VectorQueryRequest](t, `{"queryText": "x", "filter": {"a": 1}}`), "vector_query_nothing.txt"},
 		// Harmless mistakes of models.
