@@ -206,7 +206,7 @@ func TestPagesHaveEachSourceOnce(t *testing.T) {
 	}
 	for request, field := range map[string]string{
 		`"pageSize": 1001`: "pageSize", `"pageToken": "x"`: "pageSize", `"pageSize": 3, "topK": 3`: "pageSize", `"pageSize": 3, "pageToken": "x"`: "pageToken",
-		`"pageSize": 3, "diversity": 0.2`: "pageSize", `"pageSize": 3, "includeVectors": true`: "pageSize",
+		`"pageSize": 3, "diversity": 0.2`: "pageSize", `"pageSize": 3, "orderBy": [{"field": "a"}]`: "orderBy", `"pageSize": 3, "includeVectors": true`: "pageSize",
 	} {
 		_, err := answerTo(t, c, `{"indexName": "v", "queryVector": [0, 1], `+request+`}`)
 		servicetest.WantCode(t, request, err, connect.CodeInvalidArgument)
@@ -242,5 +242,34 @@ func TestPagesEndAtALimit(t *testing.T) {
 	}
 	if len(seen) != 10_000 || token != "" {
 		t.Errorf("%d sources, and then %q", len(seen), token)
+	}
+}
+
+// The pages of a question are the answer with as many sources, in its order, in every mode and from several indexes.
+func TestPagesAreTheWholeAnswer(t *testing.T) {
+	t.Parallel()
+	_, c := shop(t)
+	for _, request := range []string{
+		`"indexName": "goods", "queryText": "a thing of steel"`, `"indexName": "goods", "queryText": "a thing of steel", "searchMode": "vector"`,
+		`"indexName": "goods", "queryText": "a thing of steel", "searchMode": "keyword"`, `"queryText": "a thing of steel"`,
+		`"indexName": "goods", "queryText": "a thing of steel", "searchMode": "keyword", "filter": {"open": true}, "orderBy": [{"field": "price"}]`,
+	} {
+		want := uris(t, c, `{"distinct": false, "topK": 10, `+request+`}`)
+		var got []string
+		for token := ""; ; {
+			res, err := answerTo(t, c, `{"distinct": false, "pageSize": 2, `+request+`, "pageToken": "`+token+`"}`)
+			if err != nil {
+				t.Fatal(request, err)
+			}
+			for _, source := range res.GetSources() {
+				got = append(got, source.GetUri())
+			}
+			if token = res.GetNextPageToken(); token == "" {
+				break
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %s in pages, %s at once", request, strings.Join(got, " "), want)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/model/embed"
+	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/query/budget"
 	"github.com/ragdhq/ragd/internal/query/notable"
@@ -121,6 +122,9 @@ func (s *Service) ready(ctx context.Context, id tenant.ID, req Request) (p prepa
 		return p, nil, err
 	}
 	if p.page != nil {
+		if len(p.order) > 0 && !p.ordersAll() {
+			return p, nil, fault.Field("orderBy", "has pages only where all that match is put in order: leave out the question, or ask with searchMode keyword")
+		}
 		p.topK = p.page.fetch()
 	}
 	if err := s.CheckReranker(ctx, id, req.Reranker); err != nil {
