@@ -1387,6 +1387,7 @@ type Evaluation struct {
 	//	*Evaluation_Query
 	//	*Evaluation_Graph
 	//	*Evaluation_Agent
+	//	*Evaluation_Tuning
 	Settings isEvaluation_Settings `protobuf_oneof:"settings"`
 	K        []int32               `protobuf:"varint,7,rep,packed,name=k,proto3" json:"k,omitempty"`
 	MinScore *float64              `protobuf:"fixed64,8,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
@@ -1400,7 +1401,9 @@ type Evaluation struct {
 	Measures   []*Measure             `protobuf:"bytes,12,rep,name=measures,proto3" json:"measures,omitempty"`
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// What an agent and the judge have taken for all questions so far; absent for a query.
-	Usage         *AnswerUsage `protobuf:"bytes,15,opt,name=usage,proto3" json:"usage,omitempty"`
+	Usage *AnswerUsage `protobuf:"bytes,15,opt,name=usage,proto3" json:"usage,omitempty"`
+	// What a tuning found; absent until its job has succeeded. Its measures are those of the value that the index had before.
+	TuningOutcome *TuningOutcome `protobuf:"bytes,17,opt,name=tuning_outcome,json=tuningOutcome,proto3" json:"tuning_outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1497,6 +1500,15 @@ func (x *Evaluation) GetAgent() *AnswerSettings {
 	return nil
 }
 
+func (x *Evaluation) GetTuning() *TuningSettings {
+	if x != nil {
+		if x, ok := x.Settings.(*Evaluation_Tuning); ok {
+			return x.Tuning
+		}
+	}
+	return nil
+}
+
 func (x *Evaluation) GetK() []int32 {
 	if x != nil {
 		return x.K
@@ -1553,6 +1565,13 @@ func (x *Evaluation) GetUsage() *AnswerUsage {
 	return nil
 }
 
+func (x *Evaluation) GetTuningOutcome() *TuningOutcome {
+	if x != nil {
+		return x.TuningOutcome
+	}
+	return nil
+}
+
 type isEvaluation_Settings interface {
 	isEvaluation_Settings()
 }
@@ -1569,11 +1588,223 @@ type Evaluation_Agent struct {
 	Agent *AnswerSettings `protobuf:"bytes,14,opt,name=agent,proto3,oneof"`
 }
 
+type Evaluation_Tuning struct {
+	Tuning *TuningSettings `protobuf:"bytes,16,opt,name=tuning,proto3,oneof"`
+}
+
 func (*Evaluation_Query) isEvaluation_Settings() {}
 
 func (*Evaluation_Graph) isEvaluation_Settings() {}
 
 func (*Evaluation_Agent) isEvaluation_Settings() {}
+
+func (*Evaluation_Tuning) isEvaluation_Settings() {}
+
+// TuningSettings are the settings of an evaluation that tunes an index.
+type TuningSettings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the index is to rank by what is found.
+	Adopt         bool   `protobuf:"varint,1,opt,name=adopt,proto3" json:"adopt,omitempty"`
+	Namespace     string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TuningSettings) Reset() {
+	*x = TuningSettings{}
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TuningSettings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TuningSettings) ProtoMessage() {}
+
+func (x *TuningSettings) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TuningSettings.ProtoReflect.Descriptor instead.
+func (*TuningSettings) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *TuningSettings) GetAdopt() bool {
+	if x != nil {
+		return x.Adopt
+	}
+	return false
+}
+
+func (x *TuningSettings) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+// TuningOutcome is what a tuning of an index found.
+type TuningOutcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All values that were tried, the least first.
+	Candidates []*TuningCandidate `protobuf:"bytes,1,rep,name=candidates,proto3" json:"candidates,omitempty"`
+	// The value that was chosen, and the one that the index had.
+	VectorLogOdds        float64 `protobuf:"fixed64,2,opt,name=vector_log_odds,json=vectorLogOdds,proto3" json:"vector_log_odds,omitempty"`
+	PresentVectorLogOdds float64 `protobuf:"fixed64,3,opt,name=present_vector_log_odds,json=presentVectorLogOdds,proto3" json:"present_vector_log_odds,omitempty"`
+	// Questions of the half on which it was chosen, and of the half on which both were compared.
+	ChosenCount   int32 `protobuf:"varint,4,opt,name=chosen_count,json=chosenCount,proto3" json:"chosen_count,omitempty"`
+	ComparedCount int32 `protobuf:"varint,5,opt,name=compared_count,json=comparedCount,proto3" json:"compared_count,omitempty"`
+	// ndcg@10 of the present value and of the chosen one, on the half of the questions that did not choose.
+	Difference *MeasureDifference `protobuf:"bytes,6,opt,name=difference,proto3" json:"difference,omitempty"`
+	// Whether the index ranks by the chosen value now.
+	Adopted       bool `protobuf:"varint,7,opt,name=adopted,proto3" json:"adopted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TuningOutcome) Reset() {
+	*x = TuningOutcome{}
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TuningOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TuningOutcome) ProtoMessage() {}
+
+func (x *TuningOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TuningOutcome.ProtoReflect.Descriptor instead.
+func (*TuningOutcome) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *TuningOutcome) GetCandidates() []*TuningCandidate {
+	if x != nil {
+		return x.Candidates
+	}
+	return nil
+}
+
+func (x *TuningOutcome) GetVectorLogOdds() float64 {
+	if x != nil {
+		return x.VectorLogOdds
+	}
+	return 0
+}
+
+func (x *TuningOutcome) GetPresentVectorLogOdds() float64 {
+	if x != nil {
+		return x.PresentVectorLogOdds
+	}
+	return 0
+}
+
+func (x *TuningOutcome) GetChosenCount() int32 {
+	if x != nil {
+		return x.ChosenCount
+	}
+	return 0
+}
+
+func (x *TuningOutcome) GetComparedCount() int32 {
+	if x != nil {
+		return x.ComparedCount
+	}
+	return 0
+}
+
+func (x *TuningOutcome) GetDifference() *MeasureDifference {
+	if x != nil {
+		return x.Difference
+	}
+	return nil
+}
+
+func (x *TuningOutcome) GetAdopted() bool {
+	if x != nil {
+		return x.Adopted
+	}
+	return false
+}
+
+// TuningCandidate is a value that was tried.
+type TuningCandidate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	VectorLogOdds float64                `protobuf:"fixed64,1,opt,name=vector_log_odds,json=vectorLogOdds,proto3" json:"vector_log_odds,omitempty"`
+	// On the half of the questions on which the value was chosen.
+	Ndcg          float64 `protobuf:"fixed64,2,opt,name=ndcg,proto3" json:"ndcg,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TuningCandidate) Reset() {
+	*x = TuningCandidate{}
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TuningCandidate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TuningCandidate) ProtoMessage() {}
+
+func (x *TuningCandidate) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TuningCandidate.ProtoReflect.Descriptor instead.
+func (*TuningCandidate) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *TuningCandidate) GetVectorLogOdds() float64 {
+	if x != nil {
+		return x.VectorLogOdds
+	}
+	return 0
+}
+
+func (x *TuningCandidate) GetNdcg() float64 {
+	if x != nil {
+		return x.Ndcg
+	}
+	return 0
+}
 
 // AnswerUsage is what answers of an agent have taken.
 type AnswerUsage struct {
@@ -1596,7 +1827,7 @@ type AnswerUsage struct {
 
 func (x *AnswerUsage) Reset() {
 	*x = AnswerUsage{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[21]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1608,7 +1839,7 @@ func (x *AnswerUsage) String() string {
 func (*AnswerUsage) ProtoMessage() {}
 
 func (x *AnswerUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[21]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1621,7 +1852,7 @@ func (x *AnswerUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerUsage.ProtoReflect.Descriptor instead.
 func (*AnswerUsage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AnswerUsage) GetSteps() int64 {
@@ -1705,7 +1936,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[22]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1717,7 +1948,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[22]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1730,7 +1961,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Measure) GetName() string {
@@ -1771,7 +2002,7 @@ type GetEvaluationRequest struct {
 
 func (x *GetEvaluationRequest) Reset() {
 	*x = GetEvaluationRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[23]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1783,7 +2014,7 @@ func (x *GetEvaluationRequest) String() string {
 func (*GetEvaluationRequest) ProtoMessage() {}
 
 func (x *GetEvaluationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[23]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1796,7 +2027,7 @@ func (x *GetEvaluationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEvaluationRequest.ProtoReflect.Descriptor instead.
 func (*GetEvaluationRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetEvaluationRequest) GetEvaluationId() string {
@@ -1820,7 +2051,7 @@ type ListEvaluationsRequest struct {
 
 func (x *ListEvaluationsRequest) Reset() {
 	*x = ListEvaluationsRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[24]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1832,7 +2063,7 @@ func (x *ListEvaluationsRequest) String() string {
 func (*ListEvaluationsRequest) ProtoMessage() {}
 
 func (x *ListEvaluationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[24]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1845,7 +2076,7 @@ func (x *ListEvaluationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationsRequest.ProtoReflect.Descriptor instead.
 func (*ListEvaluationsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListEvaluationsRequest) GetSetName() string {
@@ -1880,7 +2111,7 @@ type ListEvaluationsResponse struct {
 
 func (x *ListEvaluationsResponse) Reset() {
 	*x = ListEvaluationsResponse{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[25]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +2123,7 @@ func (x *ListEvaluationsResponse) String() string {
 func (*ListEvaluationsResponse) ProtoMessage() {}
 
 func (x *ListEvaluationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[25]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +2136,7 @@ func (x *ListEvaluationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationsResponse.ProtoReflect.Descriptor instead.
 func (*ListEvaluationsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListEvaluationsResponse) GetEvaluations() []*Evaluation {
@@ -1932,7 +2163,7 @@ type DeleteEvaluationRequest struct {
 
 func (x *DeleteEvaluationRequest) Reset() {
 	*x = DeleteEvaluationRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[26]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1944,7 +2175,7 @@ func (x *DeleteEvaluationRequest) String() string {
 func (*DeleteEvaluationRequest) ProtoMessage() {}
 
 func (x *DeleteEvaluationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[26]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1957,7 +2188,7 @@ func (x *DeleteEvaluationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEvaluationRequest.ProtoReflect.Descriptor instead.
 func (*DeleteEvaluationRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DeleteEvaluationRequest) GetEvaluationId() string {
@@ -1975,7 +2206,7 @@ type DeleteEvaluationResponse struct {
 
 func (x *DeleteEvaluationResponse) Reset() {
 	*x = DeleteEvaluationResponse{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[27]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1987,7 +2218,7 @@ func (x *DeleteEvaluationResponse) String() string {
 func (*DeleteEvaluationResponse) ProtoMessage() {}
 
 func (x *DeleteEvaluationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[27]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2000,7 +2231,7 @@ func (x *DeleteEvaluationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEvaluationResponse.ProtoReflect.Descriptor instead.
 func (*DeleteEvaluationResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{30}
 }
 
 type ListEvaluationResultsRequest struct {
@@ -2017,7 +2248,7 @@ type ListEvaluationResultsRequest struct {
 
 func (x *ListEvaluationResultsRequest) Reset() {
 	*x = ListEvaluationResultsRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[28]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2260,7 @@ func (x *ListEvaluationResultsRequest) String() string {
 func (*ListEvaluationResultsRequest) ProtoMessage() {}
 
 func (x *ListEvaluationResultsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[28]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2273,7 @@ func (x *ListEvaluationResultsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationResultsRequest.ProtoReflect.Descriptor instead.
 func (*ListEvaluationResultsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListEvaluationResultsRequest) GetEvaluationId() string {
@@ -2077,7 +2308,7 @@ type ListEvaluationResultsResponse struct {
 
 func (x *ListEvaluationResultsResponse) Reset() {
 	*x = ListEvaluationResultsResponse{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[29]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2089,7 +2320,7 @@ func (x *ListEvaluationResultsResponse) String() string {
 func (*ListEvaluationResultsResponse) ProtoMessage() {}
 
 func (x *ListEvaluationResultsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[29]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2102,7 +2333,7 @@ func (x *ListEvaluationResultsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationResultsResponse.ProtoReflect.Descriptor instead.
 func (*ListEvaluationResultsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListEvaluationResultsResponse) GetResults() []*QuestionResult {
@@ -2145,7 +2376,7 @@ type QuestionResult struct {
 
 func (x *QuestionResult) Reset() {
 	*x = QuestionResult{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[30]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2157,7 +2388,7 @@ func (x *QuestionResult) String() string {
 func (*QuestionResult) ProtoMessage() {}
 
 func (x *QuestionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[30]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2170,7 +2401,7 @@ func (x *QuestionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuestionResult.ProtoReflect.Descriptor instead.
 func (*QuestionResult) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *QuestionResult) GetQuestionId() string {
@@ -2261,7 +2492,7 @@ type QuestionAnswer struct {
 
 func (x *QuestionAnswer) Reset() {
 	*x = QuestionAnswer{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[31]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2273,7 +2504,7 @@ func (x *QuestionAnswer) String() string {
 func (*QuestionAnswer) ProtoMessage() {}
 
 func (x *QuestionAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[31]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2286,7 +2517,7 @@ func (x *QuestionAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuestionAnswer.ProtoReflect.Descriptor instead.
 func (*QuestionAnswer) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *QuestionAnswer) GetText() string {
@@ -2342,7 +2573,7 @@ type AnswerVerdict struct {
 
 func (x *AnswerVerdict) Reset() {
 	*x = AnswerVerdict{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[32]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2585,7 @@ func (x *AnswerVerdict) String() string {
 func (*AnswerVerdict) ProtoMessage() {}
 
 func (x *AnswerVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[32]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2598,7 @@ func (x *AnswerVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerVerdict.ProtoReflect.Descriptor instead.
 func (*AnswerVerdict) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AnswerVerdict) GetError() string {
@@ -2412,7 +2643,7 @@ type QuestionHit struct {
 
 func (x *QuestionHit) Reset() {
 	*x = QuestionHit{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[33]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2424,7 +2655,7 @@ func (x *QuestionHit) String() string {
 func (*QuestionHit) ProtoMessage() {}
 
 func (x *QuestionHit) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[33]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2437,7 +2668,7 @@ func (x *QuestionHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuestionHit.ProtoReflect.Descriptor instead.
 func (*QuestionHit) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *QuestionHit) GetUri() string {
@@ -2493,7 +2724,7 @@ type CompareEvaluationsRequest struct {
 
 func (x *CompareEvaluationsRequest) Reset() {
 	*x = CompareEvaluationsRequest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[34]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2505,7 +2736,7 @@ func (x *CompareEvaluationsRequest) String() string {
 func (*CompareEvaluationsRequest) ProtoMessage() {}
 
 func (x *CompareEvaluationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[34]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2518,7 +2749,7 @@ func (x *CompareEvaluationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompareEvaluationsRequest.ProtoReflect.Descriptor instead.
 func (*CompareEvaluationsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *CompareEvaluationsRequest) GetBaselineId() string {
@@ -2569,7 +2800,7 @@ type EvaluationComparison struct {
 
 func (x *EvaluationComparison) Reset() {
 	*x = EvaluationComparison{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[35]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2581,7 +2812,7 @@ func (x *EvaluationComparison) String() string {
 func (*EvaluationComparison) ProtoMessage() {}
 
 func (x *EvaluationComparison) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[35]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2594,7 +2825,7 @@ func (x *EvaluationComparison) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluationComparison.ProtoReflect.Descriptor instead.
 func (*EvaluationComparison) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *EvaluationComparison) GetQuestionCount() int32 {
@@ -2656,7 +2887,7 @@ type MeasureDifference struct {
 
 func (x *MeasureDifference) Reset() {
 	*x = MeasureDifference{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[36]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2668,7 +2899,7 @@ func (x *MeasureDifference) String() string {
 func (*MeasureDifference) ProtoMessage() {}
 
 func (x *MeasureDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[36]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2681,7 +2912,7 @@ func (x *MeasureDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MeasureDifference.ProtoReflect.Descriptor instead.
 func (*MeasureDifference) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *MeasureDifference) GetName() string {
@@ -2752,7 +2983,7 @@ type SignTest struct {
 
 func (x *SignTest) Reset() {
 	*x = SignTest{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[37]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2764,7 +2995,7 @@ func (x *SignTest) String() string {
 func (*SignTest) ProtoMessage() {}
 
 func (x *SignTest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[37]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2777,7 +3008,7 @@ func (x *SignTest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignTest.ProtoReflect.Descriptor instead.
 func (*SignTest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SignTest) GetWins() int32 {
@@ -2824,7 +3055,7 @@ type QuestionChange struct {
 
 func (x *QuestionChange) Reset() {
 	*x = QuestionChange{}
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[38]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2836,7 +3067,7 @@ func (x *QuestionChange) String() string {
 func (*QuestionChange) ProtoMessage() {}
 
 func (x *QuestionChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_evaluate_proto_msgTypes[38]
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2849,7 +3080,7 @@ func (x *QuestionChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuestionChange.ProtoReflect.Descriptor instead.
 func (*QuestionChange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *QuestionChange) GetQuestionId() string {
@@ -2894,11 +3125,182 @@ func (x *QuestionChange) GetCandidateFirstRank() int32 {
 	return 0
 }
 
+type TuneIndexRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Required. The question set; its index may be another one with the same documents.
+	SetName string `protobuf:"bytes,2,opt,name=set_name,json=setName,proto3" json:"set_name,omitempty"`
+	// Whether the index is to rank by what is found. Default: false, which changes nothing.
+	Adopt bool `protobuf:"varint,3,opt,name=adopt,proto3" json:"adopt,omitempty"`
+	// Default: default.
+	Namespace string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// A note for people, at most 200 bytes.
+	Label         string `protobuf:"bytes,5,opt,name=label,proto3" json:"label,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TuneIndexRequest) Reset() {
+	*x = TuneIndexRequest{}
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TuneIndexRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TuneIndexRequest) ProtoMessage() {}
+
+func (x *TuneIndexRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TuneIndexRequest.ProtoReflect.Descriptor instead.
+func (*TuneIndexRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *TuneIndexRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *TuneIndexRequest) GetSetName() string {
+	if x != nil {
+		return x.SetName
+	}
+	return ""
+}
+
+func (x *TuneIndexRequest) GetAdopt() bool {
+	if x != nil {
+		return x.Adopt
+	}
+	return false
+}
+
+func (x *TuneIndexRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *TuneIndexRequest) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+type RestoreTuningRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName     string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreTuningRequest) Reset() {
+	*x = RestoreTuningRequest{}
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreTuningRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreTuningRequest) ProtoMessage() {}
+
+func (x *RestoreTuningRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreTuningRequest.ProtoReflect.Descriptor instead.
+func (*RestoreTuningRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *RestoreTuningRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+type RestoreTuningResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The present tuning; absent if there is none now.
+	Tuning        *IndexTuning `protobuf:"bytes,1,opt,name=tuning,proto3" json:"tuning,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreTuningResponse) Reset() {
+	*x = RestoreTuningResponse{}
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreTuningResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreTuningResponse) ProtoMessage() {}
+
+func (x *RestoreTuningResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_evaluate_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreTuningResponse.ProtoReflect.Descriptor instead.
+func (*RestoreTuningResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_evaluate_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *RestoreTuningResponse) GetTuning() *IndexTuning {
+	if x != nil {
+		return x.Tuning
+	}
+	return nil
+}
+
 var File_ragd_v1_evaluate_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\n" +
-	"\x16ragd/v1/evaluate.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/agent.proto\x1a\x16ragd/v1/document.proto\x1a\x13ragd/v1/query.proto\"\xd1\x02\n" +
+	"\x16ragd/v1/evaluate.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/agent.proto\x1a\x16ragd/v1/document.proto\x1a\x13ragd/v1/index.proto\x1a\x13ragd/v1/query.proto\"\xd1\x02\n" +
 	"\vQuestionSet\x12\x19\n" +
 	"\bset_name\x18\x01 \x01(\tR\asetName\x12\x1d\n" +
 	"\n" +
@@ -3009,7 +3411,7 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"agent_name\x18\x01 \x01(\tR\tagentName\x12\x1f\n" +
 	"\vjudge_model\x18\x02 \x01(\tR\n" +
 	"judgeModel\x12'\n" +
-	"\x0fdecline_pattern\x18\x03 \x01(\tR\x0edeclinePattern\"\xf0\x04\n" +
+	"\x0fdecline_pattern\x18\x03 \x01(\tR\x0edeclinePattern\"\xe2\x05\n" +
 	"\n" +
 	"Evaluation\x12#\n" +
 	"\revaluation_id\x18\x01 \x01(\tR\fevaluationId\x12\x19\n" +
@@ -3019,7 +3421,8 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\x05label\x18\x04 \x01(\tR\x05label\x123\n" +
 	"\x05query\x18\x05 \x01(\v2\x1b.ragd.v1.VectorQueryRequestH\x00R\x05query\x120\n" +
 	"\x05graph\x18\x06 \x01(\v2\x18.ragd.v1.GraphRagRequestH\x00R\x05graph\x12/\n" +
-	"\x05agent\x18\x0e \x01(\v2\x17.ragd.v1.AnswerSettingsH\x00R\x05agent\x12\f\n" +
+	"\x05agent\x18\x0e \x01(\v2\x17.ragd.v1.AnswerSettingsH\x00R\x05agent\x121\n" +
+	"\x06tuning\x18\x10 \x01(\v2\x17.ragd.v1.TuningSettingsH\x00R\x06tuning\x12\f\n" +
 	"\x01k\x18\a \x03(\x05R\x01k\x12 \n" +
 	"\tmin_score\x18\b \x01(\x01H\x01R\bminScore\x88\x01\x01\x12%\n" +
 	"\x0equestion_count\x18\t \x01(\x05R\rquestionCount\x12-\n" +
@@ -3029,11 +3432,30 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\bmeasures\x18\f \x03(\v2\x10.ragd.v1.MeasureR\bmeasures\x12;\n" +
 	"\vcreate_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12*\n" +
-	"\x05usage\x18\x0f \x01(\v2\x14.ragd.v1.AnswerUsageR\x05usageB\n" +
+	"\x05usage\x18\x0f \x01(\v2\x14.ragd.v1.AnswerUsageR\x05usage\x12=\n" +
+	"\x0etuning_outcome\x18\x11 \x01(\v2\x16.ragd.v1.TuningOutcomeR\rtuningOutcomeB\n" +
 	"\n" +
 	"\bsettingsB\f\n" +
 	"\n" +
-	"_min_score\"\xca\x02\n" +
+	"_min_score\"D\n" +
+	"\x0eTuningSettings\x12\x14\n" +
+	"\x05adopt\x18\x01 \x01(\bR\x05adopt\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\"\xc8\x02\n" +
+	"\rTuningOutcome\x128\n" +
+	"\n" +
+	"candidates\x18\x01 \x03(\v2\x18.ragd.v1.TuningCandidateR\n" +
+	"candidates\x12&\n" +
+	"\x0fvector_log_odds\x18\x02 \x01(\x01R\rvectorLogOdds\x125\n" +
+	"\x17present_vector_log_odds\x18\x03 \x01(\x01R\x14presentVectorLogOdds\x12!\n" +
+	"\fchosen_count\x18\x04 \x01(\x05R\vchosenCount\x12%\n" +
+	"\x0ecompared_count\x18\x05 \x01(\x05R\rcomparedCount\x12:\n" +
+	"\n" +
+	"difference\x18\x06 \x01(\v2\x1a.ragd.v1.MeasureDifferenceR\n" +
+	"difference\x12\x18\n" +
+	"\aadopted\x18\a \x01(\bR\aadopted\"M\n" +
+	"\x0fTuningCandidate\x12&\n" +
+	"\x0fvector_log_odds\x18\x01 \x01(\x01R\rvectorLogOdds\x12\x12\n" +
+	"\x04ndcg\x18\x02 \x01(\x01R\x04ndcg\"\xca\x02\n" +
 	"\vAnswerUsage\x12\x14\n" +
 	"\x05steps\x18\x01 \x01(\x03R\x05steps\x12\x1d\n" +
 	"\n" +
@@ -3145,8 +3567,19 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\bbaseline\x18\x03 \x01(\x01R\bbaseline\x12\x1c\n" +
 	"\tcandidate\x18\x04 \x01(\x01R\tcandidate\x12.\n" +
 	"\x13baseline_first_rank\x18\x05 \x01(\x05R\x11baselineFirstRank\x120\n" +
-	"\x14candidate_first_rank\x18\x06 \x01(\x05R\x12candidateFirstRank2\xcf\n" +
+	"\x14candidate_first_rank\x18\x06 \x01(\x05R\x12candidateFirstRank\"\x96\x01\n" +
+	"\x10TuneIndexRequest\x12\x1d\n" +
 	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x19\n" +
+	"\bset_name\x18\x02 \x01(\tR\asetName\x12\x14\n" +
+	"\x05adopt\x18\x03 \x01(\bR\x05adopt\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x14\n" +
+	"\x05label\x18\x05 \x01(\tR\x05label\"5\n" +
+	"\x14RestoreTuningRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\"E\n" +
+	"\x15RestoreTuningResponse\x12,\n" +
+	"\x06tuning\x18\x01 \x01(\v2\x14.ragd.v1.IndexTuningR\x06tuning2\xdc\v\n" +
 	"\x0fEvaluateService\x12L\n" +
 	"\x11CreateQuestionSet\x12!.ragd.v1.CreateQuestionSetRequest\x1a\x14.ragd.v1.QuestionSet\x12K\n" +
 	"\x0eGetQuestionSet\x12\x1e.ragd.v1.GetQuestionSetRequest\x1a\x14.ragd.v1.QuestionSet\"\x03\x90\x02\x01\x12\\\n" +
@@ -3163,7 +3596,9 @@ const file_ragd_v1_evaluate_proto_rawDesc = "" +
 	"\x0fListEvaluations\x12\x1f.ragd.v1.ListEvaluationsRequest\x1a .ragd.v1.ListEvaluationsResponse\"\x03\x90\x02\x01\x12W\n" +
 	"\x10DeleteEvaluation\x12 .ragd.v1.DeleteEvaluationRequest\x1a!.ragd.v1.DeleteEvaluationResponse\x12k\n" +
 	"\x15ListEvaluationResults\x12%.ragd.v1.ListEvaluationResultsRequest\x1a&.ragd.v1.ListEvaluationResultsResponse\"\x03\x90\x02\x01\x12\\\n" +
-	"\x12CompareEvaluations\x12\".ragd.v1.CompareEvaluationsRequest\x1a\x1d.ragd.v1.EvaluationComparison\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
+	"\x12CompareEvaluations\x12\".ragd.v1.CompareEvaluationsRequest\x1a\x1d.ragd.v1.EvaluationComparison\"\x03\x90\x02\x01\x12;\n" +
+	"\tTuneIndex\x12\x19.ragd.v1.TuneIndexRequest\x1a\x13.ragd.v1.Evaluation\x12N\n" +
+	"\rRestoreTuning\x12\x1d.ragd.v1.RestoreTuningRequest\x1a\x1e.ragd.v1.RestoreTuningResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
 	file_ragd_v1_evaluate_proto_rawDescOnce sync.Once
@@ -3177,7 +3612,7 @@ func file_ragd_v1_evaluate_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_evaluate_proto_rawDescData
 }
 
-var file_ragd_v1_evaluate_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_ragd_v1_evaluate_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_ragd_v1_evaluate_proto_goTypes = []any{
 	(*QuestionSet)(nil),                   // 0: ragd.v1.QuestionSet
 	(*Question)(nil),                      // 1: ragd.v1.Question
@@ -3200,97 +3635,113 @@ var file_ragd_v1_evaluate_proto_goTypes = []any{
 	(*StartEvaluationRequest)(nil),        // 18: ragd.v1.StartEvaluationRequest
 	(*AnswerSettings)(nil),                // 19: ragd.v1.AnswerSettings
 	(*Evaluation)(nil),                    // 20: ragd.v1.Evaluation
-	(*AnswerUsage)(nil),                   // 21: ragd.v1.AnswerUsage
-	(*Measure)(nil),                       // 22: ragd.v1.Measure
-	(*GetEvaluationRequest)(nil),          // 23: ragd.v1.GetEvaluationRequest
-	(*ListEvaluationsRequest)(nil),        // 24: ragd.v1.ListEvaluationsRequest
-	(*ListEvaluationsResponse)(nil),       // 25: ragd.v1.ListEvaluationsResponse
-	(*DeleteEvaluationRequest)(nil),       // 26: ragd.v1.DeleteEvaluationRequest
-	(*DeleteEvaluationResponse)(nil),      // 27: ragd.v1.DeleteEvaluationResponse
-	(*ListEvaluationResultsRequest)(nil),  // 28: ragd.v1.ListEvaluationResultsRequest
-	(*ListEvaluationResultsResponse)(nil), // 29: ragd.v1.ListEvaluationResultsResponse
-	(*QuestionResult)(nil),                // 30: ragd.v1.QuestionResult
-	(*QuestionAnswer)(nil),                // 31: ragd.v1.QuestionAnswer
-	(*AnswerVerdict)(nil),                 // 32: ragd.v1.AnswerVerdict
-	(*QuestionHit)(nil),                   // 33: ragd.v1.QuestionHit
-	(*CompareEvaluationsRequest)(nil),     // 34: ragd.v1.CompareEvaluationsRequest
-	(*EvaluationComparison)(nil),          // 35: ragd.v1.EvaluationComparison
-	(*MeasureDifference)(nil),             // 36: ragd.v1.MeasureDifference
-	(*SignTest)(nil),                      // 37: ragd.v1.SignTest
-	(*QuestionChange)(nil),                // 38: ragd.v1.QuestionChange
-	(*timestamppb.Timestamp)(nil),         // 39: google.protobuf.Timestamp
-	(*Job)(nil),                           // 40: ragd.v1.Job
-	(*VectorQueryRequest)(nil),            // 41: ragd.v1.VectorQueryRequest
-	(*GraphRagRequest)(nil),               // 42: ragd.v1.GraphRagRequest
-	(*AgentUsage)(nil),                    // 43: ragd.v1.AgentUsage
+	(*TuningSettings)(nil),                // 21: ragd.v1.TuningSettings
+	(*TuningOutcome)(nil),                 // 22: ragd.v1.TuningOutcome
+	(*TuningCandidate)(nil),               // 23: ragd.v1.TuningCandidate
+	(*AnswerUsage)(nil),                   // 24: ragd.v1.AnswerUsage
+	(*Measure)(nil),                       // 25: ragd.v1.Measure
+	(*GetEvaluationRequest)(nil),          // 26: ragd.v1.GetEvaluationRequest
+	(*ListEvaluationsRequest)(nil),        // 27: ragd.v1.ListEvaluationsRequest
+	(*ListEvaluationsResponse)(nil),       // 28: ragd.v1.ListEvaluationsResponse
+	(*DeleteEvaluationRequest)(nil),       // 29: ragd.v1.DeleteEvaluationRequest
+	(*DeleteEvaluationResponse)(nil),      // 30: ragd.v1.DeleteEvaluationResponse
+	(*ListEvaluationResultsRequest)(nil),  // 31: ragd.v1.ListEvaluationResultsRequest
+	(*ListEvaluationResultsResponse)(nil), // 32: ragd.v1.ListEvaluationResultsResponse
+	(*QuestionResult)(nil),                // 33: ragd.v1.QuestionResult
+	(*QuestionAnswer)(nil),                // 34: ragd.v1.QuestionAnswer
+	(*AnswerVerdict)(nil),                 // 35: ragd.v1.AnswerVerdict
+	(*QuestionHit)(nil),                   // 36: ragd.v1.QuestionHit
+	(*CompareEvaluationsRequest)(nil),     // 37: ragd.v1.CompareEvaluationsRequest
+	(*EvaluationComparison)(nil),          // 38: ragd.v1.EvaluationComparison
+	(*MeasureDifference)(nil),             // 39: ragd.v1.MeasureDifference
+	(*SignTest)(nil),                      // 40: ragd.v1.SignTest
+	(*QuestionChange)(nil),                // 41: ragd.v1.QuestionChange
+	(*TuneIndexRequest)(nil),              // 42: ragd.v1.TuneIndexRequest
+	(*RestoreTuningRequest)(nil),          // 43: ragd.v1.RestoreTuningRequest
+	(*RestoreTuningResponse)(nil),         // 44: ragd.v1.RestoreTuningResponse
+	(*timestamppb.Timestamp)(nil),         // 45: google.protobuf.Timestamp
+	(*Job)(nil),                           // 46: ragd.v1.Job
+	(*VectorQueryRequest)(nil),            // 47: ragd.v1.VectorQueryRequest
+	(*GraphRagRequest)(nil),               // 48: ragd.v1.GraphRagRequest
+	(*AgentUsage)(nil),                    // 49: ragd.v1.AgentUsage
+	(*IndexTuning)(nil),                   // 50: ragd.v1.IndexTuning
 }
 var file_ragd_v1_evaluate_proto_depIdxs = []int32{
-	39, // 0: ragd.v1.QuestionSet.create_time:type_name -> google.protobuf.Timestamp
-	39, // 1: ragd.v1.QuestionSet.update_time:type_name -> google.protobuf.Timestamp
+	45, // 0: ragd.v1.QuestionSet.create_time:type_name -> google.protobuf.Timestamp
+	45, // 1: ragd.v1.QuestionSet.update_time:type_name -> google.protobuf.Timestamp
 	2,  // 2: ragd.v1.Question.relevant:type_name -> ragd.v1.Relevant
 	1,  // 3: ragd.v1.CreateQuestionSetRequest.questions:type_name -> ragd.v1.Question
 	0,  // 4: ragd.v1.ListQuestionSetsResponse.question_sets:type_name -> ragd.v1.QuestionSet
 	1,  // 5: ragd.v1.PutQuestionsRequest.questions:type_name -> ragd.v1.Question
 	1,  // 6: ragd.v1.ListQuestionsResponse.questions:type_name -> ragd.v1.Question
 	0,  // 7: ragd.v1.DraftQuestionsResponse.question_set:type_name -> ragd.v1.QuestionSet
-	40, // 8: ragd.v1.DraftQuestionsResponse.job:type_name -> ragd.v1.Job
-	41, // 9: ragd.v1.StartEvaluationRequest.query:type_name -> ragd.v1.VectorQueryRequest
-	42, // 10: ragd.v1.StartEvaluationRequest.graph:type_name -> ragd.v1.GraphRagRequest
+	46, // 8: ragd.v1.DraftQuestionsResponse.job:type_name -> ragd.v1.Job
+	47, // 9: ragd.v1.StartEvaluationRequest.query:type_name -> ragd.v1.VectorQueryRequest
+	48, // 10: ragd.v1.StartEvaluationRequest.graph:type_name -> ragd.v1.GraphRagRequest
 	19, // 11: ragd.v1.StartEvaluationRequest.agent:type_name -> ragd.v1.AnswerSettings
-	41, // 12: ragd.v1.Evaluation.query:type_name -> ragd.v1.VectorQueryRequest
-	42, // 13: ragd.v1.Evaluation.graph:type_name -> ragd.v1.GraphRagRequest
+	47, // 12: ragd.v1.Evaluation.query:type_name -> ragd.v1.VectorQueryRequest
+	48, // 13: ragd.v1.Evaluation.graph:type_name -> ragd.v1.GraphRagRequest
 	19, // 14: ragd.v1.Evaluation.agent:type_name -> ragd.v1.AnswerSettings
-	40, // 15: ragd.v1.Evaluation.job:type_name -> ragd.v1.Job
-	22, // 16: ragd.v1.Evaluation.measures:type_name -> ragd.v1.Measure
-	39, // 17: ragd.v1.Evaluation.create_time:type_name -> google.protobuf.Timestamp
-	21, // 18: ragd.v1.Evaluation.usage:type_name -> ragd.v1.AnswerUsage
-	20, // 19: ragd.v1.ListEvaluationsResponse.evaluations:type_name -> ragd.v1.Evaluation
-	30, // 20: ragd.v1.ListEvaluationResultsResponse.results:type_name -> ragd.v1.QuestionResult
-	22, // 21: ragd.v1.QuestionResult.measures:type_name -> ragd.v1.Measure
-	33, // 22: ragd.v1.QuestionResult.hits:type_name -> ragd.v1.QuestionHit
-	31, // 23: ragd.v1.QuestionResult.answer:type_name -> ragd.v1.QuestionAnswer
-	43, // 24: ragd.v1.QuestionAnswer.usage:type_name -> ragd.v1.AgentUsage
-	32, // 25: ragd.v1.QuestionAnswer.verdict:type_name -> ragd.v1.AnswerVerdict
-	36, // 26: ragd.v1.EvaluationComparison.differences:type_name -> ragd.v1.MeasureDifference
-	38, // 27: ragd.v1.EvaluationComparison.changes:type_name -> ragd.v1.QuestionChange
-	37, // 28: ragd.v1.MeasureDifference.sign_test:type_name -> ragd.v1.SignTest
-	3,  // 29: ragd.v1.EvaluateService.CreateQuestionSet:input_type -> ragd.v1.CreateQuestionSetRequest
-	4,  // 30: ragd.v1.EvaluateService.GetQuestionSet:input_type -> ragd.v1.GetQuestionSetRequest
-	5,  // 31: ragd.v1.EvaluateService.ListQuestionSets:input_type -> ragd.v1.ListQuestionSetsRequest
-	7,  // 32: ragd.v1.EvaluateService.UpdateQuestionSet:input_type -> ragd.v1.UpdateQuestionSetRequest
-	8,  // 33: ragd.v1.EvaluateService.DeleteQuestionSet:input_type -> ragd.v1.DeleteQuestionSetRequest
-	10, // 34: ragd.v1.EvaluateService.PutQuestions:input_type -> ragd.v1.PutQuestionsRequest
-	11, // 35: ragd.v1.EvaluateService.ListQuestions:input_type -> ragd.v1.ListQuestionsRequest
-	13, // 36: ragd.v1.EvaluateService.DeleteQuestions:input_type -> ragd.v1.DeleteQuestionsRequest
-	16, // 37: ragd.v1.EvaluateService.DraftQuestions:input_type -> ragd.v1.DraftQuestionsRequest
-	14, // 38: ragd.v1.EvaluateService.RecordFeedback:input_type -> ragd.v1.RecordFeedbackRequest
-	18, // 39: ragd.v1.EvaluateService.StartEvaluation:input_type -> ragd.v1.StartEvaluationRequest
-	23, // 40: ragd.v1.EvaluateService.GetEvaluation:input_type -> ragd.v1.GetEvaluationRequest
-	24, // 41: ragd.v1.EvaluateService.ListEvaluations:input_type -> ragd.v1.ListEvaluationsRequest
-	26, // 42: ragd.v1.EvaluateService.DeleteEvaluation:input_type -> ragd.v1.DeleteEvaluationRequest
-	28, // 43: ragd.v1.EvaluateService.ListEvaluationResults:input_type -> ragd.v1.ListEvaluationResultsRequest
-	34, // 44: ragd.v1.EvaluateService.CompareEvaluations:input_type -> ragd.v1.CompareEvaluationsRequest
-	0,  // 45: ragd.v1.EvaluateService.CreateQuestionSet:output_type -> ragd.v1.QuestionSet
-	0,  // 46: ragd.v1.EvaluateService.GetQuestionSet:output_type -> ragd.v1.QuestionSet
-	6,  // 47: ragd.v1.EvaluateService.ListQuestionSets:output_type -> ragd.v1.ListQuestionSetsResponse
-	0,  // 48: ragd.v1.EvaluateService.UpdateQuestionSet:output_type -> ragd.v1.QuestionSet
-	9,  // 49: ragd.v1.EvaluateService.DeleteQuestionSet:output_type -> ragd.v1.DeleteQuestionSetResponse
-	0,  // 50: ragd.v1.EvaluateService.PutQuestions:output_type -> ragd.v1.QuestionSet
-	12, // 51: ragd.v1.EvaluateService.ListQuestions:output_type -> ragd.v1.ListQuestionsResponse
-	0,  // 52: ragd.v1.EvaluateService.DeleteQuestions:output_type -> ragd.v1.QuestionSet
-	17, // 53: ragd.v1.EvaluateService.DraftQuestions:output_type -> ragd.v1.DraftQuestionsResponse
-	15, // 54: ragd.v1.EvaluateService.RecordFeedback:output_type -> ragd.v1.RecordFeedbackResponse
-	20, // 55: ragd.v1.EvaluateService.StartEvaluation:output_type -> ragd.v1.Evaluation
-	20, // 56: ragd.v1.EvaluateService.GetEvaluation:output_type -> ragd.v1.Evaluation
-	25, // 57: ragd.v1.EvaluateService.ListEvaluations:output_type -> ragd.v1.ListEvaluationsResponse
-	27, // 58: ragd.v1.EvaluateService.DeleteEvaluation:output_type -> ragd.v1.DeleteEvaluationResponse
-	29, // 59: ragd.v1.EvaluateService.ListEvaluationResults:output_type -> ragd.v1.ListEvaluationResultsResponse
-	35, // 60: ragd.v1.EvaluateService.CompareEvaluations:output_type -> ragd.v1.EvaluationComparison
-	45, // [45:61] is the sub-list for method output_type
-	29, // [29:45] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	21, // 15: ragd.v1.Evaluation.tuning:type_name -> ragd.v1.TuningSettings
+	46, // 16: ragd.v1.Evaluation.job:type_name -> ragd.v1.Job
+	25, // 17: ragd.v1.Evaluation.measures:type_name -> ragd.v1.Measure
+	45, // 18: ragd.v1.Evaluation.create_time:type_name -> google.protobuf.Timestamp
+	24, // 19: ragd.v1.Evaluation.usage:type_name -> ragd.v1.AnswerUsage
+	22, // 20: ragd.v1.Evaluation.tuning_outcome:type_name -> ragd.v1.TuningOutcome
+	23, // 21: ragd.v1.TuningOutcome.candidates:type_name -> ragd.v1.TuningCandidate
+	39, // 22: ragd.v1.TuningOutcome.difference:type_name -> ragd.v1.MeasureDifference
+	20, // 23: ragd.v1.ListEvaluationsResponse.evaluations:type_name -> ragd.v1.Evaluation
+	33, // 24: ragd.v1.ListEvaluationResultsResponse.results:type_name -> ragd.v1.QuestionResult
+	25, // 25: ragd.v1.QuestionResult.measures:type_name -> ragd.v1.Measure
+	36, // 26: ragd.v1.QuestionResult.hits:type_name -> ragd.v1.QuestionHit
+	34, // 27: ragd.v1.QuestionResult.answer:type_name -> ragd.v1.QuestionAnswer
+	49, // 28: ragd.v1.QuestionAnswer.usage:type_name -> ragd.v1.AgentUsage
+	35, // 29: ragd.v1.QuestionAnswer.verdict:type_name -> ragd.v1.AnswerVerdict
+	39, // 30: ragd.v1.EvaluationComparison.differences:type_name -> ragd.v1.MeasureDifference
+	41, // 31: ragd.v1.EvaluationComparison.changes:type_name -> ragd.v1.QuestionChange
+	40, // 32: ragd.v1.MeasureDifference.sign_test:type_name -> ragd.v1.SignTest
+	50, // 33: ragd.v1.RestoreTuningResponse.tuning:type_name -> ragd.v1.IndexTuning
+	3,  // 34: ragd.v1.EvaluateService.CreateQuestionSet:input_type -> ragd.v1.CreateQuestionSetRequest
+	4,  // 35: ragd.v1.EvaluateService.GetQuestionSet:input_type -> ragd.v1.GetQuestionSetRequest
+	5,  // 36: ragd.v1.EvaluateService.ListQuestionSets:input_type -> ragd.v1.ListQuestionSetsRequest
+	7,  // 37: ragd.v1.EvaluateService.UpdateQuestionSet:input_type -> ragd.v1.UpdateQuestionSetRequest
+	8,  // 38: ragd.v1.EvaluateService.DeleteQuestionSet:input_type -> ragd.v1.DeleteQuestionSetRequest
+	10, // 39: ragd.v1.EvaluateService.PutQuestions:input_type -> ragd.v1.PutQuestionsRequest
+	11, // 40: ragd.v1.EvaluateService.ListQuestions:input_type -> ragd.v1.ListQuestionsRequest
+	13, // 41: ragd.v1.EvaluateService.DeleteQuestions:input_type -> ragd.v1.DeleteQuestionsRequest
+	16, // 42: ragd.v1.EvaluateService.DraftQuestions:input_type -> ragd.v1.DraftQuestionsRequest
+	14, // 43: ragd.v1.EvaluateService.RecordFeedback:input_type -> ragd.v1.RecordFeedbackRequest
+	18, // 44: ragd.v1.EvaluateService.StartEvaluation:input_type -> ragd.v1.StartEvaluationRequest
+	26, // 45: ragd.v1.EvaluateService.GetEvaluation:input_type -> ragd.v1.GetEvaluationRequest
+	27, // 46: ragd.v1.EvaluateService.ListEvaluations:input_type -> ragd.v1.ListEvaluationsRequest
+	29, // 47: ragd.v1.EvaluateService.DeleteEvaluation:input_type -> ragd.v1.DeleteEvaluationRequest
+	31, // 48: ragd.v1.EvaluateService.ListEvaluationResults:input_type -> ragd.v1.ListEvaluationResultsRequest
+	37, // 49: ragd.v1.EvaluateService.CompareEvaluations:input_type -> ragd.v1.CompareEvaluationsRequest
+	42, // 50: ragd.v1.EvaluateService.TuneIndex:input_type -> ragd.v1.TuneIndexRequest
+	43, // 51: ragd.v1.EvaluateService.RestoreTuning:input_type -> ragd.v1.RestoreTuningRequest
+	0,  // 52: ragd.v1.EvaluateService.CreateQuestionSet:output_type -> ragd.v1.QuestionSet
+	0,  // 53: ragd.v1.EvaluateService.GetQuestionSet:output_type -> ragd.v1.QuestionSet
+	6,  // 54: ragd.v1.EvaluateService.ListQuestionSets:output_type -> ragd.v1.ListQuestionSetsResponse
+	0,  // 55: ragd.v1.EvaluateService.UpdateQuestionSet:output_type -> ragd.v1.QuestionSet
+	9,  // 56: ragd.v1.EvaluateService.DeleteQuestionSet:output_type -> ragd.v1.DeleteQuestionSetResponse
+	0,  // 57: ragd.v1.EvaluateService.PutQuestions:output_type -> ragd.v1.QuestionSet
+	12, // 58: ragd.v1.EvaluateService.ListQuestions:output_type -> ragd.v1.ListQuestionsResponse
+	0,  // 59: ragd.v1.EvaluateService.DeleteQuestions:output_type -> ragd.v1.QuestionSet
+	17, // 60: ragd.v1.EvaluateService.DraftQuestions:output_type -> ragd.v1.DraftQuestionsResponse
+	15, // 61: ragd.v1.EvaluateService.RecordFeedback:output_type -> ragd.v1.RecordFeedbackResponse
+	20, // 62: ragd.v1.EvaluateService.StartEvaluation:output_type -> ragd.v1.Evaluation
+	20, // 63: ragd.v1.EvaluateService.GetEvaluation:output_type -> ragd.v1.Evaluation
+	28, // 64: ragd.v1.EvaluateService.ListEvaluations:output_type -> ragd.v1.ListEvaluationsResponse
+	30, // 65: ragd.v1.EvaluateService.DeleteEvaluation:output_type -> ragd.v1.DeleteEvaluationResponse
+	32, // 66: ragd.v1.EvaluateService.ListEvaluationResults:output_type -> ragd.v1.ListEvaluationResultsResponse
+	38, // 67: ragd.v1.EvaluateService.CompareEvaluations:output_type -> ragd.v1.EvaluationComparison
+	20, // 68: ragd.v1.EvaluateService.TuneIndex:output_type -> ragd.v1.Evaluation
+	44, // 69: ragd.v1.EvaluateService.RestoreTuning:output_type -> ragd.v1.RestoreTuningResponse
+	52, // [52:70] is the sub-list for method output_type
+	34, // [34:52] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_evaluate_proto_init() }
@@ -3300,6 +3751,7 @@ func file_ragd_v1_evaluate_proto_init() {
 	}
 	file_ragd_v1_agent_proto_init()
 	file_ragd_v1_document_proto_init()
+	file_ragd_v1_index_proto_init()
 	file_ragd_v1_query_proto_init()
 	file_ragd_v1_evaluate_proto_msgTypes[2].OneofWrappers = []any{}
 	file_ragd_v1_evaluate_proto_msgTypes[7].OneofWrappers = []any{}
@@ -3314,17 +3766,18 @@ func file_ragd_v1_evaluate_proto_init() {
 		(*Evaluation_Query)(nil),
 		(*Evaluation_Graph)(nil),
 		(*Evaluation_Agent)(nil),
+		(*Evaluation_Tuning)(nil),
 	}
-	file_ragd_v1_evaluate_proto_msgTypes[30].OneofWrappers = []any{}
-	file_ragd_v1_evaluate_proto_msgTypes[31].OneofWrappers = []any{}
-	file_ragd_v1_evaluate_proto_msgTypes[32].OneofWrappers = []any{}
+	file_ragd_v1_evaluate_proto_msgTypes[33].OneofWrappers = []any{}
+	file_ragd_v1_evaluate_proto_msgTypes[34].OneofWrappers = []any{}
+	file_ragd_v1_evaluate_proto_msgTypes[35].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_evaluate_proto_rawDesc), len(file_ragd_v1_evaluate_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -247,6 +247,8 @@ type Index struct {
 	// headings above it. UpdateIndex with the same embeddingModel makes them anew, while the index serves. Filled by
 	// DescribeIndex only, and not for a credential with a mandatory filter.
 	OldEmbeddings bool `protobuf:"varint,26,opt,name=old_embeddings,json=oldEmbeddings,proto3" json:"old_embeddings,omitempty"`
+	// How queries rank because judged questions said so; absent if they do not, and with other embeddings than were judged.
+	Tuning        *IndexTuning `protobuf:"bytes,27,opt,name=tuning,proto3" json:"tuning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -463,6 +465,13 @@ func (x *Index) GetOldEmbeddings() bool {
 	return false
 }
 
+func (x *Index) GetTuning() *IndexTuning {
+	if x != nil {
+		return x.Tuning
+	}
+	return nil
+}
+
 // MetadataField is a metadata field of an index, as it is in a sample of the chunks.
 type MetadataField struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -590,6 +599,77 @@ func (x *MetadataField) GetDescription() string {
 	return ""
 }
 
+// IndexTuning is how the queries of an index rank because judged questions said so.
+type IndexTuning struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is added to the log-odds of the weight of the embeddings, as hybrid.vectorLogOdds of a query.
+	VectorLogOdds float64 `protobuf:"fixed64,1,opt,name=vector_log_odds,json=vectorLogOdds,proto3" json:"vector_log_odds,omitempty"`
+	// The question set, and the evaluation that chose the value.
+	SetName       string                 `protobuf:"bytes,2,opt,name=set_name,json=setName,proto3" json:"set_name,omitempty"`
+	EvaluationId  string                 `protobuf:"bytes,3,opt,name=evaluation_id,json=evaluationId,proto3" json:"evaluation_id,omitempty"`
+	AdoptTime     *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=adopt_time,json=adoptTime,proto3" json:"adopt_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IndexTuning) Reset() {
+	*x = IndexTuning{}
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IndexTuning) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IndexTuning) ProtoMessage() {}
+
+func (x *IndexTuning) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IndexTuning.ProtoReflect.Descriptor instead.
+func (*IndexTuning) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *IndexTuning) GetVectorLogOdds() float64 {
+	if x != nil {
+		return x.VectorLogOdds
+	}
+	return 0
+}
+
+func (x *IndexTuning) GetSetName() string {
+	if x != nil {
+		return x.SetName
+	}
+	return ""
+}
+
+func (x *IndexTuning) GetEvaluationId() string {
+	if x != nil {
+		return x.EvaluationId
+	}
+	return ""
+}
+
+func (x *IndexTuning) GetAdoptTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AdoptTime
+	}
+	return nil
+}
+
 // SearchWidth is the measured width of searches in the Postgres index over the embeddings:
 // the least with which they find as many of the 10 nearest chunks as recallTarget says, with 95 % confidence.
 type SearchWidth struct {
@@ -611,7 +691,7 @@ type SearchWidth struct {
 
 func (x *SearchWidth) Reset() {
 	*x = SearchWidth{}
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -623,7 +703,7 @@ func (x *SearchWidth) String() string {
 func (*SearchWidth) ProtoMessage() {}
 
 func (x *SearchWidth) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[5]
+	mi := &file_ragd_v1_index_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -636,7 +716,7 @@ func (x *SearchWidth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchWidth.ProtoReflect.Descriptor instead.
 func (*SearchWidth) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SearchWidth) GetWidth() int32 {
@@ -693,7 +773,7 @@ type GraphSettings struct {
 
 func (x *GraphSettings) Reset() {
 	*x = GraphSettings{}
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -705,7 +785,7 @@ func (x *GraphSettings) String() string {
 func (*GraphSettings) ProtoMessage() {}
 
 func (x *GraphSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[6]
+	mi := &file_ragd_v1_index_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -718,7 +798,7 @@ func (x *GraphSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSettings.ProtoReflect.Descriptor instead.
 func (*GraphSettings) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GraphSettings) GetOff() bool {
@@ -773,7 +853,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -785,7 +865,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[7]
+	mi := &file_ragd_v1_index_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -798,7 +878,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Graph) GetNames() int32 {
@@ -890,7 +970,7 @@ type CreateIndexRequest struct {
 
 func (x *CreateIndexRequest) Reset() {
 	*x = CreateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -902,7 +982,7 @@ func (x *CreateIndexRequest) String() string {
 func (*CreateIndexRequest) ProtoMessage() {}
 
 func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[8]
+	mi := &file_ragd_v1_index_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -915,7 +995,7 @@ func (x *CreateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateIndexRequest.ProtoReflect.Descriptor instead.
 func (*CreateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateIndexRequest) GetIndexName() string {
@@ -1042,7 +1122,7 @@ type UpdateIndexRequest struct {
 
 func (x *UpdateIndexRequest) Reset() {
 	*x = UpdateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	mi := &file_ragd_v1_index_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1054,7 +1134,7 @@ func (x *UpdateIndexRequest) String() string {
 func (*UpdateIndexRequest) ProtoMessage() {}
 
 func (x *UpdateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[9]
+	mi := &file_ragd_v1_index_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1067,7 +1147,7 @@ func (x *UpdateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateIndexRequest.ProtoReflect.Descriptor instead.
 func (*UpdateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *UpdateIndexRequest) GetIndexName() string {
@@ -1156,7 +1236,7 @@ type MetadataIndexes struct {
 
 func (x *MetadataIndexes) Reset() {
 	*x = MetadataIndexes{}
-	mi := &file_ragd_v1_index_proto_msgTypes[10]
+	mi := &file_ragd_v1_index_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1168,7 +1248,7 @@ func (x *MetadataIndexes) String() string {
 func (*MetadataIndexes) ProtoMessage() {}
 
 func (x *MetadataIndexes) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[10]
+	mi := &file_ragd_v1_index_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1181,7 +1261,7 @@ func (x *MetadataIndexes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataIndexes.ProtoReflect.Descriptor instead.
 func (*MetadataIndexes) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *MetadataIndexes) GetFields() []string {
@@ -1201,7 +1281,7 @@ type BuildIndexRequest struct {
 
 func (x *BuildIndexRequest) Reset() {
 	*x = BuildIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	mi := &file_ragd_v1_index_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1293,7 @@ func (x *BuildIndexRequest) String() string {
 func (*BuildIndexRequest) ProtoMessage() {}
 
 func (x *BuildIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[11]
+	mi := &file_ragd_v1_index_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1306,7 @@ func (x *BuildIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildIndexRequest.ProtoReflect.Descriptor instead.
 func (*BuildIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BuildIndexRequest) GetIndexName() string {
@@ -1246,7 +1326,7 @@ type BuildIndexResponse struct {
 
 func (x *BuildIndexResponse) Reset() {
 	*x = BuildIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[12]
+	mi := &file_ragd_v1_index_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1258,7 +1338,7 @@ func (x *BuildIndexResponse) String() string {
 func (*BuildIndexResponse) ProtoMessage() {}
 
 func (x *BuildIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[12]
+	mi := &file_ragd_v1_index_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1271,7 +1351,7 @@ func (x *BuildIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BuildIndexResponse.ProtoReflect.Descriptor instead.
 func (*BuildIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BuildIndexResponse) GetJobId() string {
@@ -1291,7 +1371,7 @@ type RebuildGraphRequest struct {
 
 func (x *RebuildGraphRequest) Reset() {
 	*x = RebuildGraphRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[13]
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1303,7 +1383,7 @@ func (x *RebuildGraphRequest) String() string {
 func (*RebuildGraphRequest) ProtoMessage() {}
 
 func (x *RebuildGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[13]
+	mi := &file_ragd_v1_index_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1316,7 +1396,7 @@ func (x *RebuildGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildGraphRequest.ProtoReflect.Descriptor instead.
 func (*RebuildGraphRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RebuildGraphRequest) GetIndexName() string {
@@ -1336,7 +1416,7 @@ type RebuildGraphResponse struct {
 
 func (x *RebuildGraphResponse) Reset() {
 	*x = RebuildGraphResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1348,7 +1428,7 @@ func (x *RebuildGraphResponse) String() string {
 func (*RebuildGraphResponse) ProtoMessage() {}
 
 func (x *RebuildGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[14]
+	mi := &file_ragd_v1_index_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1361,7 +1441,7 @@ func (x *RebuildGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildGraphResponse.ProtoReflect.Descriptor instead.
 func (*RebuildGraphResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RebuildGraphResponse) GetJobId() string {
@@ -1389,7 +1469,7 @@ type ListNotableQuestionsRequest struct {
 
 func (x *ListNotableQuestionsRequest) Reset() {
 	*x = ListNotableQuestionsRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1401,7 +1481,7 @@ func (x *ListNotableQuestionsRequest) String() string {
 func (*ListNotableQuestionsRequest) ProtoMessage() {}
 
 func (x *ListNotableQuestionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[15]
+	mi := &file_ragd_v1_index_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1414,7 +1494,7 @@ func (x *ListNotableQuestionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNotableQuestionsRequest.ProtoReflect.Descriptor instead.
 func (*ListNotableQuestionsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListNotableQuestionsRequest) GetIndexName() string {
@@ -1456,7 +1536,7 @@ type ListNotableQuestionsResponse struct {
 
 func (x *ListNotableQuestionsResponse) Reset() {
 	*x = ListNotableQuestionsResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	mi := &file_ragd_v1_index_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1468,7 +1548,7 @@ func (x *ListNotableQuestionsResponse) String() string {
 func (*ListNotableQuestionsResponse) ProtoMessage() {}
 
 func (x *ListNotableQuestionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[16]
+	mi := &file_ragd_v1_index_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1481,7 +1561,7 @@ func (x *ListNotableQuestionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNotableQuestionsResponse.ProtoReflect.Descriptor instead.
 func (*ListNotableQuestionsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListNotableQuestionsResponse) GetQuestions() []*NotableQuestion {
@@ -1524,7 +1604,7 @@ type NotableQuestion struct {
 
 func (x *NotableQuestion) Reset() {
 	*x = NotableQuestion{}
-	mi := &file_ragd_v1_index_proto_msgTypes[17]
+	mi := &file_ragd_v1_index_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1536,7 +1616,7 @@ func (x *NotableQuestion) String() string {
 func (*NotableQuestion) ProtoMessage() {}
 
 func (x *NotableQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[17]
+	mi := &file_ragd_v1_index_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1549,7 +1629,7 @@ func (x *NotableQuestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotableQuestion.ProtoReflect.Descriptor instead.
 func (*NotableQuestion) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *NotableQuestion) GetIndexName() string {
@@ -1625,7 +1705,7 @@ type DeleteAskedQuestionsRequest struct {
 
 func (x *DeleteAskedQuestionsRequest) Reset() {
 	*x = DeleteAskedQuestionsRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[18]
+	mi := &file_ragd_v1_index_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +1717,7 @@ func (x *DeleteAskedQuestionsRequest) String() string {
 func (*DeleteAskedQuestionsRequest) ProtoMessage() {}
 
 func (x *DeleteAskedQuestionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[18]
+	mi := &file_ragd_v1_index_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +1730,7 @@ func (x *DeleteAskedQuestionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAskedQuestionsRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAskedQuestionsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteAskedQuestionsRequest) GetIndexName() string {
@@ -1670,7 +1750,7 @@ type DeleteAskedQuestionsResponse struct {
 
 func (x *DeleteAskedQuestionsResponse) Reset() {
 	*x = DeleteAskedQuestionsResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[19]
+	mi := &file_ragd_v1_index_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1682,7 +1762,7 @@ func (x *DeleteAskedQuestionsResponse) String() string {
 func (*DeleteAskedQuestionsResponse) ProtoMessage() {}
 
 func (x *DeleteAskedQuestionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[19]
+	mi := &file_ragd_v1_index_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1695,7 +1775,7 @@ func (x *DeleteAskedQuestionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAskedQuestionsResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAskedQuestionsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeleteAskedQuestionsResponse) GetDeleted() int32 {
@@ -1715,7 +1795,7 @@ type TruncateIndexRequest struct {
 
 func (x *TruncateIndexRequest) Reset() {
 	*x = TruncateIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[20]
+	mi := &file_ragd_v1_index_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1727,7 +1807,7 @@ func (x *TruncateIndexRequest) String() string {
 func (*TruncateIndexRequest) ProtoMessage() {}
 
 func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[20]
+	mi := &file_ragd_v1_index_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1740,7 +1820,7 @@ func (x *TruncateIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexRequest.ProtoReflect.Descriptor instead.
 func (*TruncateIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TruncateIndexRequest) GetIndexName() string {
@@ -1758,7 +1838,7 @@ type TruncateIndexResponse struct {
 
 func (x *TruncateIndexResponse) Reset() {
 	*x = TruncateIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[21]
+	mi := &file_ragd_v1_index_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1770,7 +1850,7 @@ func (x *TruncateIndexResponse) String() string {
 func (*TruncateIndexResponse) ProtoMessage() {}
 
 func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[21]
+	mi := &file_ragd_v1_index_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1783,7 +1863,7 @@ func (x *TruncateIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TruncateIndexResponse.ProtoReflect.Descriptor instead.
 func (*TruncateIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{22}
 }
 
 type DescribeIndexRequest struct {
@@ -1796,7 +1876,7 @@ type DescribeIndexRequest struct {
 
 func (x *DescribeIndexRequest) Reset() {
 	*x = DescribeIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[22]
+	mi := &file_ragd_v1_index_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1808,7 +1888,7 @@ func (x *DescribeIndexRequest) String() string {
 func (*DescribeIndexRequest) ProtoMessage() {}
 
 func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[22]
+	mi := &file_ragd_v1_index_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1821,7 +1901,7 @@ func (x *DescribeIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeIndexRequest.ProtoReflect.Descriptor instead.
 func (*DescribeIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DescribeIndexRequest) GetIndexName() string {
@@ -1843,7 +1923,7 @@ type ListIndexesRequest struct {
 
 func (x *ListIndexesRequest) Reset() {
 	*x = ListIndexesRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[23]
+	mi := &file_ragd_v1_index_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1855,7 +1935,7 @@ func (x *ListIndexesRequest) String() string {
 func (*ListIndexesRequest) ProtoMessage() {}
 
 func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[23]
+	mi := &file_ragd_v1_index_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1868,7 +1948,7 @@ func (x *ListIndexesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesRequest.ProtoReflect.Descriptor instead.
 func (*ListIndexesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListIndexesRequest) GetPageSize() int32 {
@@ -1897,7 +1977,7 @@ type ListIndexesResponse struct {
 
 func (x *ListIndexesResponse) Reset() {
 	*x = ListIndexesResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[24]
+	mi := &file_ragd_v1_index_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1909,7 +1989,7 @@ func (x *ListIndexesResponse) String() string {
 func (*ListIndexesResponse) ProtoMessage() {}
 
 func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[24]
+	mi := &file_ragd_v1_index_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1922,7 +2002,7 @@ func (x *ListIndexesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIndexesResponse.ProtoReflect.Descriptor instead.
 func (*ListIndexesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListIndexesResponse) GetIndexes() []*Index {
@@ -1956,7 +2036,7 @@ type DeleteIndexRequest struct {
 
 func (x *DeleteIndexRequest) Reset() {
 	*x = DeleteIndexRequest{}
-	mi := &file_ragd_v1_index_proto_msgTypes[25]
+	mi := &file_ragd_v1_index_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1968,7 +2048,7 @@ func (x *DeleteIndexRequest) String() string {
 func (*DeleteIndexRequest) ProtoMessage() {}
 
 func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[25]
+	mi := &file_ragd_v1_index_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1981,7 +2061,7 @@ func (x *DeleteIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexRequest.ProtoReflect.Descriptor instead.
 func (*DeleteIndexRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DeleteIndexRequest) GetIndexName() string {
@@ -1999,7 +2079,7 @@ type DeleteIndexResponse struct {
 
 func (x *DeleteIndexResponse) Reset() {
 	*x = DeleteIndexResponse{}
-	mi := &file_ragd_v1_index_proto_msgTypes[26]
+	mi := &file_ragd_v1_index_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2011,7 +2091,7 @@ func (x *DeleteIndexResponse) String() string {
 func (*DeleteIndexResponse) ProtoMessage() {}
 
 func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_index_proto_msgTypes[26]
+	mi := &file_ragd_v1_index_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2024,7 +2104,7 @@ func (x *DeleteIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteIndexResponse.ProtoReflect.Descriptor instead.
 func (*DeleteIndexResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_index_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{27}
 }
 
 var File_ragd_v1_index_proto protoreflect.FileDescriptor
@@ -2041,7 +2121,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xea\b\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\x98\t\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -2073,7 +2153,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x06fields\x18\x17 \x03(\v2\x16.ragd.v1.MetadataFieldR\x06fields\x12@\n" +
 	"\x0fmetadata_schema\x18\x18 \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchema\x12#\n" +
 	"\rrecall_target\x18\x19 \x01(\x01R\frecallTarget\x12%\n" +
-	"\x0eold_embeddings\x18\x1a \x01(\bR\roldEmbeddings\"\xcd\x02\n" +
+	"\x0eold_embeddings\x18\x1a \x01(\bR\roldEmbeddings\x12,\n" +
+	"\x06tuning\x18\x1b \x01(\v2\x14.ragd.v1.IndexTuningR\x06tuning\"\xcd\x02\n" +
 	"\rMetadataField\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05types\x18\x02 \x03(\tR\x05types\x12\x12\n" +
@@ -2085,7 +2166,13 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\bgreatest\x18\b \x01(\v2\x16.google.protobuf.ValueR\bgreatest\x12\x1a\n" +
 	"\bdeclared\x18\t \x01(\bR\bdeclared\x12 \n" +
 	"\vdescription\x18\n" +
-	" \x01(\tR\vdescription\"\xbd\x01\n" +
+	" \x01(\tR\vdescription\"\xb0\x01\n" +
+	"\vIndexTuning\x12&\n" +
+	"\x0fvector_log_odds\x18\x01 \x01(\x01R\rvectorLogOdds\x12\x19\n" +
+	"\bset_name\x18\x02 \x01(\tR\asetName\x12#\n" +
+	"\revaluation_id\x18\x03 \x01(\tR\fevaluationId\x129\n" +
+	"\n" +
+	"adopt_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tadoptTime\"\xbd\x01\n" +
 	"\vSearchWidth\x12\x14\n" +
 	"\x05width\x18\x01 \x01(\x05R\x05width\x12\x16\n" +
 	"\x06recall\x18\x02 \x01(\x01R\x06recall\x12\x1c\n" +
@@ -2230,97 +2317,100 @@ func file_ragd_v1_index_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_index_proto_rawDescData
 }
 
-var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_ragd_v1_index_proto_goTypes = []any{
 	(*IndexConfig)(nil),                  // 0: ragd.v1.IndexConfig
 	(*IvfConfig)(nil),                    // 1: ragd.v1.IvfConfig
 	(*HnswConfig)(nil),                   // 2: ragd.v1.HnswConfig
 	(*Index)(nil),                        // 3: ragd.v1.Index
 	(*MetadataField)(nil),                // 4: ragd.v1.MetadataField
-	(*SearchWidth)(nil),                  // 5: ragd.v1.SearchWidth
-	(*GraphSettings)(nil),                // 6: ragd.v1.GraphSettings
-	(*Graph)(nil),                        // 7: ragd.v1.Graph
-	(*CreateIndexRequest)(nil),           // 8: ragd.v1.CreateIndexRequest
-	(*UpdateIndexRequest)(nil),           // 9: ragd.v1.UpdateIndexRequest
-	(*MetadataIndexes)(nil),              // 10: ragd.v1.MetadataIndexes
-	(*BuildIndexRequest)(nil),            // 11: ragd.v1.BuildIndexRequest
-	(*BuildIndexResponse)(nil),           // 12: ragd.v1.BuildIndexResponse
-	(*RebuildGraphRequest)(nil),          // 13: ragd.v1.RebuildGraphRequest
-	(*RebuildGraphResponse)(nil),         // 14: ragd.v1.RebuildGraphResponse
-	(*ListNotableQuestionsRequest)(nil),  // 15: ragd.v1.ListNotableQuestionsRequest
-	(*ListNotableQuestionsResponse)(nil), // 16: ragd.v1.ListNotableQuestionsResponse
-	(*NotableQuestion)(nil),              // 17: ragd.v1.NotableQuestion
-	(*DeleteAskedQuestionsRequest)(nil),  // 18: ragd.v1.DeleteAskedQuestionsRequest
-	(*DeleteAskedQuestionsResponse)(nil), // 19: ragd.v1.DeleteAskedQuestionsResponse
-	(*TruncateIndexRequest)(nil),         // 20: ragd.v1.TruncateIndexRequest
-	(*TruncateIndexResponse)(nil),        // 21: ragd.v1.TruncateIndexResponse
-	(*DescribeIndexRequest)(nil),         // 22: ragd.v1.DescribeIndexRequest
-	(*ListIndexesRequest)(nil),           // 23: ragd.v1.ListIndexesRequest
-	(*ListIndexesResponse)(nil),          // 24: ragd.v1.ListIndexesResponse
-	(*DeleteIndexRequest)(nil),           // 25: ragd.v1.DeleteIndexRequest
-	(*DeleteIndexResponse)(nil),          // 26: ragd.v1.DeleteIndexResponse
-	(*Chunking)(nil),                     // 27: ragd.v1.Chunking
-	(*timestamppb.Timestamp)(nil),        // 28: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),              // 29: google.protobuf.Struct
-	(*structpb.Value)(nil),               // 30: google.protobuf.Value
+	(*IndexTuning)(nil),                  // 5: ragd.v1.IndexTuning
+	(*SearchWidth)(nil),                  // 6: ragd.v1.SearchWidth
+	(*GraphSettings)(nil),                // 7: ragd.v1.GraphSettings
+	(*Graph)(nil),                        // 8: ragd.v1.Graph
+	(*CreateIndexRequest)(nil),           // 9: ragd.v1.CreateIndexRequest
+	(*UpdateIndexRequest)(nil),           // 10: ragd.v1.UpdateIndexRequest
+	(*MetadataIndexes)(nil),              // 11: ragd.v1.MetadataIndexes
+	(*BuildIndexRequest)(nil),            // 12: ragd.v1.BuildIndexRequest
+	(*BuildIndexResponse)(nil),           // 13: ragd.v1.BuildIndexResponse
+	(*RebuildGraphRequest)(nil),          // 14: ragd.v1.RebuildGraphRequest
+	(*RebuildGraphResponse)(nil),         // 15: ragd.v1.RebuildGraphResponse
+	(*ListNotableQuestionsRequest)(nil),  // 16: ragd.v1.ListNotableQuestionsRequest
+	(*ListNotableQuestionsResponse)(nil), // 17: ragd.v1.ListNotableQuestionsResponse
+	(*NotableQuestion)(nil),              // 18: ragd.v1.NotableQuestion
+	(*DeleteAskedQuestionsRequest)(nil),  // 19: ragd.v1.DeleteAskedQuestionsRequest
+	(*DeleteAskedQuestionsResponse)(nil), // 20: ragd.v1.DeleteAskedQuestionsResponse
+	(*TruncateIndexRequest)(nil),         // 21: ragd.v1.TruncateIndexRequest
+	(*TruncateIndexResponse)(nil),        // 22: ragd.v1.TruncateIndexResponse
+	(*DescribeIndexRequest)(nil),         // 23: ragd.v1.DescribeIndexRequest
+	(*ListIndexesRequest)(nil),           // 24: ragd.v1.ListIndexesRequest
+	(*ListIndexesResponse)(nil),          // 25: ragd.v1.ListIndexesResponse
+	(*DeleteIndexRequest)(nil),           // 26: ragd.v1.DeleteIndexRequest
+	(*DeleteIndexResponse)(nil),          // 27: ragd.v1.DeleteIndexResponse
+	(*Chunking)(nil),                     // 28: ragd.v1.Chunking
+	(*timestamppb.Timestamp)(nil),        // 29: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),              // 30: google.protobuf.Struct
+	(*structpb.Value)(nil),               // 31: google.protobuf.Value
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
 	2,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
 	1,  // 1: ragd.v1.IndexConfig.ivf:type_name -> ragd.v1.IvfConfig
 	0,  // 2: ragd.v1.Index.index_config:type_name -> ragd.v1.IndexConfig
-	27, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
-	28, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
-	28, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
-	7,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.Graph
-	5,  // 7: ragd.v1.Index.search_width:type_name -> ragd.v1.SearchWidth
-	29, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
+	28, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
+	29, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
+	29, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
+	8,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.Graph
+	6,  // 7: ragd.v1.Index.search_width:type_name -> ragd.v1.SearchWidth
+	30, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
 	4,  // 9: ragd.v1.Index.fields:type_name -> ragd.v1.MetadataField
-	29, // 10: ragd.v1.Index.metadata_schema:type_name -> google.protobuf.Struct
-	30, // 11: ragd.v1.MetadataField.values:type_name -> google.protobuf.Value
-	30, // 12: ragd.v1.MetadataField.least:type_name -> google.protobuf.Value
-	30, // 13: ragd.v1.MetadataField.greatest:type_name -> google.protobuf.Value
-	28, // 14: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
-	6,  // 15: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
-	28, // 16: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
-	0,  // 17: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	27, // 18: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	6,  // 19: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	29, // 20: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
-	29, // 21: ragd.v1.CreateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
-	0,  // 22: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	10, // 23: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
-	27, // 24: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
-	6,  // 25: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	29, // 26: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
-	29, // 27: ragd.v1.UpdateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
-	17, // 28: ragd.v1.ListNotableQuestionsResponse.questions:type_name -> ragd.v1.NotableQuestion
-	28, // 29: ragd.v1.NotableQuestion.last_time:type_name -> google.protobuf.Timestamp
-	3,  // 30: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
-	8,  // 31: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	22, // 32: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	23, // 33: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	9,  // 34: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
-	11, // 35: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
-	13, // 36: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
-	18, // 37: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
-	15, // 38: ragd.v1.IndexService.ListNotableQuestions:input_type -> ragd.v1.ListNotableQuestionsRequest
-	20, // 39: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
-	25, // 40: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	3,  // 41: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	3,  // 42: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	24, // 43: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	3,  // 44: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
-	12, // 45: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
-	14, // 46: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
-	19, // 47: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
-	16, // 48: ragd.v1.IndexService.ListNotableQuestions:output_type -> ragd.v1.ListNotableQuestionsResponse
-	21, // 49: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
-	26, // 50: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	41, // [41:51] is the sub-list for method output_type
-	31, // [31:41] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	30, // 10: ragd.v1.Index.metadata_schema:type_name -> google.protobuf.Struct
+	5,  // 11: ragd.v1.Index.tuning:type_name -> ragd.v1.IndexTuning
+	31, // 12: ragd.v1.MetadataField.values:type_name -> google.protobuf.Value
+	31, // 13: ragd.v1.MetadataField.least:type_name -> google.protobuf.Value
+	31, // 14: ragd.v1.MetadataField.greatest:type_name -> google.protobuf.Value
+	29, // 15: ragd.v1.IndexTuning.adopt_time:type_name -> google.protobuf.Timestamp
+	29, // 16: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
+	7,  // 17: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
+	29, // 18: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
+	0,  // 19: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	28, // 20: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	7,  // 21: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
+	30, // 22: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
+	30, // 23: ragd.v1.CreateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
+	0,  // 24: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
+	11, // 25: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
+	28, // 26: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	7,  // 27: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
+	30, // 28: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
+	30, // 29: ragd.v1.UpdateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
+	18, // 30: ragd.v1.ListNotableQuestionsResponse.questions:type_name -> ragd.v1.NotableQuestion
+	29, // 31: ragd.v1.NotableQuestion.last_time:type_name -> google.protobuf.Timestamp
+	3,  // 32: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
+	9,  // 33: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	23, // 34: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	24, // 35: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	10, // 36: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	12, // 37: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	14, // 38: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
+	19, // 39: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
+	16, // 40: ragd.v1.IndexService.ListNotableQuestions:input_type -> ragd.v1.ListNotableQuestionsRequest
+	21, // 41: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	26, // 42: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 43: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 44: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	25, // 45: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 46: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	13, // 47: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	15, // 48: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
+	20, // 49: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
+	17, // 50: ragd.v1.IndexService.ListNotableQuestions:output_type -> ragd.v1.ListNotableQuestionsResponse
+	22, // 51: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	27, // 52: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	43, // [43:53] is the sub-list for method output_type
+	33, // [33:43] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }
@@ -2329,16 +2419,16 @@ func file_ragd_v1_index_proto_init() {
 		return
 	}
 	file_ragd_v1_chunk_proto_init()
-	file_ragd_v1_index_proto_msgTypes[6].OneofWrappers = []any{}
-	file_ragd_v1_index_proto_msgTypes[9].OneofWrappers = []any{}
-	file_ragd_v1_index_proto_msgTypes[17].OneofWrappers = []any{}
+	file_ragd_v1_index_proto_msgTypes[7].OneofWrappers = []any{}
+	file_ragd_v1_index_proto_msgTypes[10].OneofWrappers = []any{}
+	file_ragd_v1_index_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_index_proto_rawDesc), len(file_ragd_v1_index_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,7 +26,7 @@ const (
 
 type VectorQueryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The question. Required unless queryVector is given; keyword and hybrid search and a
+	// The question. Required unless queryVector or orderBy is given; keyword and hybrid search and a
 	// reranker always need it.
 	QueryText string `protobuf:"bytes,1,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
 	// A ready-made embedding of the index's dimension.
@@ -115,7 +115,25 @@ type VectorQueryRequest struct {
 	// The recall target of an approximate search, 0.9 to 0.999: the fraction of the nearest chunks that it finds. The least search
 	// width that was measured to hold it with 95 % confidence is used; a warning says if there is none. Not beside
 	// databaseConfig.pgvector.ef and probes. Default: recallTarget of the index.
-	RecallTarget  *float64 `protobuf:"fixed64,38,opt,name=recall_target,json=recallTarget,proto3,oneof" json:"recall_target,omitempty"`
+	RecallTarget *float64 `protobuf:"fixed64,38,opt,name=recall_target,json=recallTarget,proto3,oneof" json:"recall_target,omitempty"`
+	// More like this: finds what is like examples, instead of queryVector and of the embedding of queryText. With queryText, hybrid
+	// search finds also what has its words.
+	Like *Like `protobuf:"bytes,45,opt,name=like,proto3" json:"like,omitempty"`
+	// How queryText is read. Empty (default): as words, with phrases in quotes. web: as people type into the box of a search engine,
+	// where chunks must have "a phrase", title:word in their title, a word that begins with prefix* and one of a OR b, and must not have -word;
+	// see docs/explanation/retrieval.md#what-people-type.
+	QuerySyntax string `protobuf:"bytes,46,opt,name=query_syntax,json=querySyntax,proto3" json:"query_syntax,omitempty"`
+	// Puts the sources in the order of metadata fields instead of their scores, at most 5. Without queryText and queryVector all
+	// chunks that filter selects are put in order, with searchMode keyword all that match, and topK are the first of them; their score is 0.
+	// Else the topK best are put in order. Not beside reranker, boost, diversity, expand, neighbours and groupBy.
+	OrderBy []*OrderBy `protobuf:"bytes,50,rep,name=order_by,json=orderBy,proto3" json:"order_by,omitempty"`
+	// Makes groups of the sources by a metadata field; topK is the number of groups then. For one index. Not beside diversity.
+	GroupBy *GroupBy `protobuf:"bytes,51,opt,name=group_by,json=groupBy,proto3" json:"group_by,omitempty"`
+	// Returns the sources in pages of so many, 1 to 1000, instead of topK; all pages have 10,000 at most. Not beside reranker, boost, diversity,
+	// expand, neighbours, groupBy, maxTokens and includeVectors; beside orderBy only without a question, and with searchMode keyword.
+	PageSize *int32 `protobuf:"varint,52,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	// nextPageToken of the page before. The rest of the request must be the same.
+	PageToken     string `protobuf:"bytes,53,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -367,6 +385,362 @@ func (x *VectorQueryRequest) GetRecallTarget() float64 {
 	return 0
 }
 
+func (x *VectorQueryRequest) GetLike() *Like {
+	if x != nil {
+		return x.Like
+	}
+	return nil
+}
+
+func (x *VectorQueryRequest) GetQuerySyntax() string {
+	if x != nil {
+		return x.QuerySyntax
+	}
+	return ""
+}
+
+func (x *VectorQueryRequest) GetOrderBy() []*OrderBy {
+	if x != nil {
+		return x.OrderBy
+	}
+	return nil
+}
+
+func (x *VectorQueryRequest) GetGroupBy() *GroupBy {
+	if x != nil {
+		return x.GroupBy
+	}
+	return nil
+}
+
+func (x *VectorQueryRequest) GetPageSize() int32 {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
+	}
+	return 0
+}
+
+func (x *VectorQueryRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Like asks for chunks that are like examples. The chunks and documents that are examples are not returned. What the caller may not
+// see, by the credential or a filter of the request context, is no example. See docs/explanation/retrieval.md#more-like-this.
+type Like struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 10. Of several indexes: texts.
+	Positive []*Example `protobuf:"bytes,1,rep,name=positive,proto3" json:"positive,omitempty"`
+	// What sources are to be unlike, at most 10.
+	Negative []*Example `protobuf:"bytes,2,rep,name=negative,proto3" json:"negative,omitempty"`
+	// average (default): one search, for the mean of the positive examples, and as far again from that of the negative ones. best: a
+	// search for each positive example; a source has its best score, and what is more like a negative one is left out.
+	Combine string `protobuf:"bytes,3,opt,name=combine,proto3" json:"combine,omitempty"`
+	// Chunks and documents that are not returned, at most 100, without text.
+	Exclude       []*Example `protobuf:"bytes,4,rep,name=exclude,proto3" json:"exclude,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Like) Reset() {
+	*x = Like{}
+	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Like) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Like) ProtoMessage() {}
+
+func (x *Like) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Like.ProtoReflect.Descriptor instead.
+func (*Like) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Like) GetPositive() []*Example {
+	if x != nil {
+		return x.Positive
+	}
+	return nil
+}
+
+func (x *Like) GetNegative() []*Example {
+	if x != nil {
+		return x.Negative
+	}
+	return nil
+}
+
+func (x *Like) GetCombine() string {
+	if x != nil {
+		return x.Combine
+	}
+	return ""
+}
+
+func (x *Like) GetExclude() []*Example {
+	if x != nil {
+		return x.Exclude
+	}
+	return nil
+}
+
+// Example is one of its fields.
+type Example struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of a chunk or of a ready-made vector, as in Source.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// A document, whose embedding is the mean of its chunks, of the first 512.
+	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	// A document by its uri, in the namespace of the query.
+	Uri string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	// A text, which is embedded as a question, up to 32 KiB.
+	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Example) Reset() {
+	*x = Example{}
+	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Example) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Example) ProtoMessage() {}
+
+func (x *Example) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Example.ProtoReflect.Descriptor instead.
+func (*Example) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Example) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Example) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *Example) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *Example) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// OrderBy sorts by a metadata field: numbers by size, then times by instant, then other texts by their bytes, then false and true. Lists,
+// objects and chunks without the field come last.
+type OrderBy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The field, as in filters.
+	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
+	// The greatest first; what comes last stays last.
+	Descending    bool `protobuf:"varint,2,opt,name=descending,proto3" json:"descending,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OrderBy) Reset() {
+	*x = OrderBy{}
+	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OrderBy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OrderBy) ProtoMessage() {}
+
+func (x *OrderBy) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OrderBy.ProtoReflect.Descriptor instead.
+func (*OrderBy) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *OrderBy) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *OrderBy) GetDescending() bool {
+	if x != nil {
+		return x.Descending
+	}
+	return false
+}
+
+// GroupBy makes groups by the value of a metadata field, of a list by the first. Chunks without such a value are a group.
+type GroupBy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The field, as in filters.
+	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
+	// Most sources of a group; topK times size is at most 1000. Default: 3.
+	Size          *int32 `protobuf:"varint,2,opt,name=size,proto3,oneof" json:"size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroupBy) Reset() {
+	*x = GroupBy{}
+	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroupBy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroupBy) ProtoMessage() {}
+
+func (x *GroupBy) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroupBy.ProtoReflect.Descriptor instead.
+func (*GroupBy) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *GroupBy) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *GroupBy) GetSize() int32 {
+	if x != nil && x.Size != nil {
+		return *x.Size
+	}
+	return 0
+}
+
+// SourceGroup is a group of sources.
+type SourceGroup struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A text, number or boolean; absent for chunks without such a value.
+	Value *structpb.Value `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	// All chunks of the group that match. Only with searchMode keyword: for others, each chunk matches more or less.
+	ChunkCount    *int32 `protobuf:"varint,2,opt,name=chunk_count,json=chunkCount,proto3,oneof" json:"chunk_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SourceGroup) Reset() {
+	*x = SourceGroup{}
+	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SourceGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SourceGroup) ProtoMessage() {}
+
+func (x *SourceGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SourceGroup.ProtoReflect.Descriptor instead.
+func (*SourceGroup) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SourceGroup) GetValue() *structpb.Value {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *SourceGroup) GetChunkCount() int32 {
+	if x != nil && x.ChunkCount != nil {
+		return *x.ChunkCount
+	}
+	return 0
+}
+
 // IndexWeight is how much the scores of one of several indexes weigh.
 type IndexWeight struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -379,7 +753,7 @@ type IndexWeight struct {
 
 func (x *IndexWeight) Reset() {
 	*x = IndexWeight{}
-	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	mi := &file_ragd_v1_query_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -391,7 +765,7 @@ func (x *IndexWeight) String() string {
 func (*IndexWeight) ProtoMessage() {}
 
 func (x *IndexWeight) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[1]
+	mi := &file_ragd_v1_query_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -404,7 +778,7 @@ func (x *IndexWeight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexWeight.ProtoReflect.Descriptor instead.
 func (*IndexWeight) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{1}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *IndexWeight) GetIndexName() string {
@@ -431,7 +805,7 @@ type BatchQueryRequest struct {
 
 func (x *BatchQueryRequest) Reset() {
 	*x = BatchQueryRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	mi := &file_ragd_v1_query_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -443,7 +817,7 @@ func (x *BatchQueryRequest) String() string {
 func (*BatchQueryRequest) ProtoMessage() {}
 
 func (x *BatchQueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[2]
+	mi := &file_ragd_v1_query_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -456,7 +830,7 @@ func (x *BatchQueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchQueryRequest.ProtoReflect.Descriptor instead.
 func (*BatchQueryRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{2}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BatchQueryRequest) GetQueries() []*VectorQueryRequest {
@@ -476,7 +850,7 @@ type BatchQueryResponse struct {
 
 func (x *BatchQueryResponse) Reset() {
 	*x = BatchQueryResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	mi := &file_ragd_v1_query_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -488,7 +862,7 @@ func (x *BatchQueryResponse) String() string {
 func (*BatchQueryResponse) ProtoMessage() {}
 
 func (x *BatchQueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[3]
+	mi := &file_ragd_v1_query_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -501,7 +875,7 @@ func (x *BatchQueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchQueryResponse.ProtoReflect.Descriptor instead.
 func (*BatchQueryResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{3}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BatchQueryResponse) GetAnswers() []*BatchAnswer {
@@ -522,7 +896,7 @@ type BatchAnswer struct {
 
 func (x *BatchAnswer) Reset() {
 	*x = BatchAnswer{}
-	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	mi := &file_ragd_v1_query_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -534,7 +908,7 @@ func (x *BatchAnswer) String() string {
 func (*BatchAnswer) ProtoMessage() {}
 
 func (x *BatchAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[4]
+	mi := &file_ragd_v1_query_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -547,7 +921,7 @@ func (x *BatchAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchAnswer.ProtoReflect.Descriptor instead.
 func (*BatchAnswer) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{4}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BatchAnswer) GetAnswer() *VectorQueryResponse {
@@ -581,7 +955,7 @@ type QueryError struct {
 
 func (x *QueryError) Reset() {
 	*x = QueryError{}
-	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	mi := &file_ragd_v1_query_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -593,7 +967,7 @@ func (x *QueryError) String() string {
 func (*QueryError) ProtoMessage() {}
 
 func (x *QueryError) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[5]
+	mi := &file_ragd_v1_query_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -606,7 +980,7 @@ func (x *QueryError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryError.ProtoReflect.Descriptor instead.
 func (*QueryError) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{5}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *QueryError) GetCode() string {
@@ -656,7 +1030,7 @@ type Boost struct {
 
 func (x *Boost) Reset() {
 	*x = Boost{}
-	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	mi := &file_ragd_v1_query_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -668,7 +1042,7 @@ func (x *Boost) String() string {
 func (*Boost) ProtoMessage() {}
 
 func (x *Boost) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[6]
+	mi := &file_ragd_v1_query_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -681,7 +1055,7 @@ func (x *Boost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Boost.ProtoReflect.Descriptor instead.
 func (*Boost) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{6}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Boost) GetField() string {
@@ -720,7 +1094,7 @@ type Recency struct {
 
 func (x *Recency) Reset() {
 	*x = Recency{}
-	mi := &file_ragd_v1_query_proto_msgTypes[7]
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -732,7 +1106,7 @@ func (x *Recency) String() string {
 func (*Recency) ProtoMessage() {}
 
 func (x *Recency) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[7]
+	mi := &file_ragd_v1_query_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -745,7 +1119,7 @@ func (x *Recency) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recency.ProtoReflect.Descriptor instead.
 func (*Recency) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{7}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Recency) GetScore() float64 {
@@ -780,13 +1154,17 @@ type Hybrid struct {
 	// vector score only breaks ties.
 	VectorWeight  *float64 `protobuf:"fixed64,2,opt,name=vector_weight,json=vectorWeight,proto3,oneof" json:"vector_weight,omitempty"`
 	KeywordWeight *float64 `protobuf:"fixed64,3,opt,name=keyword_weight,json=keywordWeight,proto3,oneof" json:"keyword_weight,omitempty"`
+	// Added to the log-odds of the weight of the embeddings, -6 to 6: 2 turns a weight of 0.5 into 0.88, and
+	// -2 into 0.12. Excludes vectorWeight and keywordWeight. Scores keep their meaning. Default: that of
+	// the tuning of the index (see EvaluateService.TuneIndex) where weights are not given either and fusion is weighted, else 0.
+	VectorLogOdds *float64 `protobuf:"fixed64,4,opt,name=vector_log_odds,json=vectorLogOdds,proto3,oneof" json:"vector_log_odds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Hybrid) Reset() {
 	*x = Hybrid{}
-	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -798,7 +1176,7 @@ func (x *Hybrid) String() string {
 func (*Hybrid) ProtoMessage() {}
 
 func (x *Hybrid) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[8]
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -811,7 +1189,7 @@ func (x *Hybrid) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hybrid.ProtoReflect.Descriptor instead.
 func (*Hybrid) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{8}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Hybrid) GetFusion() string {
@@ -835,6 +1213,13 @@ func (x *Hybrid) GetKeywordWeight() float64 {
 	return 0
 }
 
+func (x *Hybrid) GetVectorLogOdds() float64 {
+	if x != nil && x.VectorLogOdds != nil {
+		return *x.VectorLogOdds
+	}
+	return 0
+}
+
 // DatabaseConfig has a block for each store. Only the block that vectorStoreName selects
 // applies; a warning names the others.
 type DatabaseConfig struct {
@@ -848,7 +1233,7 @@ type DatabaseConfig struct {
 
 func (x *DatabaseConfig) Reset() {
 	*x = DatabaseConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -860,7 +1245,7 @@ func (x *DatabaseConfig) String() string {
 func (*DatabaseConfig) ProtoMessage() {}
 
 func (x *DatabaseConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[9]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -873,7 +1258,7 @@ func (x *DatabaseConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatabaseConfig.ProtoReflect.Descriptor instead.
 func (*DatabaseConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{9}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DatabaseConfig) GetPgvector() *PgVectorConfig {
@@ -911,7 +1296,7 @@ type PgVectorConfig struct {
 
 func (x *PgVectorConfig) Reset() {
 	*x = PgVectorConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -923,7 +1308,7 @@ func (x *PgVectorConfig) String() string {
 func (*PgVectorConfig) ProtoMessage() {}
 
 func (x *PgVectorConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[10]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -936,7 +1321,7 @@ func (x *PgVectorConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PgVectorConfig.ProtoReflect.Descriptor instead.
 func (*PgVectorConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PgVectorConfig) GetMinScore() float64 {
@@ -971,7 +1356,7 @@ type PineconeConfig struct {
 
 func (x *PineconeConfig) Reset() {
 	*x = PineconeConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[11]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -983,7 +1368,7 @@ func (x *PineconeConfig) String() string {
 func (*PineconeConfig) ProtoMessage() {}
 
 func (x *PineconeConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[11]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -996,7 +1381,7 @@ func (x *PineconeConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PineconeConfig.ProtoReflect.Descriptor instead.
 func (*PineconeConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PineconeConfig) GetNamespace() string {
@@ -1024,7 +1409,7 @@ type SparseVector struct {
 
 func (x *SparseVector) Reset() {
 	*x = SparseVector{}
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1036,7 +1421,7 @@ func (x *SparseVector) String() string {
 func (*SparseVector) ProtoMessage() {}
 
 func (x *SparseVector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[12]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1049,7 +1434,7 @@ func (x *SparseVector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SparseVector.ProtoReflect.Descriptor instead.
 func (*SparseVector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SparseVector) GetIndices() []uint32 {
@@ -1079,7 +1464,7 @@ type ChromaConfig struct {
 
 func (x *ChromaConfig) Reset() {
 	*x = ChromaConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1091,7 +1476,7 @@ func (x *ChromaConfig) String() string {
 func (*ChromaConfig) ProtoMessage() {}
 
 func (x *ChromaConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1104,7 +1489,7 @@ func (x *ChromaConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChromaConfig.ProtoReflect.Descriptor instead.
 func (*ChromaConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ChromaConfig) GetWhere() *structpb.Value {
@@ -1132,16 +1517,22 @@ type VectorQueryResponse struct {
 	Explain  *Explain `protobuf:"bytes,4,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Set with maxTokens.
 	Budget *Budget `protobuf:"bytes,5,opt,name=budget,proto3" json:"budget,omitempty"`
-	// Names this answer to RecordFeedback, for 30 days. Empty without queryText, without sources by
+	// Names this answer to RecordFeedback, for 30 days, also that of several indexes. Empty without queryText, without sources by
 	// includeSources, or if the question makes it longer than 8 KiB.
-	QueryId       string `protobuf:"bytes,16,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
+	QueryId string `protobuf:"bytes,16,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
+	// With groupBy, in the order of their best sources. The sources are group by group.
+	Groups []*SourceGroup `protobuf:"bytes,50,rep,name=groups,proto3" json:"groups,omitempty"`
+	// All groups of the chunks that match, counted as SourceGroup.chunkCount.
+	GroupCount *int32 `protobuf:"varint,51,opt,name=group_count,json=groupCount,proto3,oneof" json:"group_count,omitempty"`
+	// With pageSize: for the next page. Empty if there is none.
+	NextPageToken string `protobuf:"bytes,52,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *VectorQueryResponse) Reset() {
 	*x = VectorQueryResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1153,7 +1544,7 @@ func (x *VectorQueryResponse) String() string {
 func (*VectorQueryResponse) ProtoMessage() {}
 
 func (x *VectorQueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1166,7 +1557,7 @@ func (x *VectorQueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorQueryResponse.ProtoReflect.Descriptor instead.
 func (*VectorQueryResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *VectorQueryResponse) GetRelevantContext() string {
@@ -1207,6 +1598,27 @@ func (x *VectorQueryResponse) GetBudget() *Budget {
 func (x *VectorQueryResponse) GetQueryId() string {
 	if x != nil {
 		return x.QueryId
+	}
+	return ""
+}
+
+func (x *VectorQueryResponse) GetGroups() []*SourceGroup {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *VectorQueryResponse) GetGroupCount() int32 {
+	if x != nil && x.GroupCount != nil {
+		return *x.GroupCount
+	}
+	return 0
+}
+
+func (x *VectorQueryResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
 	}
 	return ""
 }
@@ -1275,7 +1687,7 @@ type GraphRagRequest struct {
 
 func (x *GraphRagRequest) Reset() {
 	*x = GraphRagRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1287,7 +1699,7 @@ func (x *GraphRagRequest) String() string {
 func (*GraphRagRequest) ProtoMessage() {}
 
 func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1300,7 +1712,7 @@ func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRagRequest.ProtoReflect.Descriptor instead.
 func (*GraphRagRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GraphRagRequest) GetQueryText() string {
@@ -1504,7 +1916,7 @@ type GraphOptions struct {
 
 func (x *GraphOptions) Reset() {
 	*x = GraphOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1928,7 @@ func (x *GraphOptions) String() string {
 func (*GraphOptions) ProtoMessage() {}
 
 func (x *GraphOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1941,7 @@ func (x *GraphOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphOptions.ProtoReflect.Descriptor instead.
 func (*GraphOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GraphOptions) GetDimension() int32 {
@@ -1596,7 +2008,7 @@ type GraphRagResponse struct {
 
 func (x *GraphRagResponse) Reset() {
 	*x = GraphRagResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1608,7 +2020,7 @@ func (x *GraphRagResponse) String() string {
 func (*GraphRagResponse) ProtoMessage() {}
 
 func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1621,7 +2033,7 @@ func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRagResponse.ProtoReflect.Descriptor instead.
 func (*GraphRagResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GraphRagResponse) GetRelevantContext() string {
@@ -1719,14 +2131,16 @@ type Source struct {
 	// Set with boost.
 	Recency *Recency `protobuf:"bytes,32,opt,name=recency,proto3" json:"recency,omitempty"`
 	// The index, if several were asked.
-	IndexName     string `protobuf:"bytes,33,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	IndexName string `protobuf:"bytes,33,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// With groupBy: the number of the group in groups, from 0.
+	Group         *int32 `protobuf:"varint,50,opt,name=group,proto3,oneof" json:"group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1738,7 +2152,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1751,7 +2165,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Source) GetId() string {
@@ -1915,6 +2329,13 @@ func (x *Source) GetIndexName() string {
 	return ""
 }
 
+func (x *Source) GetGroup() int32 {
+	if x != nil && x.Group != nil {
+		return *x.Group
+	}
+	return 0
+}
+
 // Hit is a chunk that was found, as a part of a source.
 type Hit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1934,7 +2355,7 @@ type Hit struct {
 
 func (x *Hit) Reset() {
 	*x = Hit{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1946,7 +2367,7 @@ func (x *Hit) String() string {
 func (*Hit) ProtoMessage() {}
 
 func (x *Hit) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1959,7 +2380,7 @@ func (x *Hit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hit.ProtoReflect.Descriptor instead.
 func (*Hit) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Hit) GetId() string {
@@ -2015,15 +2436,17 @@ type Place struct {
 	// Number of the chunk in its document, from 0.
 	Ordinal int32 `protobuf:"varint,5,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
 	// As in Source.
-	StartByte     uint32 `protobuf:"varint,6,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
-	EndByte       uint32 `protobuf:"varint,7,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	StartByte uint32 `protobuf:"varint,6,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	EndByte   uint32 `protobuf:"varint,7,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	// The index, if several were asked.
+	IndexName     string `protobuf:"bytes,8,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Place) Reset() {
 	*x = Place{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2035,7 +2458,7 @@ func (x *Place) String() string {
 func (*Place) ProtoMessage() {}
 
 func (x *Place) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2048,7 +2471,7 @@ func (x *Place) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Place.ProtoReflect.Descriptor instead.
 func (*Place) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Place) GetId() string {
@@ -2100,6 +2523,13 @@ func (x *Place) GetEndByte() uint32 {
 	return 0
 }
 
+func (x *Place) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
 // Budget tells what an answer with maxTokens takes, and what was left out of it.
 type Budget struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -2121,7 +2551,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2133,7 +2563,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2146,7 +2576,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Budget) GetMaxTokens() int32 {
@@ -2216,7 +2646,7 @@ type OmittedSource struct {
 
 func (x *OmittedSource) Reset() {
 	*x = OmittedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2228,7 +2658,7 @@ func (x *OmittedSource) String() string {
 func (*OmittedSource) ProtoMessage() {}
 
 func (x *OmittedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2241,7 +2671,7 @@ func (x *OmittedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OmittedSource.ProtoReflect.Descriptor instead.
 func (*OmittedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *OmittedSource) GetId() string {
@@ -2308,7 +2738,7 @@ type Highlight struct {
 
 func (x *Highlight) Reset() {
 	*x = Highlight{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2320,7 +2750,7 @@ func (x *Highlight) String() string {
 func (*Highlight) ProtoMessage() {}
 
 func (x *Highlight) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2333,7 +2763,7 @@ func (x *Highlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Highlight.ProtoReflect.Descriptor instead.
 func (*Highlight) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Highlight) GetPassage() *ByteRange {
@@ -2361,7 +2791,7 @@ type ByteRange struct {
 
 func (x *ByteRange) Reset() {
 	*x = ByteRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2373,7 +2803,7 @@ func (x *ByteRange) String() string {
 func (*ByteRange) ProtoMessage() {}
 
 func (x *ByteRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2386,7 +2816,7 @@ func (x *ByteRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ByteRange.ProtoReflect.Descriptor instead.
 func (*ByteRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ByteRange) GetStartByte() uint32 {
@@ -2428,7 +2858,7 @@ type Explain struct {
 	// The effective request context in the order of names.
 	Context []*ContextValue `protobuf:"bytes,9,rep,name=context,proto3" json:"context,omitempty"`
 	// The version of the statistics that scores rest on. Scores of the same chunks change only with it; a
-	// copy of a tenant has the same. "default" for an index of fewer than 200 chunks; empty in vector mode,
+	// copy of a tenant has the same. "default" for an index of fewer than 200 chunks without a tuning; empty in vector mode,
 	// whose scores are similarities.
 	Calibration string `protobuf:"bytes,10,opt,name=calibration,proto3" json:"calibration,omitempty"`
 	// Passages that are not sources because they repeat one.
@@ -2442,14 +2872,21 @@ type Explain struct {
 	MeasuredRecall float64 `protobuf:"fixed64,14,opt,name=measured_recall,json=measuredRecall,proto3" json:"measured_recall,omitempty"`
 	// What conditions of the filter leave out that may be expected: lists that have a value which a field is to equal, and
 	// entries without a field that a negated condition names. At most 20.
-	FilterNotes   []string `protobuf:"bytes,15,rep,name=filter_notes,json=filterNotes,proto3" json:"filter_notes,omitempty"`
+	FilterNotes []string `protobuf:"bytes,15,rep,name=filter_notes,json=filterNotes,proto3" json:"filter_notes,omitempty"`
+	// How much the embeddings weigh in a hybrid search, from 0 to 1; keywords have the rest. Absent in other modes, and
+	// if several indexes were asked.
+	VectorWeight *float64 `protobuf:"fixed64,16,opt,name=vector_weight,json=vectorWeight,proto3,oneof" json:"vector_weight,omitempty"`
+	// What was added to the log-odds of that weight.
+	VectorLogOdds float64 `protobuf:"fixed64,17,opt,name=vector_log_odds,json=vectorLogOdds,proto3" json:"vector_log_odds,omitempty"`
+	// What querySyntax web has made of queryText: what chunks must have, or not have, in English.
+	Conditions    []string `protobuf:"bytes,20,rep,name=conditions,proto3" json:"conditions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2461,7 +2898,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2474,7 +2911,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -2582,6 +3019,27 @@ func (x *Explain) GetFilterNotes() []string {
 	return nil
 }
 
+func (x *Explain) GetVectorWeight() float64 {
+	if x != nil && x.VectorWeight != nil {
+		return *x.VectorWeight
+	}
+	return 0
+}
+
+func (x *Explain) GetVectorLogOdds() float64 {
+	if x != nil {
+		return x.VectorLogOdds
+	}
+	return 0
+}
+
+func (x *Explain) GetConditions() []string {
+	if x != nil {
+		return x.Conditions
+	}
+	return nil
+}
+
 // Correction is a word of a question that no chunk has.
 type Correction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2595,7 +3053,7 @@ type Correction struct {
 
 func (x *Correction) Reset() {
 	*x = Correction{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2607,7 +3065,7 @@ func (x *Correction) String() string {
 func (*Correction) ProtoMessage() {}
 
 func (x *Correction) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2620,7 +3078,7 @@ func (x *Correction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Correction.ProtoReflect.Descriptor instead.
 func (*Correction) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Correction) GetWord() string {
@@ -2656,7 +3114,7 @@ type ContextValue struct {
 
 func (x *ContextValue) Reset() {
 	*x = ContextValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2668,7 +3126,7 @@ func (x *ContextValue) String() string {
 func (*ContextValue) ProtoMessage() {}
 
 func (x *ContextValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2681,7 +3139,7 @@ func (x *ContextValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextValue.ProtoReflect.Descriptor instead.
 func (*ContextValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ContextValue) GetName() string {
@@ -2740,7 +3198,7 @@ type GraphExplain struct {
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2752,7 +3210,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2765,7 +3223,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -2846,7 +3304,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2858,7 +3316,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2871,7 +3329,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -2932,7 +3390,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2944,7 +3402,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2957,7 +3415,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -3063,7 +3521,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3075,7 +3533,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3088,7 +3546,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -3144,7 +3602,7 @@ type ListEdgesRequest struct {
 
 func (x *ListEdgesRequest) Reset() {
 	*x = ListEdgesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3156,7 +3614,7 @@ func (x *ListEdgesRequest) String() string {
 func (*ListEdgesRequest) ProtoMessage() {}
 
 func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3169,7 +3627,7 @@ func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesRequest.ProtoReflect.Descriptor instead.
 func (*ListEdgesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListEdgesRequest) GetIndexName() string {
@@ -3219,7 +3677,7 @@ type ListEdgesResponse struct {
 
 func (x *ListEdgesResponse) Reset() {
 	*x = ListEdgesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3231,7 +3689,7 @@ func (x *ListEdgesResponse) String() string {
 func (*ListEdgesResponse) ProtoMessage() {}
 
 func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3244,7 +3702,7 @@ func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesResponse.ProtoReflect.Descriptor instead.
 func (*ListEdgesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListEdgesResponse) GetEdges() []*ChunkEdge {
@@ -3280,7 +3738,7 @@ type ChunkEdge struct {
 
 func (x *ChunkEdge) Reset() {
 	*x = ChunkEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3292,7 +3750,7 @@ func (x *ChunkEdge) String() string {
 func (*ChunkEdge) ProtoMessage() {}
 
 func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3305,7 +3763,7 @@ func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkEdge.ProtoReflect.Descriptor instead.
 func (*ChunkEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ChunkEdge) GetType() string {
@@ -3359,7 +3817,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3371,7 +3829,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3384,7 +3842,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Stage) GetName() string {
@@ -3435,7 +3893,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3447,7 +3905,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3460,7 +3918,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Reranker) GetModel() string {
@@ -3530,7 +3988,7 @@ type RerankerOptions struct {
 
 func (x *RerankerOptions) Reset() {
 	*x = RerankerOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3542,7 +4000,7 @@ func (x *RerankerOptions) String() string {
 func (*RerankerOptions) ProtoMessage() {}
 
 func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3555,7 +4013,7 @@ func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
 func (*RerankerOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RerankerOptions) GetWeights() *RerankerWeights {
@@ -3593,7 +4051,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3605,7 +4063,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3618,7 +4076,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Reranking) GetKind() string {
@@ -3699,7 +4157,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3711,7 +4169,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3724,7 +4182,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -3762,7 +4220,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3774,7 +4232,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3787,7 +4245,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -3824,7 +4282,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3836,7 +4294,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3849,7 +4307,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -3886,7 +4344,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3898,7 +4356,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3911,7 +4369,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -3952,7 +4410,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3964,7 +4422,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3977,7 +4435,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -4008,6 +4466,566 @@ func (x *RerankDetails) GetEstimated() bool {
 	return false
 }
 
+type CountChunksRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// The namespace to count in. Default: "default".
+	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Counts only what this filter selects, see docs/reference/filters.md.
+	Filter *structpb.Value `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Counts only chunks that keyword search matches: those with a word of the text, or with all that it quotes. With nearest:
+	// the question of the search.
+	QueryText string `protobuf:"bytes,4,opt,name=query_text,json=queryText,proto3" json:"query_text,omitempty"`
+	// Counts only the first chunks that VectorQuery finds, 1 to 1000, for queryText or queryVector. Default: all that match.
+	Nearest *int32 `protobuf:"varint,5,opt,name=nearest,proto3,oneof" json:"nearest,omitempty"`
+	// With nearest: a ready-made embedding of the index's dimension.
+	QueryVector []float32 `protobuf:"fixed32,6,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
+	// With nearest: vector, keyword or hybrid, as in VectorQuery.
+	SearchMode string `protobuf:"bytes,7,opt,name=search_mode,json=searchMode,proto3" json:"search_mode,omitempty"`
+	// The fields whose values are counted, at most 20.
+	Facets []*Facet `protobuf:"bytes,8,rep,name=facets,proto3" json:"facets,omitempty"`
+	// As in VectorQuery.
+	MaxStaleness *durationpb.Duration `protobuf:"bytes,9,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"`
+	// As in VectorQuery.
+	WriteToken    string `protobuf:"bytes,10,opt,name=write_token,json=writeToken,proto3" json:"write_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountChunksRequest) Reset() {
+	*x = CountChunksRequest{}
+	mi := &file_ragd_v1_query_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountChunksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountChunksRequest) ProtoMessage() {}
+
+func (x *CountChunksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountChunksRequest.ProtoReflect.Descriptor instead.
+func (*CountChunksRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *CountChunksRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *CountChunksRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *CountChunksRequest) GetFilter() *structpb.Value {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *CountChunksRequest) GetQueryText() string {
+	if x != nil {
+		return x.QueryText
+	}
+	return ""
+}
+
+func (x *CountChunksRequest) GetNearest() int32 {
+	if x != nil && x.Nearest != nil {
+		return *x.Nearest
+	}
+	return 0
+}
+
+func (x *CountChunksRequest) GetQueryVector() []float32 {
+	if x != nil {
+		return x.QueryVector
+	}
+	return nil
+}
+
+func (x *CountChunksRequest) GetSearchMode() string {
+	if x != nil {
+		return x.SearchMode
+	}
+	return ""
+}
+
+func (x *CountChunksRequest) GetFacets() []*Facet {
+	if x != nil {
+		return x.Facets
+	}
+	return nil
+}
+
+func (x *CountChunksRequest) GetMaxStaleness() *durationpb.Duration {
+	if x != nil {
+		return x.MaxStaleness
+	}
+	return nil
+}
+
+func (x *CountChunksRequest) GetWriteToken() string {
+	if x != nil {
+		return x.WriteToken
+	}
+	return ""
+}
+
+// Facet asks how many chunks have each value of a metadata field.
+type Facet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The field, as in filters: maker.name is a field of an object, "dc\\.title" a key with a dot.
+	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
+	// The most frequent values to return, 0 to 1000. Default: 10, or 0 with ranges, rangeCount or interval.
+	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// Ranges to count, of numbers or of times, at most 100. They may overlap.
+	Ranges []*FacetRange `protobuf:"bytes,3,rep,name=ranges,proto3" json:"ranges,omitempty"`
+	// Instead of ranges: makes up to so many of equal width, 1 to 100, between the least and the greatest number, with round bounds.
+	RangeCount int32 `protobuf:"varint,4,opt,name=range_count,json=rangeCount,proto3" json:"range_count,omitempty"`
+	// Counts times by minute, hour, day, week (from Monday), month, quarter or year of the calendar; at most 1000, those without chunks
+	// between the first and the last included.
+	Interval string `protobuf:"bytes,5,opt,name=interval,proto3" json:"interval,omitempty"`
+	// With interval: the time zone of the calendar, such as Europe/Paris or +02:00. Default: UTC.
+	TimeZone string `protobuf:"bytes,6,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
+	// Counts as if the filter had no conditions on this field, as a page needs that offers its other values: entries of filter on this
+	// field alone, at its top or in $and there. The filters of the credential and of the request context hold in any case.
+	WithoutOwnFilter bool `protobuf:"varint,7,opt,name=without_own_filter,json=withoutOwnFilter,proto3" json:"without_own_filter,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *Facet) Reset() {
+	*x = Facet{}
+	mi := &file_ragd_v1_query_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Facet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Facet) ProtoMessage() {}
+
+func (x *Facet) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Facet.ProtoReflect.Descriptor instead.
+func (*Facet) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *Facet) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *Facet) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *Facet) GetRanges() []*FacetRange {
+	if x != nil {
+		return x.Ranges
+	}
+	return nil
+}
+
+func (x *Facet) GetRangeCount() int32 {
+	if x != nil {
+		return x.RangeCount
+	}
+	return 0
+}
+
+func (x *Facet) GetInterval() string {
+	if x != nil {
+		return x.Interval
+	}
+	return ""
+}
+
+func (x *Facet) GetTimeZone() string {
+	if x != nil {
+		return x.TimeZone
+	}
+	return ""
+}
+
+func (x *Facet) GetWithoutOwnFilter() bool {
+	if x != nil {
+		return x.WithoutOwnFilter
+	}
+	return false
+}
+
+// FacetRange is from a value on, and below another one: both numbers, or both times as in filters (now-30d too). One may be absent.
+type FacetRange struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	From          *structpb.Value        `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	To            *structpb.Value        `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FacetRange) Reset() {
+	*x = FacetRange{}
+	mi := &file_ragd_v1_query_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FacetRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FacetRange) ProtoMessage() {}
+
+func (x *FacetRange) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FacetRange.ProtoReflect.Descriptor instead.
+func (*FacetRange) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *FacetRange) GetFrom() *structpb.Value {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *FacetRange) GetTo() *structpb.Value {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
+type CountChunksResponse struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	ChunkCount int32                  `protobuf:"varint,1,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	// The different documents of the chunks. Ready-made vectors are of none.
+	DocumentCount int32 `protobuf:"varint,2,opt,name=document_count,json=documentCount,proto3" json:"document_count,omitempty"`
+	// In the order of the request.
+	Facets []*FacetCounts `protobuf:"bytes,3,rep,name=facets,proto3" json:"facets,omitempty"`
+	// Notices that do not prevent an answer, in English.
+	Warnings      []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountChunksResponse) Reset() {
+	*x = CountChunksResponse{}
+	mi := &file_ragd_v1_query_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountChunksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountChunksResponse) ProtoMessage() {}
+
+func (x *CountChunksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountChunksResponse.ProtoReflect.Descriptor instead.
+func (*CountChunksResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *CountChunksResponse) GetChunkCount() int32 {
+	if x != nil {
+		return x.ChunkCount
+	}
+	return 0
+}
+
+func (x *CountChunksResponse) GetDocumentCount() int32 {
+	if x != nil {
+		return x.DocumentCount
+	}
+	return 0
+}
+
+func (x *CountChunksResponse) GetFacets() []*FacetCounts {
+	if x != nil {
+		return x.Facets
+	}
+	return nil
+}
+
+func (x *CountChunksResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+// FacetCounts counts the chunks by a field. Each chunk counts once for each value that it has, also in a list with
+// repetitions; the number 10 and the text "10" are two values.
+type FacetCounts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Field string                 `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
+	// Chunks that are counted: chunkCount of the response, or more with withoutOwnFilter.
+	ChunkCount int32 `protobuf:"varint,2,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	// Of these, chunks without the field, or with null.
+	MissingCount int32 `protobuf:"varint,3,opt,name=missing_count,json=missingCount,proto3" json:"missing_count,omitempty"`
+	// Different values. Objects, lists in lists and values of more than 2000 bytes are none.
+	ValueCount int32 `protobuf:"varint,4,opt,name=value_count,json=valueCount,proto3" json:"value_count,omitempty"`
+	// The most frequent; ties by value.
+	Values []*ValueCount `protobuf:"bytes,5,rep,name=values,proto3" json:"values,omitempty"`
+	// With ranges, rangeCount or interval: in their order.
+	Ranges        []*RangeCount `protobuf:"bytes,6,rep,name=ranges,proto3" json:"ranges,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FacetCounts) Reset() {
+	*x = FacetCounts{}
+	mi := &file_ragd_v1_query_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FacetCounts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FacetCounts) ProtoMessage() {}
+
+func (x *FacetCounts) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FacetCounts.ProtoReflect.Descriptor instead.
+func (*FacetCounts) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *FacetCounts) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *FacetCounts) GetChunkCount() int32 {
+	if x != nil {
+		return x.ChunkCount
+	}
+	return 0
+}
+
+func (x *FacetCounts) GetMissingCount() int32 {
+	if x != nil {
+		return x.MissingCount
+	}
+	return 0
+}
+
+func (x *FacetCounts) GetValueCount() int32 {
+	if x != nil {
+		return x.ValueCount
+	}
+	return 0
+}
+
+func (x *FacetCounts) GetValues() []*ValueCount {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *FacetCounts) GetRanges() []*RangeCount {
+	if x != nil {
+		return x.Ranges
+	}
+	return nil
+}
+
+type ValueCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A text, number or boolean.
+	Value         *structpb.Value `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	ChunkCount    int32           `protobuf:"varint,2,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValueCount) Reset() {
+	*x = ValueCount{}
+	mi := &file_ragd_v1_query_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValueCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValueCount) ProtoMessage() {}
+
+func (x *ValueCount) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValueCount.ProtoReflect.Descriptor instead.
+func (*ValueCount) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *ValueCount) GetValue() *structpb.Value {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *ValueCount) GetChunkCount() int32 {
+	if x != nil {
+		return x.ChunkCount
+	}
+	return 0
+}
+
+// RangeCount counts the chunks with a value in a range, each once.
+type RangeCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Numbers, or times in the form of ISO 8601; absent for a side that is open.
+	From *structpb.Value `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	// Not part of the range, but for the last of rangeCount.
+	To            *structpb.Value `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	ChunkCount    int32           `protobuf:"varint,3,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RangeCount) Reset() {
+	*x = RangeCount{}
+	mi := &file_ragd_v1_query_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RangeCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RangeCount) ProtoMessage() {}
+
+func (x *RangeCount) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RangeCount.ProtoReflect.Descriptor instead.
+func (*RangeCount) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *RangeCount) GetFrom() *structpb.Value {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *RangeCount) GetTo() *structpb.Value {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
+func (x *RangeCount) GetChunkCount() int32 {
+	if x != nil {
+		return x.ChunkCount
+	}
+	return 0
+}
+
 type ListTopicsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the tenant's index, if it has exactly one.
@@ -4021,7 +5039,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4033,7 +5051,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4046,7 +5064,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -4091,7 +5109,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[45]
+	mi := &file_ragd_v1_query_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4103,7 +5121,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[45]
+	mi := &file_ragd_v1_query_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4116,7 +5134,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -4190,7 +5208,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[46]
+	mi := &file_ragd_v1_query_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4202,7 +5220,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[46]
+	mi := &file_ragd_v1_query_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4215,7 +5233,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -4310,7 +5328,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[47]
+	mi := &file_ragd_v1_query_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4322,7 +5340,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[47]
+	mi := &file_ragd_v1_query_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4335,7 +5353,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{47}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -4387,7 +5405,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[48]
+	mi := &file_ragd_v1_query_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4399,7 +5417,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[48]
+	mi := &file_ragd_v1_query_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4412,7 +5430,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{48}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -4458,7 +5476,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[49]
+	mi := &file_ragd_v1_query_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4470,7 +5488,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[49]
+	mi := &file_ragd_v1_query_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4483,7 +5501,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{49}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -4518,7 +5536,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[50]
+	mi := &file_ragd_v1_query_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4530,7 +5548,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[50]
+	mi := &file_ragd_v1_query_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4543,7 +5561,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{50}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -4577,7 +5595,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[51]
+	mi := &file_ragd_v1_query_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4589,7 +5607,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[51]
+	mi := &file_ragd_v1_query_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4602,7 +5620,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{51}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -4616,8 +5634,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb6\n" +
-	"\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa5\f\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -4658,7 +5675,14 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x06prefix\x18\x1a \x01(\bR\x06prefix\x12\x16\n" +
 	"\x06expand\x18$ \x01(\tR\x06expand\x12$\n" +
 	"\x05boost\x18% \x01(\v2\x0e.ragd.v1.BoostR\x05boost\x12(\n" +
-	"\rrecall_target\x18& \x01(\x01H\aR\frecallTarget\x88\x01\x01B\b\n" +
+	"\rrecall_target\x18& \x01(\x01H\aR\frecallTarget\x88\x01\x01\x12!\n" +
+	"\x04like\x18- \x01(\v2\r.ragd.v1.LikeR\x04like\x12!\n" +
+	"\fquery_syntax\x18. \x01(\tR\vquerySyntax\x12+\n" +
+	"\border_by\x182 \x03(\v2\x10.ragd.v1.OrderByR\aorderBy\x12+\n" +
+	"\bgroup_by\x183 \x01(\v2\x10.ragd.v1.GroupByR\agroupBy\x12 \n" +
+	"\tpage_size\x184 \x01(\x05H\bR\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"page_token\x185 \x01(\tR\tpageTokenB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -4667,7 +5691,34 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x0f_min_similarityB\r\n" +
 	"\v_max_tokensB\v\n" +
 	"\t_distinctB\x10\n" +
-	"\x0e_recall_target\"D\n" +
+	"\x0e_recall_targetB\f\n" +
+	"\n" +
+	"_page_size\"\xa8\x01\n" +
+	"\x04Like\x12,\n" +
+	"\bpositive\x18\x01 \x03(\v2\x10.ragd.v1.ExampleR\bpositive\x12,\n" +
+	"\bnegative\x18\x02 \x03(\v2\x10.ragd.v1.ExampleR\bnegative\x12\x18\n" +
+	"\acombine\x18\x03 \x01(\tR\acombine\x12*\n" +
+	"\aexclude\x18\x04 \x03(\v2\x10.ragd.v1.ExampleR\aexclude\"`\n" +
+	"\aExample\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
+	"\vdocument_id\x18\x02 \x01(\tR\n" +
+	"documentId\x12\x10\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"?\n" +
+	"\aOrderBy\x12\x14\n" +
+	"\x05field\x18\x01 \x01(\tR\x05field\x12\x1e\n" +
+	"\n" +
+	"descending\x18\x02 \x01(\bR\n" +
+	"descending\"A\n" +
+	"\aGroupBy\x12\x14\n" +
+	"\x05field\x18\x01 \x01(\tR\x05field\x12\x17\n" +
+	"\x04size\x18\x02 \x01(\x05H\x00R\x04size\x88\x01\x01B\a\n" +
+	"\x05_size\"q\n" +
+	"\vSourceGroup\x12,\n" +
+	"\x05value\x18\x01 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12$\n" +
+	"\vchunk_count\x18\x02 \x01(\x05H\x00R\n" +
+	"chunkCount\x88\x01\x01B\x0e\n" +
+	"\f_chunk_count\"D\n" +
 	"\vIndexWeight\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x16\n" +
@@ -4693,13 +5744,15 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\aRecency\x12\x14\n" +
 	"\x05score\x18\x01 \x01(\x01R\x05score\x12\x16\n" +
 	"\x06factor\x18\x02 \x01(\x01R\x06factor\x12.\n" +
-	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\x9b\x01\n" +
+	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xdc\x01\n" +
 	"\x06Hybrid\x12\x16\n" +
 	"\x06fusion\x18\x01 \x01(\tR\x06fusion\x12(\n" +
 	"\rvector_weight\x18\x02 \x01(\x01H\x00R\fvectorWeight\x88\x01\x01\x12*\n" +
-	"\x0ekeyword_weight\x18\x03 \x01(\x01H\x01R\rkeywordWeight\x88\x01\x01B\x10\n" +
+	"\x0ekeyword_weight\x18\x03 \x01(\x01H\x01R\rkeywordWeight\x88\x01\x01\x12+\n" +
+	"\x0fvector_log_odds\x18\x04 \x01(\x01H\x02R\rvectorLogOdds\x88\x01\x01B\x10\n" +
 	"\x0e_vector_weightB\x11\n" +
-	"\x0f_keyword_weight\"\xa9\x01\n" +
+	"\x0f_keyword_weightB\x12\n" +
+	"\x10_vector_log_odds\"\xa9\x01\n" +
 	"\x0eDatabaseConfig\x123\n" +
 	"\bpgvector\x18\x01 \x01(\v2\x17.ragd.v1.PgVectorConfigR\bpgvector\x123\n" +
 	"\bpinecone\x18\x02 \x01(\v2\x17.ragd.v1.PineconeConfigR\bpinecone\x12-\n" +
@@ -4720,14 +5773,19 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x06values\x18\x02 \x03(\x02R\x06values\"{\n" +
 	"\fChromaConfig\x12,\n" +
 	"\x05where\x18\x01 \x01(\v2\x16.google.protobuf.ValueR\x05where\x12=\n" +
-	"\x0ewhere_document\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\rwhereDocument\"\xf7\x01\n" +
+	"\x0ewhere_document\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\rwhereDocument\"\x83\x03\n" +
 	"\x13VectorQueryResponse\x12)\n" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12*\n" +
 	"\aexplain\x18\x04 \x01(\v2\x10.ragd.v1.ExplainR\aexplain\x12'\n" +
 	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\x12\x19\n" +
-	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\xd4\b\n" +
+	"\bquery_id\x18\x10 \x01(\tR\aqueryId\x12,\n" +
+	"\x06groups\x182 \x03(\v2\x14.ragd.v1.SourceGroupR\x06groups\x12$\n" +
+	"\vgroup_count\x183 \x01(\x05H\x00R\n" +
+	"groupCount\x88\x01\x01\x12&\n" +
+	"\x0fnext_page_token\x184 \x01(\tR\rnextPageTokenB\x0e\n" +
+	"\f_group_count\"\xd4\b\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -4790,7 +5848,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
 	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\x12'\n" +
 	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\x12\x19\n" +
-	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\x96\x06\n" +
+	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\xbb\x06\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -4820,9 +5878,11 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x04hits\x18\x1f \x03(\v2\f.ragd.v1.HitR\x04hits\x12*\n" +
 	"\arecency\x18  \x01(\v2\x10.ragd.v1.RecencyR\arecency\x12\x1d\n" +
 	"\n" +
-	"index_name\x18! \x01(\tR\tindexNameB\r\n" +
+	"index_name\x18! \x01(\tR\tindexName\x12\x19\n" +
+	"\x05group\x182 \x01(\x05H\x02R\x05group\x88\x01\x01B\r\n" +
 	"\v_similarityB\x10\n" +
-	"\x0e_keyword_score\"\xa9\x01\n" +
+	"\x0e_keyword_scoreB\b\n" +
+	"\x06_group\"\xa9\x01\n" +
 	"\x03Hit\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aordinal\x18\x02 \x01(\x05R\aordinal\x12\x14\n" +
@@ -4830,7 +5890,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"start_byte\x18\x04 \x01(\rR\tstartByte\x12\x19\n" +
 	"\bend_byte\x18\x05 \x01(\rR\aendByte\x12(\n" +
-	"\x05range\x18\x06 \x01(\v2\x12.ragd.v1.ByteRangeR\x05range\"\xb4\x01\n" +
+	"\x05range\x18\x06 \x01(\v2\x12.ragd.v1.ByteRangeR\x05range\"\xd3\x01\n" +
 	"\x05Place\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vdocument_id\x18\x02 \x01(\tR\n" +
@@ -4840,7 +5900,9 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\aordinal\x18\x05 \x01(\x05R\aordinal\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x06 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\a \x01(\rR\aendByte\"\x82\x02\n" +
+	"\bend_byte\x18\a \x01(\rR\aendByte\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\b \x01(\tR\tindexName\"\x82\x02\n" +
 	"\x06Budget\x12\x1d\n" +
 	"\n" +
 	"max_tokens\x18\x01 \x01(\x05R\tmaxTokens\x12\x1f\n" +
@@ -4867,7 +5929,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\tByteRange\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xaf\x04\n" +
+	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xb3\x05\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -4887,7 +5949,13 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\vcorrections\x18\f \x03(\v2\x13.ragd.v1.CorrectionR\vcorrections\x12#\n" +
 	"\rrecall_target\x18\r \x01(\x01R\frecallTarget\x12'\n" +
 	"\x0fmeasured_recall\x18\x0e \x01(\x01R\x0emeasuredRecall\x12!\n" +
-	"\ffilter_notes\x18\x0f \x03(\tR\vfilterNotes\"<\n" +
+	"\ffilter_notes\x18\x0f \x03(\tR\vfilterNotes\x12(\n" +
+	"\rvector_weight\x18\x10 \x01(\x01H\x00R\fvectorWeight\x88\x01\x01\x12&\n" +
+	"\x0fvector_log_odds\x18\x11 \x01(\x01R\rvectorLogOdds\x12\x1e\n" +
+	"\n" +
+	"conditions\x18\x14 \x03(\tR\n" +
+	"conditionsB\x10\n" +
+	"\x0e_vector_weight\"<\n" +
 	"\n" +
 	"Correction\x12\x12\n" +
 	"\x04word\x18\x01 \x01(\tR\x04word\x12\x1a\n" +
@@ -5015,7 +6083,65 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bsemantic\x18\x01 \x01(\x01R\bsemantic\x12\x16\n" +
 	"\x06vector\x18\x02 \x01(\x01R\x06vector\x12\x1a\n" +
 	"\bposition\x18\x03 \x01(\x01R\bposition\x12\x1c\n" +
-	"\testimated\x18\x04 \x01(\bR\testimated\"n\n" +
+	"\testimated\x18\x04 \x01(\bR\testimated\"\x98\x03\n" +
+	"\x12CountChunksRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12.\n" +
+	"\x06filter\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\x06filter\x12\x1d\n" +
+	"\n" +
+	"query_text\x18\x04 \x01(\tR\tqueryText\x12\x1d\n" +
+	"\anearest\x18\x05 \x01(\x05H\x00R\anearest\x88\x01\x01\x12!\n" +
+	"\fquery_vector\x18\x06 \x03(\x02R\vqueryVector\x12\x1f\n" +
+	"\vsearch_mode\x18\a \x01(\tR\n" +
+	"searchMode\x12&\n" +
+	"\x06facets\x18\b \x03(\v2\x0e.ragd.v1.FacetR\x06facets\x12>\n" +
+	"\rmax_staleness\x18\t \x01(\v2\x19.google.protobuf.DurationR\fmaxStaleness\x12\x1f\n" +
+	"\vwrite_token\x18\n" +
+	" \x01(\tR\n" +
+	"writeTokenB\n" +
+	"\n" +
+	"\b_nearest\"\xf7\x01\n" +
+	"\x05Facet\x12\x14\n" +
+	"\x05field\x18\x01 \x01(\tR\x05field\x12\x19\n" +
+	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12+\n" +
+	"\x06ranges\x18\x03 \x03(\v2\x13.ragd.v1.FacetRangeR\x06ranges\x12\x1f\n" +
+	"\vrange_count\x18\x04 \x01(\x05R\n" +
+	"rangeCount\x12\x1a\n" +
+	"\binterval\x18\x05 \x01(\tR\binterval\x12\x1b\n" +
+	"\ttime_zone\x18\x06 \x01(\tR\btimeZone\x12,\n" +
+	"\x12without_own_filter\x18\a \x01(\bR\x10withoutOwnFilterB\b\n" +
+	"\x06_limit\"`\n" +
+	"\n" +
+	"FacetRange\x12*\n" +
+	"\x04from\x18\x01 \x01(\v2\x16.google.protobuf.ValueR\x04from\x12&\n" +
+	"\x02to\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x02to\"\xa7\x01\n" +
+	"\x13CountChunksResponse\x12\x1f\n" +
+	"\vchunk_count\x18\x01 \x01(\x05R\n" +
+	"chunkCount\x12%\n" +
+	"\x0edocument_count\x18\x02 \x01(\x05R\rdocumentCount\x12,\n" +
+	"\x06facets\x18\x03 \x03(\v2\x14.ragd.v1.FacetCountsR\x06facets\x12\x1a\n" +
+	"\bwarnings\x18\x04 \x03(\tR\bwarnings\"\xe4\x01\n" +
+	"\vFacetCounts\x12\x14\n" +
+	"\x05field\x18\x01 \x01(\tR\x05field\x12\x1f\n" +
+	"\vchunk_count\x18\x02 \x01(\x05R\n" +
+	"chunkCount\x12#\n" +
+	"\rmissing_count\x18\x03 \x01(\x05R\fmissingCount\x12\x1f\n" +
+	"\vvalue_count\x18\x04 \x01(\x05R\n" +
+	"valueCount\x12+\n" +
+	"\x06values\x18\x05 \x03(\v2\x13.ragd.v1.ValueCountR\x06values\x12+\n" +
+	"\x06ranges\x18\x06 \x03(\v2\x13.ragd.v1.RangeCountR\x06ranges\"[\n" +
+	"\n" +
+	"ValueCount\x12,\n" +
+	"\x05value\x18\x01 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12\x1f\n" +
+	"\vchunk_count\x18\x02 \x01(\x05R\n" +
+	"chunkCount\"\x81\x01\n" +
+	"\n" +
+	"RangeCount\x12*\n" +
+	"\x04from\x18\x01 \x01(\v2\x16.google.protobuf.ValueR\x04from\x12&\n" +
+	"\x02to\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x02to\x12\x1f\n" +
+	"\vchunk_count\x18\x03 \x01(\x05R\n" +
+	"chunkCount\"n\n" +
 	"\x11ListTopicsRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1b\n" +
@@ -5071,7 +6197,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1c\n" +
 	"\tdimension\x18\x03 \x01(\x05R\tdimension\"#\n" +
 	"\tEmbedding\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\x02R\x06values2\xfc\x03\n" +
+	"\x06values\x18\x01 \x03(\x02R\x06values2\xcb\x04\n" +
 	"\fQueryService\x12M\n" +
 	"\vVectorQuery\x12\x1b.ragd.v1.VectorQueryRequest\x1a\x1c.ragd.v1.VectorQueryResponse\"\x03\x90\x02\x01\x12J\n" +
 	"\n" +
@@ -5080,7 +6206,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bGraphRag\x12\x18.ragd.v1.GraphRagRequest\x1a\x19.ragd.v1.GraphRagResponse\"\x03\x90\x02\x01\x12E\n" +
 	"\n" +
 	"ListTopics\x12\x1a.ragd.v1.ListTopicsRequest\x1a\x1b.ragd.v1.ListTopicsResponse\x12G\n" +
-	"\tListEdges\x12\x19.ragd.v1.ListEdgesRequest\x1a\x1a.ragd.v1.ListEdgesResponse\"\x03\x90\x02\x01\x12;\n" +
+	"\tListEdges\x12\x19.ragd.v1.ListEdgesRequest\x1a\x1a.ragd.v1.ListEdgesResponse\"\x03\x90\x02\x01\x12M\n" +
+	"\vCountChunks\x12\x1b.ragd.v1.CountChunksRequest\x1a\x1c.ragd.v1.CountChunksResponse\"\x03\x90\x02\x01\x12;\n" +
 	"\x05Embed\x12\x15.ragd.v1.EmbedRequest\x1a\x16.ragd.v1.EmbedResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
@@ -5095,151 +6222,185 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
-	(*IndexWeight)(nil),           // 1: ragd.v1.IndexWeight
-	(*BatchQueryRequest)(nil),     // 2: ragd.v1.BatchQueryRequest
-	(*BatchQueryResponse)(nil),    // 3: ragd.v1.BatchQueryResponse
-	(*BatchAnswer)(nil),           // 4: ragd.v1.BatchAnswer
-	(*QueryError)(nil),            // 5: ragd.v1.QueryError
-	(*Boost)(nil),                 // 6: ragd.v1.Boost
-	(*Recency)(nil),               // 7: ragd.v1.Recency
-	(*Hybrid)(nil),                // 8: ragd.v1.Hybrid
-	(*DatabaseConfig)(nil),        // 9: ragd.v1.DatabaseConfig
-	(*PgVectorConfig)(nil),        // 10: ragd.v1.PgVectorConfig
-	(*PineconeConfig)(nil),        // 11: ragd.v1.PineconeConfig
-	(*SparseVector)(nil),          // 12: ragd.v1.SparseVector
-	(*ChromaConfig)(nil),          // 13: ragd.v1.ChromaConfig
-	(*VectorQueryResponse)(nil),   // 14: ragd.v1.VectorQueryResponse
-	(*GraphRagRequest)(nil),       // 15: ragd.v1.GraphRagRequest
-	(*GraphOptions)(nil),          // 16: ragd.v1.GraphOptions
-	(*GraphRagResponse)(nil),      // 17: ragd.v1.GraphRagResponse
-	(*Source)(nil),                // 18: ragd.v1.Source
-	(*Hit)(nil),                   // 19: ragd.v1.Hit
-	(*Place)(nil),                 // 20: ragd.v1.Place
-	(*Budget)(nil),                // 21: ragd.v1.Budget
-	(*OmittedSource)(nil),         // 22: ragd.v1.OmittedSource
-	(*Highlight)(nil),             // 23: ragd.v1.Highlight
-	(*ByteRange)(nil),             // 24: ragd.v1.ByteRange
-	(*Explain)(nil),               // 25: ragd.v1.Explain
-	(*Correction)(nil),            // 26: ragd.v1.Correction
-	(*ContextValue)(nil),          // 27: ragd.v1.ContextValue
-	(*GraphExplain)(nil),          // 28: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 29: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 30: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 31: ragd.v1.GraphEdge
-	(*ListEdgesRequest)(nil),      // 32: ragd.v1.ListEdgesRequest
-	(*ListEdgesResponse)(nil),     // 33: ragd.v1.ListEdgesResponse
-	(*ChunkEdge)(nil),             // 34: ragd.v1.ChunkEdge
-	(*Stage)(nil),                 // 35: ragd.v1.Stage
-	(*Reranker)(nil),              // 36: ragd.v1.Reranker
-	(*RerankerOptions)(nil),       // 37: ragd.v1.RerankerOptions
-	(*Reranking)(nil),             // 38: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 39: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 40: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 41: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 42: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 43: ragd.v1.RerankDetails
-	(*ListTopicsRequest)(nil),     // 44: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 45: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 46: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 47: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 48: ragd.v1.TopicDocument
-	(*EmbedRequest)(nil),          // 49: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 50: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 51: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 52: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 53: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 54: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 55: google.protobuf.Struct
+	(*Like)(nil),                  // 1: ragd.v1.Like
+	(*Example)(nil),               // 2: ragd.v1.Example
+	(*OrderBy)(nil),               // 3: ragd.v1.OrderBy
+	(*GroupBy)(nil),               // 4: ragd.v1.GroupBy
+	(*SourceGroup)(nil),           // 5: ragd.v1.SourceGroup
+	(*IndexWeight)(nil),           // 6: ragd.v1.IndexWeight
+	(*BatchQueryRequest)(nil),     // 7: ragd.v1.BatchQueryRequest
+	(*BatchQueryResponse)(nil),    // 8: ragd.v1.BatchQueryResponse
+	(*BatchAnswer)(nil),           // 9: ragd.v1.BatchAnswer
+	(*QueryError)(nil),            // 10: ragd.v1.QueryError
+	(*Boost)(nil),                 // 11: ragd.v1.Boost
+	(*Recency)(nil),               // 12: ragd.v1.Recency
+	(*Hybrid)(nil),                // 13: ragd.v1.Hybrid
+	(*DatabaseConfig)(nil),        // 14: ragd.v1.DatabaseConfig
+	(*PgVectorConfig)(nil),        // 15: ragd.v1.PgVectorConfig
+	(*PineconeConfig)(nil),        // 16: ragd.v1.PineconeConfig
+	(*SparseVector)(nil),          // 17: ragd.v1.SparseVector
+	(*ChromaConfig)(nil),          // 18: ragd.v1.ChromaConfig
+	(*VectorQueryResponse)(nil),   // 19: ragd.v1.VectorQueryResponse
+	(*GraphRagRequest)(nil),       // 20: ragd.v1.GraphRagRequest
+	(*GraphOptions)(nil),          // 21: ragd.v1.GraphOptions
+	(*GraphRagResponse)(nil),      // 22: ragd.v1.GraphRagResponse
+	(*Source)(nil),                // 23: ragd.v1.Source
+	(*Hit)(nil),                   // 24: ragd.v1.Hit
+	(*Place)(nil),                 // 25: ragd.v1.Place
+	(*Budget)(nil),                // 26: ragd.v1.Budget
+	(*OmittedSource)(nil),         // 27: ragd.v1.OmittedSource
+	(*Highlight)(nil),             // 28: ragd.v1.Highlight
+	(*ByteRange)(nil),             // 29: ragd.v1.ByteRange
+	(*Explain)(nil),               // 30: ragd.v1.Explain
+	(*Correction)(nil),            // 31: ragd.v1.Correction
+	(*ContextValue)(nil),          // 32: ragd.v1.ContextValue
+	(*GraphExplain)(nil),          // 33: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 34: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 35: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 36: ragd.v1.GraphEdge
+	(*ListEdgesRequest)(nil),      // 37: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),     // 38: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),             // 39: ragd.v1.ChunkEdge
+	(*Stage)(nil),                 // 40: ragd.v1.Stage
+	(*Reranker)(nil),              // 41: ragd.v1.Reranker
+	(*RerankerOptions)(nil),       // 42: ragd.v1.RerankerOptions
+	(*Reranking)(nil),             // 43: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 44: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 45: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 46: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 47: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 48: ragd.v1.RerankDetails
+	(*CountChunksRequest)(nil),    // 49: ragd.v1.CountChunksRequest
+	(*Facet)(nil),                 // 50: ragd.v1.Facet
+	(*FacetRange)(nil),            // 51: ragd.v1.FacetRange
+	(*CountChunksResponse)(nil),   // 52: ragd.v1.CountChunksResponse
+	(*FacetCounts)(nil),           // 53: ragd.v1.FacetCounts
+	(*ValueCount)(nil),            // 54: ragd.v1.ValueCount
+	(*RangeCount)(nil),            // 55: ragd.v1.RangeCount
+	(*ListTopicsRequest)(nil),     // 56: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 57: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 58: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 59: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 60: ragd.v1.TopicDocument
+	(*EmbedRequest)(nil),          // 61: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 62: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 63: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 64: google.protobuf.Value
+	(*durationpb.Duration)(nil),   // 65: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 66: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 67: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	1,  // 0: ragd.v1.VectorQueryRequest.index_weights:type_name -> ragd.v1.IndexWeight
-	52, // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
-	9,  // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
-	8,  // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	36, // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	53, // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
-	6,  // 6: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
-	0,  // 7: ragd.v1.BatchQueryRequest.queries:type_name -> ragd.v1.VectorQueryRequest
-	4,  // 8: ragd.v1.BatchQueryResponse.answers:type_name -> ragd.v1.BatchAnswer
-	14, // 9: ragd.v1.BatchAnswer.answer:type_name -> ragd.v1.VectorQueryResponse
-	5,  // 10: ragd.v1.BatchAnswer.error:type_name -> ragd.v1.QueryError
-	54, // 11: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
-	10, // 12: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
-	11, // 13: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
-	13, // 14: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
-	12, // 15: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	52, // 16: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	52, // 17: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
-	18, // 18: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	25, // 19: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	21, // 20: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
-	52, // 21: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
-	16, // 22: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	36, // 23: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	53, // 24: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
-	18, // 25: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	28, // 26: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	21, // 27: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	55, // 28: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	43, // 29: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	23, // 30: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	24, // 31: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
-	20, // 32: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
-	19, // 33: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
-	7,  // 34: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
-	24, // 35: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
-	22, // 36: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
-	24, // 37: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	24, // 38: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	35, // 39: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	38, // 40: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	27, // 41: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	26, // 42: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
-	52, // 43: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	35, // 44: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	30, // 45: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	31, // 46: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	38, // 47: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	29, // 48: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	27, // 49: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	34, // 50: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	18, // 51: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	39, // 52: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	37, // 53: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	39, // 54: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	18, // 55: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	36, // 56: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	42, // 57: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	38, // 58: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	18, // 59: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	43, // 60: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	46, // 61: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	54, // 62: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	47, // 63: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	48, // 64: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	51, // 65: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 66: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	2,  // 67: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
-	40, // 68: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	15, // 69: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	44, // 70: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	32, // 71: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	49, // 72: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	14, // 73: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	3,  // 74: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
-	41, // 75: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	17, // 76: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	45, // 77: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	33, // 78: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	50, // 79: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	73, // [73:80] is the sub-list for method output_type
-	66, // [66:73] is the sub-list for method input_type
-	66, // [66:66] is the sub-list for extension type_name
-	66, // [66:66] is the sub-list for extension extendee
-	0,  // [0:66] is the sub-list for field type_name
+	6,  // 0: ragd.v1.VectorQueryRequest.index_weights:type_name -> ragd.v1.IndexWeight
+	64, // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	14, // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
+	13, // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
+	41, // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	65, // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	11, // 6: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
+	1,  // 7: ragd.v1.VectorQueryRequest.like:type_name -> ragd.v1.Like
+	3,  // 8: ragd.v1.VectorQueryRequest.order_by:type_name -> ragd.v1.OrderBy
+	4,  // 9: ragd.v1.VectorQueryRequest.group_by:type_name -> ragd.v1.GroupBy
+	2,  // 10: ragd.v1.Like.positive:type_name -> ragd.v1.Example
+	2,  // 11: ragd.v1.Like.negative:type_name -> ragd.v1.Example
+	2,  // 12: ragd.v1.Like.exclude:type_name -> ragd.v1.Example
+	64, // 13: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
+	0,  // 14: ragd.v1.BatchQueryRequest.queries:type_name -> ragd.v1.VectorQueryRequest
+	9,  // 15: ragd.v1.BatchQueryResponse.answers:type_name -> ragd.v1.BatchAnswer
+	19, // 16: ragd.v1.BatchAnswer.answer:type_name -> ragd.v1.VectorQueryResponse
+	10, // 17: ragd.v1.BatchAnswer.error:type_name -> ragd.v1.QueryError
+	66, // 18: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
+	15, // 19: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
+	16, // 20: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
+	18, // 21: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
+	17, // 22: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
+	64, // 23: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	64, // 24: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	23, // 25: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
+	30, // 26: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	26, // 27: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
+	5,  // 28: ragd.v1.VectorQueryResponse.groups:type_name -> ragd.v1.SourceGroup
+	64, // 29: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	21, // 30: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
+	41, // 31: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	65, // 32: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	23, // 33: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	33, // 34: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	26, // 35: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
+	67, // 36: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	48, // 37: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	28, // 38: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	29, // 39: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
+	25, // 40: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
+	24, // 41: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
+	12, // 42: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
+	29, // 43: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
+	27, // 44: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
+	29, // 45: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	29, // 46: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	40, // 47: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	43, // 48: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	32, // 49: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	31, // 50: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
+	64, // 51: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	40, // 52: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	35, // 53: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	36, // 54: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	43, // 55: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	34, // 56: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	32, // 57: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	39, // 58: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	23, // 59: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	44, // 60: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	42, // 61: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	44, // 62: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	23, // 63: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	41, // 64: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	47, // 65: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	43, // 66: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	23, // 67: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	48, // 68: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	64, // 69: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
+	50, // 70: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
+	65, // 71: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
+	51, // 72: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
+	64, // 73: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
+	64, // 74: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
+	53, // 75: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
+	54, // 76: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
+	55, // 77: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
+	64, // 78: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
+	64, // 79: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
+	64, // 80: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
+	58, // 81: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	66, // 82: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	59, // 83: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	60, // 84: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	63, // 85: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 86: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	7,  // 87: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
+	45, // 88: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	20, // 89: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	56, // 90: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	37, // 91: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	49, // 92: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
+	61, // 93: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	19, // 94: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	8,  // 95: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
+	46, // 96: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	22, // 97: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	57, // 98: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	38, // 99: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	52, // 100: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
+	62, // 101: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	94, // [94:102] is the sub-list for method output_type
+	86, // [86:94] is the sub-list for method input_type
+	86, // [86:86] is the sub-list for extension type_name
+	86, // [86:86] is the sub-list for extension extendee
+	0,  // [0:86] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -5248,23 +6409,29 @@ func file_ragd_v1_query_proto_init() {
 		return
 	}
 	file_ragd_v1_query_proto_msgTypes[0].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[6].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[10].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[4].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[5].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[13].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[15].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[16].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[18].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[19].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[20].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[23].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[30].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[36].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[37].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[39].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[35].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[41].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[42].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[44].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[49].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[50].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   52,
+			NumMessages:   64,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

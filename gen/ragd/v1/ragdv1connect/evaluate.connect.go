@@ -81,6 +81,12 @@ const (
 	// EvaluateServiceCompareEvaluationsProcedure is the fully-qualified name of the EvaluateService's
 	// CompareEvaluations RPC.
 	EvaluateServiceCompareEvaluationsProcedure = "/ragd.v1.EvaluateService/CompareEvaluations"
+	// EvaluateServiceTuneIndexProcedure is the fully-qualified name of the EvaluateService's TuneIndex
+	// RPC.
+	EvaluateServiceTuneIndexProcedure = "/ragd.v1.EvaluateService/TuneIndex"
+	// EvaluateServiceRestoreTuningProcedure is the fully-qualified name of the EvaluateService's
+	// RestoreTuning RPC.
+	EvaluateServiceRestoreTuningProcedure = "/ragd.v1.EvaluateService/RestoreTuning"
 )
 
 // EvaluateServiceClient is a client for the ragd.v1.EvaluateService service.
@@ -145,6 +151,18 @@ type EvaluateServiceClient interface {
 	// FAILED_PRECONDITION for one that has not succeeded, whose results are no longer kept, for two
 	// that have no question or no k in common, and for one of an index and one of an agent.
 	CompareEvaluations(context.Context, *v1.CompareEvaluationsRequest) (*v1.EvaluationComparison, error)
+	// TuneIndex starts a job that finds how much the embeddings of an index should weigh for questions like those
+	// of a set: an evaluation that asks each question with several values of hybrid.vectorLogOdds. The value with the best
+	// ndcg@10 on one half of the questions is compared with the present one on the other half. With adopt, the queries of the
+	// index rank by it from then on if the 95% interval of the difference is above 0. Only questions with
+	// something relevant count, and none that are drafted; the halves are the same each time. It needs the scope write.
+	// Errors: NOT_FOUND; PERMISSION_DENIED for a credential with a mandatory filter; FAILED_PRECONDITION for fewer
+	// than 40 such questions, or fewer than 10 in a half; those of a query in hybrid mode.
+	TuneIndex(context.Context, *v1.TuneIndexRequest) (*v1.Evaluation, error)
+	// RestoreTuning makes the former tuning of an index its present one, and the present one the former, so that a
+	// second call takes the first back. Before the first tuning there was none. It needs the scope write. Errors: NOT_FOUND;
+	// PERMISSION_DENIED for a credential with a mandatory filter; FAILED_PRECONDITION for an index that was never tuned.
+	RestoreTuning(context.Context, *v1.RestoreTuningRequest) (*v1.RestoreTuningResponse, error)
 }
 
 // NewEvaluateServiceClient constructs a client for the ragd.v1.EvaluateService service. By default,
@@ -261,6 +279,18 @@ func NewEvaluateServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		tuneIndex: connect.NewClient[v1.TuneIndexRequest, v1.Evaluation](
+			httpClient,
+			baseURL+EvaluateServiceTuneIndexProcedure,
+			connect.WithSchema(evaluateServiceMethods.ByName("TuneIndex")),
+			connect.WithClientOptions(opts...),
+		),
+		restoreTuning: connect.NewClient[v1.RestoreTuningRequest, v1.RestoreTuningResponse](
+			httpClient,
+			baseURL+EvaluateServiceRestoreTuningProcedure,
+			connect.WithSchema(evaluateServiceMethods.ByName("RestoreTuning")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -282,6 +312,8 @@ type evaluateServiceClient struct {
 	deleteEvaluation      *connect.Client[v1.DeleteEvaluationRequest, v1.DeleteEvaluationResponse]
 	listEvaluationResults *connect.Client[v1.ListEvaluationResultsRequest, v1.ListEvaluationResultsResponse]
 	compareEvaluations    *connect.Client[v1.CompareEvaluationsRequest, v1.EvaluationComparison]
+	tuneIndex             *connect.Client[v1.TuneIndexRequest, v1.Evaluation]
+	restoreTuning         *connect.Client[v1.RestoreTuningRequest, v1.RestoreTuningResponse]
 }
 
 // CreateQuestionSet calls ragd.v1.EvaluateService.CreateQuestionSet.
@@ -428,6 +460,24 @@ func (c *evaluateServiceClient) CompareEvaluations(ctx context.Context, req *v1.
 	return nil, err
 }
 
+// TuneIndex calls ragd.v1.EvaluateService.TuneIndex.
+func (c *evaluateServiceClient) TuneIndex(ctx context.Context, req *v1.TuneIndexRequest) (*v1.Evaluation, error) {
+	response, err := c.tuneIndex.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RestoreTuning calls ragd.v1.EvaluateService.RestoreTuning.
+func (c *evaluateServiceClient) RestoreTuning(ctx context.Context, req *v1.RestoreTuningRequest) (*v1.RestoreTuningResponse, error) {
+	response, err := c.restoreTuning.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // EvaluateServiceHandler is an implementation of the ragd.v1.EvaluateService service.
 type EvaluateServiceHandler interface {
 	// CreateQuestionSet creates a set, with its first questions if any are given. Errors:
@@ -490,6 +540,18 @@ type EvaluateServiceHandler interface {
 	// FAILED_PRECONDITION for one that has not succeeded, whose results are no longer kept, for two
 	// that have no question or no k in common, and for one of an index and one of an agent.
 	CompareEvaluations(context.Context, *v1.CompareEvaluationsRequest) (*v1.EvaluationComparison, error)
+	// TuneIndex starts a job that finds how much the embeddings of an index should weigh for questions like those
+	// of a set: an evaluation that asks each question with several values of hybrid.vectorLogOdds. The value with the best
+	// ndcg@10 on one half of the questions is compared with the present one on the other half. With adopt, the queries of the
+	// index rank by it from then on if the 95% interval of the difference is above 0. Only questions with
+	// something relevant count, and none that are drafted; the halves are the same each time. It needs the scope write.
+	// Errors: NOT_FOUND; PERMISSION_DENIED for a credential with a mandatory filter; FAILED_PRECONDITION for fewer
+	// than 40 such questions, or fewer than 10 in a half; those of a query in hybrid mode.
+	TuneIndex(context.Context, *v1.TuneIndexRequest) (*v1.Evaluation, error)
+	// RestoreTuning makes the former tuning of an index its present one, and the present one the former, so that a
+	// second call takes the first back. Before the first tuning there was none. It needs the scope write. Errors: NOT_FOUND;
+	// PERMISSION_DENIED for a credential with a mandatory filter; FAILED_PRECONDITION for an index that was never tuned.
+	RestoreTuning(context.Context, *v1.RestoreTuningRequest) (*v1.RestoreTuningResponse, error)
 }
 
 // NewEvaluateServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -602,6 +664,18 @@ func NewEvaluateServiceHandler(svc EvaluateServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	evaluateServiceTuneIndexHandler := connect.NewUnaryHandlerSimple(
+		EvaluateServiceTuneIndexProcedure,
+		svc.TuneIndex,
+		connect.WithSchema(evaluateServiceMethods.ByName("TuneIndex")),
+		connect.WithHandlerOptions(opts...),
+	)
+	evaluateServiceRestoreTuningHandler := connect.NewUnaryHandlerSimple(
+		EvaluateServiceRestoreTuningProcedure,
+		svc.RestoreTuning,
+		connect.WithSchema(evaluateServiceMethods.ByName("RestoreTuning")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/ragd.v1.EvaluateService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case EvaluateServiceCreateQuestionSetProcedure:
@@ -636,6 +710,10 @@ func NewEvaluateServiceHandler(svc EvaluateServiceHandler, opts ...connect.Handl
 			evaluateServiceListEvaluationResultsHandler.ServeHTTP(w, r)
 		case EvaluateServiceCompareEvaluationsProcedure:
 			evaluateServiceCompareEvaluationsHandler.ServeHTTP(w, r)
+		case EvaluateServiceTuneIndexProcedure:
+			evaluateServiceTuneIndexHandler.ServeHTTP(w, r)
+		case EvaluateServiceRestoreTuningProcedure:
+			evaluateServiceRestoreTuningHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -707,4 +785,12 @@ func (UnimplementedEvaluateServiceHandler) ListEvaluationResults(context.Context
 
 func (UnimplementedEvaluateServiceHandler) CompareEvaluations(context.Context, *v1.CompareEvaluationsRequest) (*v1.EvaluationComparison, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.EvaluateService.CompareEvaluations is not implemented"))
+}
+
+func (UnimplementedEvaluateServiceHandler) TuneIndex(context.Context, *v1.TuneIndexRequest) (*v1.Evaluation, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.EvaluateService.TuneIndex is not implemented"))
+}
+
+func (UnimplementedEvaluateServiceHandler) RestoreTuning(context.Context, *v1.RestoreTuningRequest) (*v1.RestoreTuningResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.EvaluateService.RestoreTuning is not implemented"))
 }

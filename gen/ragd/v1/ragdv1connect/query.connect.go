@@ -46,6 +46,9 @@ const (
 	QueryServiceListTopicsProcedure = "/ragd.v1.QueryService/ListTopics"
 	// QueryServiceListEdgesProcedure is the fully-qualified name of the QueryService's ListEdges RPC.
 	QueryServiceListEdgesProcedure = "/ragd.v1.QueryService/ListEdges"
+	// QueryServiceCountChunksProcedure is the fully-qualified name of the QueryService's CountChunks
+	// RPC.
+	QueryServiceCountChunksProcedure = "/ragd.v1.QueryService/CountChunks"
 	// QueryServiceEmbedProcedure is the fully-qualified name of the QueryService's Embed RPC.
 	QueryServiceEmbedProcedure = "/ragd.v1.QueryService/Embed"
 )
@@ -82,6 +85,11 @@ type QueryServiceClient interface {
 	// reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
 	// FAILED_PRECONDITION for an index without a graph.
 	ListEdges(context.Context, *v1.ListEdgesRequest) (*v1.ListEdgesResponse, error)
+	// CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
+	// them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
+	// the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
+	// RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
+	CountChunks(context.Context, *v1.CountChunksRequest) (*v1.CountChunksResponse, error)
 	// Embed returns the embeddings of texts, in the order of the texts.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -138,6 +146,13 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		countChunks: connect.NewClient[v1.CountChunksRequest, v1.CountChunksResponse](
+			httpClient,
+			baseURL+QueryServiceCountChunksProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("CountChunks")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		embed: connect.NewClient[v1.EmbedRequest, v1.EmbedResponse](
 			httpClient,
 			baseURL+QueryServiceEmbedProcedure,
@@ -156,6 +171,7 @@ type queryServiceClient struct {
 	graphRag    *connect.Client[v1.GraphRagRequest, v1.GraphRagResponse]
 	listTopics  *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
 	listEdges   *connect.Client[v1.ListEdgesRequest, v1.ListEdgesResponse]
+	countChunks *connect.Client[v1.CountChunksRequest, v1.CountChunksResponse]
 	embed       *connect.Client[v1.EmbedRequest, v1.EmbedResponse]
 }
 
@@ -213,6 +229,15 @@ func (c *queryServiceClient) ListEdges(ctx context.Context, req *v1.ListEdgesReq
 	return nil, err
 }
 
+// CountChunks calls ragd.v1.QueryService.CountChunks.
+func (c *queryServiceClient) CountChunks(ctx context.Context, req *v1.CountChunksRequest) (*v1.CountChunksResponse, error) {
+	response, err := c.countChunks.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // Embed calls ragd.v1.QueryService.Embed.
 func (c *queryServiceClient) Embed(ctx context.Context, req *v1.EmbedRequest) (*v1.EmbedResponse, error) {
 	response, err := c.embed.CallUnary(ctx, connect.NewRequest(req))
@@ -254,6 +279,11 @@ type QueryServiceHandler interface {
 	// reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
 	// FAILED_PRECONDITION for an index without a graph.
 	ListEdges(context.Context, *v1.ListEdgesRequest) (*v1.ListEdgesResponse, error)
+	// CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
+	// them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
+	// the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
+	// RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
+	CountChunks(context.Context, *v1.CountChunksRequest) (*v1.CountChunksResponse, error)
 	// Embed returns the embeddings of texts, in the order of the texts.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -306,6 +336,13 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	queryServiceCountChunksHandler := connect.NewUnaryHandlerSimple(
+		QueryServiceCountChunksProcedure,
+		svc.CountChunks,
+		connect.WithSchema(queryServiceMethods.ByName("CountChunks")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	queryServiceEmbedHandler := connect.NewUnaryHandlerSimple(
 		QueryServiceEmbedProcedure,
 		svc.Embed,
@@ -327,6 +364,8 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 			queryServiceListTopicsHandler.ServeHTTP(w, r)
 		case QueryServiceListEdgesProcedure:
 			queryServiceListEdgesHandler.ServeHTTP(w, r)
+		case QueryServiceCountChunksProcedure:
+			queryServiceCountChunksHandler.ServeHTTP(w, r)
 		case QueryServiceEmbedProcedure:
 			queryServiceEmbedHandler.ServeHTTP(w, r)
 		default:
@@ -360,6 +399,10 @@ func (UnimplementedQueryServiceHandler) ListTopics(context.Context, *v1.ListTopi
 
 func (UnimplementedQueryServiceHandler) ListEdges(context.Context, *v1.ListEdgesRequest) (*v1.ListEdgesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.ListEdges is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) CountChunks(context.Context, *v1.CountChunksRequest) (*v1.CountChunksResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.CountChunks is not implemented"))
 }
 
 func (UnimplementedQueryServiceHandler) Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error) {

@@ -1398,7 +1398,7 @@ class DeleteDatabaseResponse(TypedDict, total=False):
 
 class VectorQueryRequest(TypedDict, total=False):
     """The message VectorQueryRequest."""
-    # The question. Required unless queryVector is given; keyword and hybrid search and a
+    # The question. Required unless queryVector or orderBy is given; keyword and hybrid search and a
     # reranker always need it.
     queryText: str
     # A ready-made embedding of the index's dimension.
@@ -1488,6 +1488,77 @@ class VectorQueryRequest(TypedDict, total=False):
     # width that was measured to hold it with 95 % confidence is used; a warning says if there is none. Not beside
     # databaseConfig.pgvector.ef and probes. Default: recallTarget of the index.
     recallTarget: float
+    # More like this: finds what is like examples, instead of queryVector and of the embedding of queryText. With queryText, hybrid
+    # search finds also what has its words.
+    like: Like
+    # How queryText is read. Empty (default): as words, with phrases in quotes. web: as people type into the box of a search engine,
+    # where chunks must have "a phrase", title:word in their title, a word that begins with prefix* and one of a OR b, and must not have -word;
+    # see docs/explanation/retrieval.md#what-people-type.
+    querySyntax: str
+    # Puts the sources in the order of metadata fields instead of their scores, at most 5. Without queryText and queryVector all
+    # chunks that filter selects are put in order, with searchMode keyword all that match, and topK are the first of them; their score is 0.
+    # Else the topK best are put in order. Not beside reranker, boost, diversity, expand, neighbours and groupBy.
+    orderBy: list[OrderBy]
+    # Makes groups of the sources by a metadata field; topK is the number of groups then. For one index. Not beside diversity.
+    groupBy: GroupBy
+    # Returns the sources in pages of so many, 1 to 1000, instead of topK; all pages have 10,000 at most. Not beside reranker, boost, diversity,
+    # expand, neighbours, groupBy, maxTokens and includeVectors; beside orderBy only without a question, and with searchMode keyword.
+    pageSize: int
+    # nextPageToken of the page before. The rest of the request must be the same.
+    pageToken: str
+
+
+class Like(TypedDict, total=False):
+    """Like asks for chunks that are like examples. The chunks and documents that are examples are not returned. What the caller may not
+    see, by the credential or a filter of the request context, is no example. See docs/explanation/retrieval.md#more-like-this.
+    """
+    # 1 to 10. Of several indexes: texts.
+    positive: list[Example]
+    # What sources are to be unlike, at most 10.
+    negative: list[Example]
+    # average (default): one search, for the mean of the positive examples, and as far again from that of the negative ones. best: a
+    # search for each positive example; a source has its best score, and what is more like a negative one is left out.
+    combine: str
+    # Chunks and documents that are not returned, at most 100, without text.
+    exclude: list[Example]
+
+
+class Example(TypedDict, total=False):
+    """Example is one of its fields."""
+    # Id of a chunk or of a ready-made vector, as in Source.
+    id: str
+    # A document, whose embedding is the mean of its chunks, of the first 512.
+    documentId: str
+    # A document by its uri, in the namespace of the query.
+    uri: str
+    # A text, which is embedded as a question, up to 32 KiB.
+    text: str
+
+
+class OrderBy(TypedDict, total=False):
+    """OrderBy sorts by a metadata field: numbers by size, then times by instant, then other texts by their bytes, then false and true. Lists,
+    objects and chunks without the field come last.
+    """
+    # Required. The field, as in filters.
+    field: str
+    # The greatest first; what comes last stays last.
+    descending: bool
+
+
+class GroupBy(TypedDict, total=False):
+    """GroupBy makes groups by the value of a metadata field, of a list by the first. Chunks without such a value are a group."""
+    # Required. The field, as in filters.
+    field: str
+    # Most sources of a group; topK times size is at most 1000. Default: 3.
+    size: int
+
+
+class SourceGroup(TypedDict, total=False):
+    """SourceGroup is a group of sources."""
+    # A text, number or boolean; absent for chunks without such a value.
+    value: Any
+    # All chunks of the group that match. Only with searchMode keyword: for others, each chunk matches more or less.
+    chunkCount: int
 
 
 class IndexWeight(TypedDict, total=False):
@@ -1562,6 +1633,10 @@ class Hybrid(TypedDict, total=False):
     # vector score only breaks ties.
     vectorWeight: float
     keywordWeight: float
+    # Added to the log-odds of the weight of the embeddings, -6 to 6: 2 turns a weight of 0.5 into 0.88, and
+    # -2 into 0.12. Excludes vectorWeight and keywordWeight. Scores keep their meaning. Default: that of
+    # the tuning of the index (see EvaluateService.TuneIndex) where weights are not given either and fusion is weighted, else 0.
+    vectorLogOdds: float
 
 
 class DatabaseConfig(TypedDict, total=False):
@@ -1616,9 +1691,15 @@ class VectorQueryResponse(TypedDict, total=False):
     explain: Explain
     # Set with maxTokens.
     budget: Budget
-    # Names this answer to RecordFeedback, for 30 days. Empty without queryText, without sources by
+    # Names this answer to RecordFeedback, for 30 days, also that of several indexes. Empty without queryText, without sources by
     # includeSources, or if the question makes it longer than 8 KiB.
     queryId: str
+    # With groupBy, in the order of their best sources. The sources are group by group.
+    groups: list[SourceGroup]
+    # All groups of the chunks that match, counted as SourceGroup.chunkCount.
+    groupCount: int
+    # With pageSize: for the next page. Empty if there is none.
+    nextPageToken: str
 
 
 class GraphRagRequest(TypedDict, total=False):
@@ -1773,6 +1854,8 @@ class Source(TypedDict, total=False):
     recency: Recency
     # The index, if several were asked.
     indexName: str
+    # With groupBy: the number of the group in groups, from 0.
+    group: int
 
 
 class Hit(TypedDict, total=False):
@@ -1801,6 +1884,8 @@ class Place(TypedDict, total=False):
     # As in Source.
     startByte: int
     endByte: int
+    # The index, if several were asked.
+    indexName: str
 
 
 class Budget(TypedDict, total=False):
@@ -1872,7 +1957,7 @@ class Explain(TypedDict, total=False):
     # The effective request context in the order of names.
     context: list[ContextValue]
     # The version of the statistics that scores rest on. Scores of the same chunks change only with it; a
-    # copy of a tenant has the same. "default" for an index of fewer than 200 chunks; empty in vector mode,
+    # copy of a tenant has the same. "default" for an index of fewer than 200 chunks without a tuning; empty in vector mode,
     # whose scores are similarities.
     calibration: str
     # Passages that are not sources because they repeat one.
@@ -1887,6 +1972,13 @@ class Explain(TypedDict, total=False):
     # What conditions of the filter leave out that may be expected: lists that have a value which a field is to equal, and
     # entries without a field that a negated condition names. At most 20.
     filterNotes: list[str]
+    # How much the embeddings weigh in a hybrid search, from 0 to 1; keywords have the rest. Absent in other modes, and
+    # if several indexes were asked.
+    vectorWeight: float
+    # What was added to the log-odds of that weight.
+    vectorLogOdds: float
+    # What querySyntax web has made of queryText: what chunks must have, or not have, in English.
+    conditions: list[str]
 
 
 class Correction(TypedDict, total=False):
@@ -2125,6 +2217,109 @@ class RerankDetails(TypedDict, total=False):
     position: float
     # Whether semantic is an estimate, because this result could not be scored.
     estimated: bool
+
+
+class CountChunksRequest(TypedDict, total=False):
+    """The message CountChunksRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # The namespace to count in. Default: "default".
+    namespace: str
+    # Counts only what this filter selects, see docs/reference/filters.md.
+    filter: Any
+    # Counts only chunks that keyword search matches: those with a word of the text, or with all that it quotes. With nearest:
+    # the question of the search.
+    queryText: str
+    # Counts only the first chunks that VectorQuery finds, 1 to 1000, for queryText or queryVector. Default: all that match.
+    nearest: int
+    # With nearest: a ready-made embedding of the index's dimension.
+    queryVector: list[float]
+    # With nearest: vector, keyword or hybrid, as in VectorQuery.
+    searchMode: str
+    # The fields whose values are counted, at most 20.
+    facets: list[Facet]
+    # As in VectorQuery.
+    maxStaleness: str
+    # As in VectorQuery.
+    writeToken: str
+
+
+class Facet(TypedDict, total=False):
+    """Facet asks how many chunks have each value of a metadata field."""
+    # Required. The field, as in filters: maker.name is a field of an object, "dc\\\\.title" a key with a dot.
+    field: str
+    # The most frequent values to return, 0 to 1000. Default: 10, or 0 with ranges, rangeCount or interval.
+    limit: int
+    # Ranges to count, of numbers or of times, at most 100. They may overlap.
+    ranges: list[FacetRange]
+    # Instead of ranges: makes up to so many of equal width, 1 to 100, between the least and the greatest number, with round bounds.
+    rangeCount: int
+    # Counts times by minute, hour, day, week (from Monday), month, quarter or year of the calendar; at most 1000, those without chunks
+    # between the first and the last included.
+    interval: str
+    # With interval: the time zone of the calendar, such as Europe/Paris or +02:00. Default: UTC.
+    timeZone: str
+    # Counts as if the filter had no conditions on this field, as a page needs that offers its other values: entries of filter on this
+    # field alone, at its top or in $and there. The filters of the credential and of the request context hold in any case.
+    withoutOwnFilter: bool
+
+
+FacetRange = TypedDict(
+    "FacetRange",
+    {
+        "from": "Any",
+        "to": "Any",
+    },
+    total=False,
+)
+
+
+class CountChunksResponse(TypedDict, total=False):
+    """The message CountChunksResponse."""
+    chunkCount: int
+    # The different documents of the chunks. Ready-made vectors are of none.
+    documentCount: int
+    # In the order of the request.
+    facets: list[FacetCounts]
+    # Notices that do not prevent an answer, in English.
+    warnings: list[str]
+
+
+class FacetCounts(TypedDict, total=False):
+    """FacetCounts counts the chunks by a field. Each chunk counts once for each value that it has, also in a list with
+    repetitions; the number 10 and the text "10" are two values.
+    """
+    field: str
+    # Chunks that are counted: chunkCount of the response, or more with withoutOwnFilter.
+    chunkCount: int
+    # Of these, chunks without the field, or with null.
+    missingCount: int
+    # Different values. Objects, lists in lists and values of more than 2000 bytes are none.
+    valueCount: int
+    # The most frequent; ties by value.
+    values: list[ValueCount]
+    # With ranges, rangeCount or interval: in their order.
+    ranges: list[RangeCount]
+
+
+class ValueCount(TypedDict, total=False):
+    """The message ValueCount."""
+    # A text, number or boolean.
+    value: Any
+    chunkCount: int
+
+
+RangeCount = TypedDict(
+    "RangeCount",
+    {
+        # Numbers, or times in the form of ISO 8601; absent for a side that is open.
+        "from": "Any",
+        # Not part of the range, but for the last of rangeCount.
+        "to": "Any",
+        "chunkCount": "int",
+    },
+    total=False,
+)
 
 
 class ListTopicsRequest(TypedDict, total=False):
@@ -2790,6 +2985,368 @@ class TestEndpointResponse(TypedDict, total=False):
     tookMs: int
 
 
+class IndexConfig(TypedDict, total=False):
+    """IndexConfig selects the Postgres index over the embeddings. It is built in the
+    background once there are 2,000 embeddings and no load is in progress; until then every
+    search is exact.
+    """
+    # hnsw (default), ivfflat or flat (exact search, nothing to build).
+    type: str
+    hnsw: HnswConfig
+    ivf: IvfConfig
+
+
+class IvfConfig(TypedDict, total=False):
+    """IvfConfig holds the build parameters of an IVFFlat index."""
+    # Clusters, 1 to 32768. 0 (default): one per thousand vectors, at least 10.
+    lists: int
+
+
+class HnswConfig(TypedDict, total=False):
+    """HnswConfig holds the build parameters of an HNSW index."""
+    # Links per node, 2 to 100; default 16.
+    m: int
+    # Search width while building, 4 to 1000, at least 2*m; default 64.
+    efConstruction: int
+
+
+class Index(TypedDict, total=False):
+    """Index is a named set of documents that share embedding model and search settings."""
+    indexName: str
+    # Values of each embedding.
+    dimension: int
+    # cosine, euclidean or dotproduct; for bits hamming or jaccard.
+    metric: str
+    indexConfig: IndexConfig
+    # endpoint/model; empty for an index of ready-made vectors.
+    embeddingModel: str
+    chunking: Chunking
+    # auto, simple, a language such as english, or a PostgreSQL text search configuration.
+    textLanguage: str
+    # Number of chunks with an embedding. For a credential with a mandatory filter this and
+    # the counts of documents cover only what it may read.
+    count: int
+    # Number of documents with status ready.
+    documentCount: int
+    # Documents that wait or are in work.
+    pendingDocumentCount: int
+    # Documents whose processing failed, or that need character recognition.
+    failedDocumentCount: int
+    # ready, or building while the Postgres index is being built.
+    status: str
+    createTime: str
+    updateTime: str
+    # vector, halfvec, bit or sparsevec.
+    vectorType: str
+    # Metadata fields with Postgres indexes of their own.
+    metadataIndexes: list[str]
+    # The settings of the graph. The counts are filled by DescribeIndex only, and not for a
+    # credential with a mandatory filter.
+    graph: Graph
+    # The new model and the job, while the index is being embedded with another model.
+    nextEmbeddingModel: str
+    # The job that changes the embedding model. Empty: none.
+    reembedJobId: str
+    # The search width of the Postgres index over the embeddings; absent until it is measured.
+    searchWidth: SearchWidth
+    # Whether questions are recorded: of up to 128 recent ones the embeddings, without their texts,
+    # to measure the search width; and the texts of those that found nothing, took long or failed,
+    # see ListNotableQuestions. They are deleted with the index and by DeleteAskedQuestions.
+    # true unless changed by UpdateIndex. The service may be set to record none at all.
+    recordQuestions: bool
+    # Default extraction of uploads; absent if nothing is extracted.
+    extract: dict[str, Any]
+    # The metadata fields that chunks have, those of most chunks first, up to 50. They are read from a sample of about 1,000
+    # chunks, without the fields that ragd adds. Filled by DescribeIndex only, and not for a credential or a request
+    # context with a filter.
+    fields: list[MetadataField]
+    # The JSON Schema of the metadata of uploads; absent if any are accepted.
+    metadataSchema: dict[str, Any]
+    # The fraction of the nearest chunks that approximate searches find, with 95 % confidence.
+    recallTarget: float
+    # Whether an earlier version made some embeddings from less of a chunk than would be embedded now: without the
+    # headings above it. UpdateIndex with the same embeddingModel makes them anew, while the index serves. Filled by
+    # DescribeIndex only, and not for a credential with a mandatory filter.
+    oldEmbeddings: bool
+    # How queries rank because judged questions said so; absent if they do not, and with other embeddings than were judged.
+    tuning: IndexTuning
+
+
+class MetadataField(TypedDict, total=False):
+    """MetadataField is a metadata field of an index, as it is in a sample of the chunks."""
+    # As filters name it, such as author.name.
+    name: str
+    # The types of its values, or of the elements of its lists: text, number, boolean, time or object. A time is a text in
+    # the form of ISO 8601, see docs/reference/filters.md#times.
+    types: list[str]
+    # Whether some values are lists.
+    list: bool
+    # The part of the chunks that have it, above 0, to 1.
+    share: float
+    # Whether it is one of metadataIndexes.
+    indexed: bool
+    # The most frequent short values, up to 10.
+    values: list[Any]
+    # The least and greatest value of a field of which all are numbers or all are times.
+    least: Any
+    greatest: Any
+    # Whether metadataSchema has the field. Those come first; share is 0 for one that no chunk of the sample has.
+    declared: bool
+    # What metadataSchema says of it.
+    description: str
+
+
+class IndexTuning(TypedDict, total=False):
+    """IndexTuning is how the queries of an index rank because judged questions said so."""
+    # What is added to the log-odds of the weight of the embeddings, as hybrid.vectorLogOdds of a query.
+    vectorLogOdds: float
+    # The question set, and the evaluation that chose the value.
+    setName: str
+    evaluationId: str
+    adoptTime: str
+
+
+class SearchWidth(TypedDict, total=False):
+    """SearchWidth is the measured width of searches in the Postgres index over the embeddings:
+    the least with which they find as many of the 10 nearest chunks as recallTarget says, with 95 % confidence.
+    """
+    # hnsw.ef_search or ivfflat.probes.
+    width: int
+    # Fraction of the 10 nearest chunks that searches found with this width. Less than
+    # recallTarget if no width found as many.
+    recall: float
+    # Number of questions with which it was measured.
+    questions: int
+    # Whether these were asked of the index and recorded. Otherwise they were made from its
+    # chunks, which may ask for a larger width than is necessary.
+    ownQuestions: bool
+    measureTime: str
+
+
+class GraphSettings(TypedDict, total=False):
+    """GraphSettings selects the edges that an index stores between its chunks."""
+    # Stores no edges: uploads cost less, and GraphRag walks over the candidate graph
+    # alone.
+    off: bool
+    # mention, next, similar; empty (default): all.
+    edgeTypes: list[str]
+    # Least cosine similarity of chunks linked by a similar edge, 0 to 1; default 0.5.
+    threshold: float
+    # The chat model that writes titles and summaries of topics, as provider/model. Default:
+    # none; titles are then key terms.
+    topicModel: str
+
+
+class Graph(TypedDict, total=False):
+    """Graph describes the stored graph of an index."""
+    # Number of names that chunks define: titles, segments of titles, identifiers, paths,
+    # headings and terms.
+    names: int
+    # Number of names and references mentioned in chunks.
+    mentions: int
+    # Number of pairs of chunks linked by similarity of their embeddings.
+    similarities: int
+    settings: GraphSettings
+    # Number of chunks.
+    nodes: int
+    # Connected components at the last rebuild of the graph; a chunk without edges is one.
+    # 0 before the first rebuild, and for more than a million chunks.
+    components: int
+    # When the components were counted.
+    componentsTime: str
+
+
+class CreateIndexRequest(TypedDict, total=False):
+    """The message CreateIndexRequest."""
+    # 1 to 63 characters of [A-Za-z0-9_-], the first a letter or underscore.
+    indexName: str
+    # 1 to 16000. Default: that of the embedding model, if it is known.
+    dimension: int
+    # cosine (default), euclidean or dotproduct; for bits hamming (default) or
+    # jaccard.
+    metric: str
+    indexConfig: IndexConfig
+    # Default: the service's default model.
+    embeddingModel: str
+    # Default chunking of uploads to this index.
+    chunking: Chunking
+    # The language whose words keyword search stems: auto for that of each document, simple for
+    # none, a language such as english, or a PostgreSQL text search configuration. Default: auto.
+    textLanguage: str
+    # vector (32-bit floats, indexed up to 2,000 dimensions), halfvec (16-bit
+    # floats, up to 4,000), bit (zeros and ones) or sparsevec (indexed up to 1,000
+    # values that are not 0). Default: vector, and halfvec over 2,000 dimensions.
+    vectorType: str
+    # Metadata fields that filters compare by order, or use often; each gets Postgres
+    # indexes of its own. At most 16.
+    metadataIndexes: list[str]
+    # Default: all edge types are stored.
+    graph: GraphSettings
+    # Default extraction of uploads to this index, as in UploadDocument.
+    extract: dict[str, Any]
+    # A JSON Schema of metadata: uploads of documents and vectors whose metadata do not match are refused. See
+    # docs/reference/metadata.md#schema-of-an-index. Default: any metadata.
+    metadataSchema: dict[str, Any]
+    # The fraction of the nearest chunks that approximate searches find, with 95 % confidence: 0.9 to 0.999. The higher, the
+    # wider they search. 0: 0.95.
+    recallTarget: float
+
+
+class UpdateIndexRequest(TypedDict, total=False):
+    """The message UpdateIndexRequest."""
+    # Required.
+    indexName: str
+    indexConfig: IndexConfig
+    # Replaces the whole list.
+    metadataIndexes: MetadataIndexes
+    # Default chunking of later uploads.
+    chunking: Chunking
+    # Replaces all graph settings; the graph is then rebuilt as by RebuildGraph.
+    graph: GraphSettings
+    # A different model, or the same one if old_embeddings of the index is true, starts a job that embeds all chunks
+    # again. The present embeddings
+    # serve until the job switches to the new ones atomically; documents may be added and
+    # deleted meanwhile. Errors: FAILED_PRECONDITION while the index holds ready-made
+    # vectors, or is already being embedded with another model: cancel that job first.
+    embeddingModel: str
+    # Dimension of the new embeddings. 0: the model's default.
+    dimension: int
+    # Whether to record questions; see Index. false deletes those that were recorded.
+    recordQuestions: bool
+    # Default extraction of later uploads; an empty object removes it.
+    extract: dict[str, Any]
+    # The JSON Schema of the metadata of later uploads; an empty object removes it. What is stored is not checked.
+    metadataSchema: dict[str, Any]
+    # As in CreateIndexRequest; it holds for the next search as far as it was measured, and the search width is measured again.
+    recallTarget: float
+
+
+class MetadataIndexes(TypedDict, total=False):
+    """The message MetadataIndexes."""
+    fields: list[str]
+
+
+class BuildIndexRequest(TypedDict, total=False):
+    """The message BuildIndexRequest."""
+    # Required.
+    indexName: str
+
+
+class BuildIndexResponse(TypedDict, total=False):
+    """The message BuildIndexResponse."""
+    # For GetJob and WatchJob.
+    jobId: str
+
+
+class RebuildGraphRequest(TypedDict, total=False):
+    """The message RebuildGraphRequest."""
+    # Required.
+    indexName: str
+
+
+class RebuildGraphResponse(TypedDict, total=False):
+    """The message RebuildGraphResponse."""
+    # For GetJob and WatchJob.
+    jobId: str
+
+
+class ListNotableQuestionsRequest(TypedDict, total=False):
+    """The message ListNotableQuestionsRequest."""
+    # Default: all indexes that the credential may use.
+    indexName: str
+    # unanswered: no source, or none with a calibrated score of at least 0.3, as keyword and hybrid
+    # searches give. slow: 2 s or longer. failed: by a fault of the service or of a model. Default:
+    # all.
+    kind: str
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListNotableQuestionsResponse(TypedDict, total=False):
+    """The message ListNotableQuestionsResponse."""
+    questions: list[NotableQuestion]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class NotableQuestion(TypedDict, total=False):
+    """NotableQuestion is a question that found nothing, took long or failed. Texts that differ in case
+    and white space only are one question.
+    """
+    indexName: str
+    namespace: str
+    # unanswered, slow or failed.
+    kind: str
+    # As it was asked last, in one line.
+    text: str
+    # How often it was asked.
+    count: str
+    # When it was asked last.
+    lastTime: str
+    # The best score that a source had; absent if scores were not calibrated or there was no source.
+    bestScore: float
+    # The longest time it took.
+    slowestMs: float
+    # Of the last failure: internal, unavailable or deadline_exceeded. Empty for other kinds.
+    code: str
+
+
+class DeleteAskedQuestionsRequest(TypedDict, total=False):
+    """The message DeleteAskedQuestionsRequest."""
+    # Required.
+    indexName: str
+
+
+class DeleteAskedQuestionsResponse(TypedDict, total=False):
+    """The message DeleteAskedQuestionsResponse."""
+    # Number of questions deleted.
+    deleted: int
+
+
+class TruncateIndexRequest(TypedDict, total=False):
+    """The message TruncateIndexRequest."""
+    # Required.
+    indexName: str
+
+
+class TruncateIndexResponse(TypedDict, total=False):
+    """The message TruncateIndexResponse."""
+
+
+class DescribeIndexRequest(TypedDict, total=False):
+    """The message DescribeIndexRequest."""
+    # Required.
+    indexName: str
+
+
+class ListIndexesRequest(TypedDict, total=False):
+    """The message ListIndexesRequest."""
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListIndexesResponse(TypedDict, total=False):
+    """The message ListIndexesResponse."""
+    indexes: list[Index]
+    indexNames: list[str]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class DeleteIndexRequest(TypedDict, total=False):
+    """The message DeleteIndexRequest."""
+    # Required.
+    indexName: str
+
+
+class DeleteIndexResponse(TypedDict, total=False):
+    """The message DeleteIndexResponse."""
+
+
 class QuestionSet(TypedDict, total=False):
     """QuestionSet is a named list of questions about the documents of an index."""
     # 1 to 63 letters, digits, _ and -.
@@ -3010,6 +3567,7 @@ class Evaluation(TypedDict, total=False):
     query: VectorQueryRequest
     graph: GraphRagRequest
     agent: AnswerSettings
+    tuning: TuningSettings
     k: list[int]
     minScore: float
     # Questions of the set at the start, and those of them that are unanswerable (0 until the
@@ -3023,6 +3581,38 @@ class Evaluation(TypedDict, total=False):
     createTime: str
     # What an agent and the judge have taken for all questions so far; absent for a query.
     usage: AnswerUsage
+    # What a tuning found; absent until its job has succeeded. Its measures are those of the value that the index had before.
+    tuningOutcome: TuningOutcome
+
+
+class TuningSettings(TypedDict, total=False):
+    """TuningSettings are the settings of an evaluation that tunes an index."""
+    # Whether the index is to rank by what is found.
+    adopt: bool
+    namespace: str
+
+
+class TuningOutcome(TypedDict, total=False):
+    """TuningOutcome is what a tuning of an index found."""
+    # All values that were tried, the least first.
+    candidates: list[TuningCandidate]
+    # The value that was chosen, and the one that the index had.
+    vectorLogOdds: float
+    presentVectorLogOdds: float
+    # Questions of the half on which it was chosen, and of the half on which both were compared.
+    chosenCount: int
+    comparedCount: int
+    # ndcg@10 of the present value and of the chosen one, on the half of the questions that did not choose.
+    difference: MeasureDifference
+    # Whether the index ranks by the chosen value now.
+    adopted: bool
+
+
+class TuningCandidate(TypedDict, total=False):
+    """TuningCandidate is a value that was tried."""
+    vectorLogOdds: float
+    # On the half of the questions on which the value was chosen.
+    ndcg: float
 
 
 class AnswerUsage(TypedDict, total=False):
@@ -3227,6 +3817,32 @@ class QuestionChange(TypedDict, total=False):
     # 0 if nothing relevant was found, and for agents.
     baselineFirstRank: int
     candidateFirstRank: int
+
+
+class TuneIndexRequest(TypedDict, total=False):
+    """The message TuneIndexRequest."""
+    # Required.
+    indexName: str
+    # Required. The question set; its index may be another one with the same documents.
+    setName: str
+    # Whether the index is to rank by what is found. Default: false, which changes nothing.
+    adopt: bool
+    # Default: default.
+    namespace: str
+    # A note for people, at most 200 bytes.
+    label: str
+
+
+class RestoreTuningRequest(TypedDict, total=False):
+    """The message RestoreTuningRequest."""
+    # Required.
+    indexName: str
+
+
+class RestoreTuningResponse(TypedDict, total=False):
+    """The message RestoreTuningResponse."""
+    # The present tuning; absent if there is none now.
+    tuning: IndexTuning
 
 
 class Event(TypedDict, total=False):
@@ -3476,356 +4092,6 @@ class ReplayFailedResponse(TypedDict, total=False):
     """The message ReplayFailedResponse."""
     # How many deliveries are tried again.
     replayedCount: int
-
-
-class IndexConfig(TypedDict, total=False):
-    """IndexConfig selects the Postgres index over the embeddings. It is built in the
-    background once there are 2,000 embeddings and no load is in progress; until then every
-    search is exact.
-    """
-    # hnsw (default), ivfflat or flat (exact search, nothing to build).
-    type: str
-    hnsw: HnswConfig
-    ivf: IvfConfig
-
-
-class IvfConfig(TypedDict, total=False):
-    """IvfConfig holds the build parameters of an IVFFlat index."""
-    # Clusters, 1 to 32768. 0 (default): one per thousand vectors, at least 10.
-    lists: int
-
-
-class HnswConfig(TypedDict, total=False):
-    """HnswConfig holds the build parameters of an HNSW index."""
-    # Links per node, 2 to 100; default 16.
-    m: int
-    # Search width while building, 4 to 1000, at least 2*m; default 64.
-    efConstruction: int
-
-
-class Index(TypedDict, total=False):
-    """Index is a named set of documents that share embedding model and search settings."""
-    indexName: str
-    # Values of each embedding.
-    dimension: int
-    # cosine, euclidean or dotproduct; for bits hamming or jaccard.
-    metric: str
-    indexConfig: IndexConfig
-    # endpoint/model; empty for an index of ready-made vectors.
-    embeddingModel: str
-    chunking: Chunking
-    # auto, simple, a language such as english, or a PostgreSQL text search configuration.
-    textLanguage: str
-    # Number of chunks with an embedding. For a credential with a mandatory filter this and
-    # the counts of documents cover only what it may read.
-    count: int
-    # Number of documents with status ready.
-    documentCount: int
-    # Documents that wait or are in work.
-    pendingDocumentCount: int
-    # Documents whose processing failed, or that need character recognition.
-    failedDocumentCount: int
-    # ready, or building while the Postgres index is being built.
-    status: str
-    createTime: str
-    updateTime: str
-    # vector, halfvec, bit or sparsevec.
-    vectorType: str
-    # Metadata fields with Postgres indexes of their own.
-    metadataIndexes: list[str]
-    # The settings of the graph. The counts are filled by DescribeIndex only, and not for a
-    # credential with a mandatory filter.
-    graph: Graph
-    # The new model and the job, while the index is being embedded with another model.
-    nextEmbeddingModel: str
-    # The job that changes the embedding model. Empty: none.
-    reembedJobId: str
-    # The search width of the Postgres index over the embeddings; absent until it is measured.
-    searchWidth: SearchWidth
-    # Whether questions are recorded: of up to 128 recent ones the embeddings, without their texts,
-    # to measure the search width; and the texts of those that found nothing, took long or failed,
-    # see ListNotableQuestions. They are deleted with the index and by DeleteAskedQuestions.
-    # true unless changed by UpdateIndex. The service may be set to record none at all.
-    recordQuestions: bool
-    # Default extraction of uploads; absent if nothing is extracted.
-    extract: dict[str, Any]
-    # The metadata fields that chunks have, those of most chunks first, up to 50. They are read from a sample of about 1,000
-    # chunks, without the fields that ragd adds. Filled by DescribeIndex only, and not for a credential or a request
-    # context with a filter.
-    fields: list[MetadataField]
-    # The JSON Schema of the metadata of uploads; absent if any are accepted.
-    metadataSchema: dict[str, Any]
-    # The fraction of the nearest chunks that approximate searches find, with 95 % confidence.
-    recallTarget: float
-    # Whether an earlier version made some embeddings from less of a chunk than would be embedded now: without the
-    # headings above it. UpdateIndex with the same embeddingModel makes them anew, while the index serves. Filled by
-    # DescribeIndex only, and not for a credential with a mandatory filter.
-    oldEmbeddings: bool
-
-
-class MetadataField(TypedDict, total=False):
-    """MetadataField is a metadata field of an index, as it is in a sample of the chunks."""
-    # As filters name it, such as author.name.
-    name: str
-    # The types of its values, or of the elements of its lists: text, number, boolean, time or object. A time is a text in
-    # the form of ISO 8601, see docs/reference/filters.md#times.
-    types: list[str]
-    # Whether some values are lists.
-    list: bool
-    # The part of the chunks that have it, above 0, to 1.
-    share: float
-    # Whether it is one of metadataIndexes.
-    indexed: bool
-    # The most frequent short values, up to 10.
-    values: list[Any]
-    # The least and greatest value of a field of which all are numbers or all are times.
-    least: Any
-    greatest: Any
-    # Whether metadataSchema has the field. Those come first; share is 0 for one that no chunk of the sample has.
-    declared: bool
-    # What metadataSchema says of it.
-    description: str
-
-
-class SearchWidth(TypedDict, total=False):
-    """SearchWidth is the measured width of searches in the Postgres index over the embeddings:
-    the least with which they find as many of the 10 nearest chunks as recallTarget says, with 95 % confidence.
-    """
-    # hnsw.ef_search or ivfflat.probes.
-    width: int
-    # Fraction of the 10 nearest chunks that searches found with this width. Less than
-    # recallTarget if no width found as many.
-    recall: float
-    # Number of questions with which it was measured.
-    questions: int
-    # Whether these were asked of the index and recorded. Otherwise they were made from its
-    # chunks, which may ask for a larger width than is necessary.
-    ownQuestions: bool
-    measureTime: str
-
-
-class GraphSettings(TypedDict, total=False):
-    """GraphSettings selects the edges that an index stores between its chunks."""
-    # Stores no edges: uploads cost less, and GraphRag walks over the candidate graph
-    # alone.
-    off: bool
-    # mention, next, similar; empty (default): all.
-    edgeTypes: list[str]
-    # Least cosine similarity of chunks linked by a similar edge, 0 to 1; default 0.5.
-    threshold: float
-    # The chat model that writes titles and summaries of topics, as provider/model. Default:
-    # none; titles are then key terms.
-    topicModel: str
-
-
-class Graph(TypedDict, total=False):
-    """Graph describes the stored graph of an index."""
-    # Number of names that chunks define: titles, segments of titles, identifiers, paths,
-    # headings and terms.
-    names: int
-    # Number of names and references mentioned in chunks.
-    mentions: int
-    # Number of pairs of chunks linked by similarity of their embeddings.
-    similarities: int
-    settings: GraphSettings
-    # Number of chunks.
-    nodes: int
-    # Connected components at the last rebuild of the graph; a chunk without edges is one.
-    # 0 before the first rebuild, and for more than a million chunks.
-    components: int
-    # When the components were counted.
-    componentsTime: str
-
-
-class CreateIndexRequest(TypedDict, total=False):
-    """The message CreateIndexRequest."""
-    # 1 to 63 characters of [A-Za-z0-9_-], the first a letter or underscore.
-    indexName: str
-    # 1 to 16000. Default: that of the embedding model, if it is known.
-    dimension: int
-    # cosine (default), euclidean or dotproduct; for bits hamming (default) or
-    # jaccard.
-    metric: str
-    indexConfig: IndexConfig
-    # Default: the service's default model.
-    embeddingModel: str
-    # Default chunking of uploads to this index.
-    chunking: Chunking
-    # The language whose words keyword search stems: auto for that of each document, simple for
-    # none, a language such as english, or a PostgreSQL text search configuration. Default: auto.
-    textLanguage: str
-    # vector (32-bit floats, indexed up to 2,000 dimensions), halfvec (16-bit
-    # floats, up to 4,000), bit (zeros and ones) or sparsevec (indexed up to 1,000
-    # values that are not 0). Default: vector, and halfvec over 2,000 dimensions.
-    vectorType: str
-    # Metadata fields that filters compare by order, or use often; each gets Postgres
-    # indexes of its own. At most 16.
-    metadataIndexes: list[str]
-    # Default: all edge types are stored.
-    graph: GraphSettings
-    # Default extraction of uploads to this index, as in UploadDocument.
-    extract: dict[str, Any]
-    # A JSON Schema of metadata: uploads of documents and vectors whose metadata do not match are refused. See
-    # docs/reference/metadata.md#schema-of-an-index. Default: any metadata.
-    metadataSchema: dict[str, Any]
-    # The fraction of the nearest chunks that approximate searches find, with 95 % confidence: 0.9 to 0.999. The higher, the
-    # wider they search. 0: 0.95.
-    recallTarget: float
-
-
-class UpdateIndexRequest(TypedDict, total=False):
-    """The message UpdateIndexRequest."""
-    # Required.
-    indexName: str
-    indexConfig: IndexConfig
-    # Replaces the whole list.
-    metadataIndexes: MetadataIndexes
-    # Default chunking of later uploads.
-    chunking: Chunking
-    # Replaces all graph settings; the graph is then rebuilt as by RebuildGraph.
-    graph: GraphSettings
-    # A different model, or the same one if old_embeddings of the index is true, starts a job that embeds all chunks
-    # again. The present embeddings
-    # serve until the job switches to the new ones atomically; documents may be added and
-    # deleted meanwhile. Errors: FAILED_PRECONDITION while the index holds ready-made
-    # vectors, or is already being embedded with another model: cancel that job first.
-    embeddingModel: str
-    # Dimension of the new embeddings. 0: the model's default.
-    dimension: int
-    # Whether to record questions; see Index. false deletes those that were recorded.
-    recordQuestions: bool
-    # Default extraction of later uploads; an empty object removes it.
-    extract: dict[str, Any]
-    # The JSON Schema of the metadata of later uploads; an empty object removes it. What is stored is not checked.
-    metadataSchema: dict[str, Any]
-    # As in CreateIndexRequest; it holds for the next search as far as it was measured, and the search width is measured again.
-    recallTarget: float
-
-
-class MetadataIndexes(TypedDict, total=False):
-    """The message MetadataIndexes."""
-    fields: list[str]
-
-
-class BuildIndexRequest(TypedDict, total=False):
-    """The message BuildIndexRequest."""
-    # Required.
-    indexName: str
-
-
-class BuildIndexResponse(TypedDict, total=False):
-    """The message BuildIndexResponse."""
-    # For GetJob and WatchJob.
-    jobId: str
-
-
-class RebuildGraphRequest(TypedDict, total=False):
-    """The message RebuildGraphRequest."""
-    # Required.
-    indexName: str
-
-
-class RebuildGraphResponse(TypedDict, total=False):
-    """The message RebuildGraphResponse."""
-    # For GetJob and WatchJob.
-    jobId: str
-
-
-class ListNotableQuestionsRequest(TypedDict, total=False):
-    """The message ListNotableQuestionsRequest."""
-    # Default: all indexes that the credential may use.
-    indexName: str
-    # unanswered: no source, or none with a calibrated score of at least 0.3, as keyword and hybrid
-    # searches give. slow: 2 s or longer. failed: by a fault of the service or of a model. Default:
-    # all.
-    kind: str
-    # 1 to 1000; 0 means 100.
-    pageSize: int
-    # The next_page_token of the previous page; empty for the first page.
-    pageToken: str
-
-
-class ListNotableQuestionsResponse(TypedDict, total=False):
-    """The message ListNotableQuestionsResponse."""
-    questions: list[NotableQuestion]
-    # Empty on the last page.
-    nextPageToken: str
-
-
-class NotableQuestion(TypedDict, total=False):
-    """NotableQuestion is a question that found nothing, took long or failed. Texts that differ in case
-    and white space only are one question.
-    """
-    indexName: str
-    namespace: str
-    # unanswered, slow or failed.
-    kind: str
-    # As it was asked last, in one line.
-    text: str
-    # How often it was asked.
-    count: str
-    # When it was asked last.
-    lastTime: str
-    # The best score that a source had; absent if scores were not calibrated or there was no source.
-    bestScore: float
-    # The longest time it took.
-    slowestMs: float
-    # Of the last failure: internal, unavailable or deadline_exceeded. Empty for other kinds.
-    code: str
-
-
-class DeleteAskedQuestionsRequest(TypedDict, total=False):
-    """The message DeleteAskedQuestionsRequest."""
-    # Required.
-    indexName: str
-
-
-class DeleteAskedQuestionsResponse(TypedDict, total=False):
-    """The message DeleteAskedQuestionsResponse."""
-    # Number of questions deleted.
-    deleted: int
-
-
-class TruncateIndexRequest(TypedDict, total=False):
-    """The message TruncateIndexRequest."""
-    # Required.
-    indexName: str
-
-
-class TruncateIndexResponse(TypedDict, total=False):
-    """The message TruncateIndexResponse."""
-
-
-class DescribeIndexRequest(TypedDict, total=False):
-    """The message DescribeIndexRequest."""
-    # Required.
-    indexName: str
-
-
-class ListIndexesRequest(TypedDict, total=False):
-    """The message ListIndexesRequest."""
-    # 1 to 1000; 0 means 100.
-    pageSize: int
-    # The next_page_token of the previous page; empty for the first page.
-    pageToken: str
-
-
-class ListIndexesResponse(TypedDict, total=False):
-    """The message ListIndexesResponse."""
-    indexes: list[Index]
-    indexNames: list[str]
-    # Empty on the last page.
-    nextPageToken: str
-
-
-class DeleteIndexRequest(TypedDict, total=False):
-    """The message DeleteIndexRequest."""
-    # Required.
-    indexName: str
-
-
-class DeleteIndexResponse(TypedDict, total=False):
-    """The message DeleteIndexResponse."""
 
 
 class Issuer(TypedDict, total=False):
@@ -5778,6 +6044,15 @@ class QueryService:
         answer = self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListEdgesResponse", answer)
 
+    def count_chunks(self, request: CountChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CountChunksResponse:
+        """CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
+        them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
+        the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
+        RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/CountChunks", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("CountChunksResponse", answer)
+
     def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
         """Embed returns the embeddings of texts, in the order of the texts."""
         answer = self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
@@ -5843,6 +6118,15 @@ class AsyncQueryService:
         """
         answer = await self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListEdgesResponse", answer)
+
+    async def count_chunks(self, request: CountChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CountChunksResponse:
+        """CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
+        them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
+        the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
+        RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/CountChunks", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("CountChunksResponse", answer)
 
     async def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
         """Embed returns the embeddings of texts, in the order of the texts."""
@@ -6214,6 +6498,174 @@ class AsyncEndpointService:
         return cast("TestEndpointResponse", answer)
 
 
+class IndexService:
+    """IndexService manages the indexes of the caller's tenant."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_index(self, request: CreateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+        """CreateIndex creates an index. If it exists with the same settings, the call changes
+        nothing; with other settings it fails with ALREADY_EXISTS. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/CreateIndex", request or {}, timeout=timeout, context=context)
+        return cast("Index", answer)
+
+    def describe_index(self, request: DescribeIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+        """DescribeIndex returns an index, its counts and its graph, in a time that does not
+        depend on its size.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/DescribeIndex", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Index", answer)
+
+    def list_indexes(self, request: ListIndexesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListIndexesResponse:
+        """ListIndexes returns the indexes in the order of their names."""
+        answer = self._transport.unary("ragd.v1.IndexService/ListIndexes", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListIndexesResponse", answer)
+
+    def update_index(self, request: UpdateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+        """UpdateIndex changes the given settings and leaves the others. A change of
+        embeddingModel starts a job that embeds all documents again, see reembedJobId. A
+        change of indexConfig rebuilds the Postgres index over the embeddings in the
+        background, while the old one serves. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/UpdateIndex", request or {}, timeout=timeout, context=context)
+        return cast("Index", answer)
+
+    def build_index(self, request: BuildIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BuildIndexResponse:
+        """BuildIndex starts a job that builds the Postgres index over the embeddings, however
+        few there are; IndexConfig tells when that happens by itself. The job's progress
+        counts vectors. Errors: FAILED_PRECONDITION for a flat index. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/BuildIndex", request or {}, timeout=timeout, context=context)
+        return cast("BuildIndexResponse", answer)
+
+    def rebuild_graph(self, request: RebuildGraphRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RebuildGraphResponse:
+        """RebuildGraph starts a job that finds the edges of all documents again. It repairs
+        edges after an interrupted upload, links chunks that were loaded before their
+        Postgres index was built, and counts the graph's components. The job's progress
+        counts documents; queries are served meanwhile. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/RebuildGraph", request or {}, timeout=timeout, context=context)
+        return cast("RebuildGraphResponse", answer)
+
+    def delete_asked_questions(self, request: DeleteAskedQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAskedQuestionsResponse:
+        """DeleteAskedQuestions deletes the recorded questions of an index, also the notable ones; see
+        recordQuestions of Index. The search width that was measured with them stays. Needs the scope
+        write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/DeleteAskedQuestions", request or {}, timeout=timeout, context=context)
+        return cast("DeleteAskedQuestionsResponse", answer)
+
+    def list_notable_questions(self, request: ListNotableQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListNotableQuestionsResponse:
+        """ListNotableQuestions returns questions of the last 14 days that found nothing, took long or
+        failed, the latest first, some seconds after they were asked. Questions of credentials with a
+        mandatory filter, of evaluations, and of indexes that record no questions are not among them.
+        Needs the scope admin, and a credential without a mandatory filter. Errors: NOT_FOUND for an
+        index that does not exist.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/ListNotableQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListNotableQuestionsResponse", answer)
+
+    def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
+        """TruncateIndex removes all documents and vectors of the index at once, in a time that
+        does not depend on its size. Needs the scope write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/TruncateIndex", request or {}, timeout=timeout, context=context)
+        return cast("TruncateIndexResponse", answer)
+
+    def delete_index(self, request: DeleteIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteIndexResponse:
+        """DeleteIndex removes the index with its documents and chunks. Needs the scope
+        write.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/DeleteIndex", request or {}, timeout=timeout, context=context)
+        return cast("DeleteIndexResponse", answer)
+
+
+class AsyncIndexService:
+    """IndexService manages the indexes of the caller's tenant."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_index(self, request: CreateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+        """CreateIndex creates an index. If it exists with the same settings, the call changes
+        nothing; with other settings it fails with ALREADY_EXISTS. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/CreateIndex", request or {}, timeout=timeout, context=context)
+        return cast("Index", answer)
+
+    async def describe_index(self, request: DescribeIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+        """DescribeIndex returns an index, its counts and its graph, in a time that does not
+        depend on its size.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/DescribeIndex", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Index", answer)
+
+    async def list_indexes(self, request: ListIndexesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListIndexesResponse:
+        """ListIndexes returns the indexes in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.IndexService/ListIndexes", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListIndexesResponse", answer)
+
+    async def update_index(self, request: UpdateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+        """UpdateIndex changes the given settings and leaves the others. A change of
+        embeddingModel starts a job that embeds all documents again, see reembedJobId. A
+        change of indexConfig rebuilds the Postgres index over the embeddings in the
+        background, while the old one serves. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/UpdateIndex", request or {}, timeout=timeout, context=context)
+        return cast("Index", answer)
+
+    async def build_index(self, request: BuildIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BuildIndexResponse:
+        """BuildIndex starts a job that builds the Postgres index over the embeddings, however
+        few there are; IndexConfig tells when that happens by itself. The job's progress
+        counts vectors. Errors: FAILED_PRECONDITION for a flat index. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/BuildIndex", request or {}, timeout=timeout, context=context)
+        return cast("BuildIndexResponse", answer)
+
+    async def rebuild_graph(self, request: RebuildGraphRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RebuildGraphResponse:
+        """RebuildGraph starts a job that finds the edges of all documents again. It repairs
+        edges after an interrupted upload, links chunks that were loaded before their
+        Postgres index was built, and counts the graph's components. The job's progress
+        counts documents; queries are served meanwhile. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/RebuildGraph", request or {}, timeout=timeout, context=context)
+        return cast("RebuildGraphResponse", answer)
+
+    async def delete_asked_questions(self, request: DeleteAskedQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAskedQuestionsResponse:
+        """DeleteAskedQuestions deletes the recorded questions of an index, also the notable ones; see
+        recordQuestions of Index. The search width that was measured with them stays. Needs the scope
+        write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/DeleteAskedQuestions", request or {}, timeout=timeout, context=context)
+        return cast("DeleteAskedQuestionsResponse", answer)
+
+    async def list_notable_questions(self, request: ListNotableQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListNotableQuestionsResponse:
+        """ListNotableQuestions returns questions of the last 14 days that found nothing, took long or
+        failed, the latest first, some seconds after they were asked. Questions of credentials with a
+        mandatory filter, of evaluations, and of indexes that record no questions are not among them.
+        Needs the scope admin, and a credential without a mandatory filter. Errors: NOT_FOUND for an
+        index that does not exist.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/ListNotableQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListNotableQuestionsResponse", answer)
+
+    async def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
+        """TruncateIndex removes all documents and vectors of the index at once, in a time that
+        does not depend on its size. Needs the scope write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/TruncateIndex", request or {}, timeout=timeout, context=context)
+        return cast("TruncateIndexResponse", answer)
+
+    async def delete_index(self, request: DeleteIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteIndexResponse:
+        """DeleteIndex removes the index with its documents and chunks. Needs the scope
+        write.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/DeleteIndex", request or {}, timeout=timeout, context=context)
+        return cast("DeleteIndexResponse", answer)
+
+
 class EvaluateService:
     """EvaluateService measures how well an index or an agent answers questions whose answers are known.
     It stores sets of questions, runs a set with the settings of a query or by asking an agent as a
@@ -6344,6 +6796,26 @@ class EvaluateService:
         """
         answer = self._transport.unary("ragd.v1.EvaluateService/CompareEvaluations", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("EvaluationComparison", answer)
+
+    def tune_index(self, request: TuneIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
+        """TuneIndex starts a job that finds how much the embeddings of an index should weigh for questions like those
+        of a set: an evaluation that asks each question with several values of hybrid.vectorLogOdds. The value with the best
+        ndcg@10 on one half of the questions is compared with the present one on the other half. With adopt, the queries of the
+        index rank by it from then on if the 95% interval of the difference is above 0. Only questions with
+        something relevant count, and none that are drafted; the halves are the same each time. It needs the scope write.
+        Errors: NOT_FOUND; PERMISSION_DENIED for a credential with a mandatory filter; FAILED_PRECONDITION for fewer
+        than 40 such questions, or fewer than 10 in a half; those of a query in hybrid mode.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/TuneIndex", request or {}, timeout=timeout, context=context)
+        return cast("Evaluation", answer)
+
+    def restore_tuning(self, request: RestoreTuningRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RestoreTuningResponse:
+        """RestoreTuning makes the former tuning of an index its present one, and the present one the former, so that a
+        second call takes the first back. Before the first tuning there was none. It needs the scope write. Errors: NOT_FOUND;
+        PERMISSION_DENIED for a credential with a mandatory filter; FAILED_PRECONDITION for an index that was never tuned.
+        """
+        answer = self._transport.unary("ragd.v1.EvaluateService/RestoreTuning", request or {}, timeout=timeout, context=context)
+        return cast("RestoreTuningResponse", answer)
 
 
 class AsyncEvaluateService:
@@ -6476,6 +6948,26 @@ class AsyncEvaluateService:
         """
         answer = await self._transport.unary("ragd.v1.EvaluateService/CompareEvaluations", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("EvaluationComparison", answer)
+
+    async def tune_index(self, request: TuneIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
+        """TuneIndex starts a job that finds how much the embeddings of an index should weigh for questions like those
+        of a set: an evaluation that asks each question with several values of hybrid.vectorLogOdds. The value with the best
+        ndcg@10 on one half of the questions is compared with the present one on the other half. With adopt, the queries of the
+        index rank by it from then on if the 95% interval of the difference is above 0. Only questions with
+        something relevant count, and none that are drafted; the halves are the same each time. It needs the scope write.
+        Errors: NOT_FOUND; PERMISSION_DENIED for a credential with a mandatory filter; FAILED_PRECONDITION for fewer
+        than 40 such questions, or fewer than 10 in a half; those of a query in hybrid mode.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/TuneIndex", request or {}, timeout=timeout, context=context)
+        return cast("Evaluation", answer)
+
+    async def restore_tuning(self, request: RestoreTuningRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RestoreTuningResponse:
+        """RestoreTuning makes the former tuning of an index its present one, and the present one the former, so that a
+        second call takes the first back. Before the first tuning there was none. It needs the scope write. Errors: NOT_FOUND;
+        PERMISSION_DENIED for a credential with a mandatory filter; FAILED_PRECONDITION for an index that was never tuned.
+        """
+        answer = await self._transport.unary("ragd.v1.EvaluateService/RestoreTuning", request or {}, timeout=timeout, context=context)
+        return cast("RestoreTuningResponse", answer)
 
 
 class EventService:
@@ -6684,174 +7176,6 @@ class AsyncHookService:
         """ReplayFailed delivers the events again whose deliveries have failed. Errors: NOT_FOUND."""
         answer = await self._transport.unary("ragd.v1.HookService/ReplayFailed", request or {}, timeout=timeout, context=context)
         return cast("ReplayFailedResponse", answer)
-
-
-class IndexService:
-    """IndexService manages the indexes of the caller's tenant."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def create_index(self, request: CreateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
-        """CreateIndex creates an index. If it exists with the same settings, the call changes
-        nothing; with other settings it fails with ALREADY_EXISTS. Needs the scope write.
-        """
-        answer = self._transport.unary("ragd.v1.IndexService/CreateIndex", request or {}, timeout=timeout, context=context)
-        return cast("Index", answer)
-
-    def describe_index(self, request: DescribeIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
-        """DescribeIndex returns an index, its counts and its graph, in a time that does not
-        depend on its size.
-        """
-        answer = self._transport.unary("ragd.v1.IndexService/DescribeIndex", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("Index", answer)
-
-    def list_indexes(self, request: ListIndexesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListIndexesResponse:
-        """ListIndexes returns the indexes in the order of their names."""
-        answer = self._transport.unary("ragd.v1.IndexService/ListIndexes", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListIndexesResponse", answer)
-
-    def update_index(self, request: UpdateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
-        """UpdateIndex changes the given settings and leaves the others. A change of
-        embeddingModel starts a job that embeds all documents again, see reembedJobId. A
-        change of indexConfig rebuilds the Postgres index over the embeddings in the
-        background, while the old one serves. Needs the scope write.
-        """
-        answer = self._transport.unary("ragd.v1.IndexService/UpdateIndex", request or {}, timeout=timeout, context=context)
-        return cast("Index", answer)
-
-    def build_index(self, request: BuildIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BuildIndexResponse:
-        """BuildIndex starts a job that builds the Postgres index over the embeddings, however
-        few there are; IndexConfig tells when that happens by itself. The job's progress
-        counts vectors. Errors: FAILED_PRECONDITION for a flat index. Needs the scope write.
-        """
-        answer = self._transport.unary("ragd.v1.IndexService/BuildIndex", request or {}, timeout=timeout, context=context)
-        return cast("BuildIndexResponse", answer)
-
-    def rebuild_graph(self, request: RebuildGraphRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RebuildGraphResponse:
-        """RebuildGraph starts a job that finds the edges of all documents again. It repairs
-        edges after an interrupted upload, links chunks that were loaded before their
-        Postgres index was built, and counts the graph's components. The job's progress
-        counts documents; queries are served meanwhile. Needs the scope write.
-        """
-        answer = self._transport.unary("ragd.v1.IndexService/RebuildGraph", request or {}, timeout=timeout, context=context)
-        return cast("RebuildGraphResponse", answer)
-
-    def delete_asked_questions(self, request: DeleteAskedQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAskedQuestionsResponse:
-        """DeleteAskedQuestions deletes the recorded questions of an index, also the notable ones; see
-        recordQuestions of Index. The search width that was measured with them stays. Needs the scope
-        write.
-        """
-        answer = self._transport.unary("ragd.v1.IndexService/DeleteAskedQuestions", request or {}, timeout=timeout, context=context)
-        return cast("DeleteAskedQuestionsResponse", answer)
-
-    def list_notable_questions(self, request: ListNotableQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListNotableQuestionsResponse:
-        """ListNotableQuestions returns questions of the last 14 days that found nothing, took long or
-        failed, the latest first, some seconds after they were asked. Questions of credentials with a
-        mandatory filter, of evaluations, and of indexes that record no questions are not among them.
-        Needs the scope admin, and a credential without a mandatory filter. Errors: NOT_FOUND for an
-        index that does not exist.
-        """
-        answer = self._transport.unary("ragd.v1.IndexService/ListNotableQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListNotableQuestionsResponse", answer)
-
-    def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
-        """TruncateIndex removes all documents and vectors of the index at once, in a time that
-        does not depend on its size. Needs the scope write.
-        """
-        answer = self._transport.unary("ragd.v1.IndexService/TruncateIndex", request or {}, timeout=timeout, context=context)
-        return cast("TruncateIndexResponse", answer)
-
-    def delete_index(self, request: DeleteIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteIndexResponse:
-        """DeleteIndex removes the index with its documents and chunks. Needs the scope
-        write.
-        """
-        answer = self._transport.unary("ragd.v1.IndexService/DeleteIndex", request or {}, timeout=timeout, context=context)
-        return cast("DeleteIndexResponse", answer)
-
-
-class AsyncIndexService:
-    """IndexService manages the indexes of the caller's tenant."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    async def create_index(self, request: CreateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
-        """CreateIndex creates an index. If it exists with the same settings, the call changes
-        nothing; with other settings it fails with ALREADY_EXISTS. Needs the scope write.
-        """
-        answer = await self._transport.unary("ragd.v1.IndexService/CreateIndex", request or {}, timeout=timeout, context=context)
-        return cast("Index", answer)
-
-    async def describe_index(self, request: DescribeIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
-        """DescribeIndex returns an index, its counts and its graph, in a time that does not
-        depend on its size.
-        """
-        answer = await self._transport.unary("ragd.v1.IndexService/DescribeIndex", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("Index", answer)
-
-    async def list_indexes(self, request: ListIndexesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListIndexesResponse:
-        """ListIndexes returns the indexes in the order of their names."""
-        answer = await self._transport.unary("ragd.v1.IndexService/ListIndexes", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListIndexesResponse", answer)
-
-    async def update_index(self, request: UpdateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
-        """UpdateIndex changes the given settings and leaves the others. A change of
-        embeddingModel starts a job that embeds all documents again, see reembedJobId. A
-        change of indexConfig rebuilds the Postgres index over the embeddings in the
-        background, while the old one serves. Needs the scope write.
-        """
-        answer = await self._transport.unary("ragd.v1.IndexService/UpdateIndex", request or {}, timeout=timeout, context=context)
-        return cast("Index", answer)
-
-    async def build_index(self, request: BuildIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BuildIndexResponse:
-        """BuildIndex starts a job that builds the Postgres index over the embeddings, however
-        few there are; IndexConfig tells when that happens by itself. The job's progress
-        counts vectors. Errors: FAILED_PRECONDITION for a flat index. Needs the scope write.
-        """
-        answer = await self._transport.unary("ragd.v1.IndexService/BuildIndex", request or {}, timeout=timeout, context=context)
-        return cast("BuildIndexResponse", answer)
-
-    async def rebuild_graph(self, request: RebuildGraphRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RebuildGraphResponse:
-        """RebuildGraph starts a job that finds the edges of all documents again. It repairs
-        edges after an interrupted upload, links chunks that were loaded before their
-        Postgres index was built, and counts the graph's components. The job's progress
-        counts documents; queries are served meanwhile. Needs the scope write.
-        """
-        answer = await self._transport.unary("ragd.v1.IndexService/RebuildGraph", request or {}, timeout=timeout, context=context)
-        return cast("RebuildGraphResponse", answer)
-
-    async def delete_asked_questions(self, request: DeleteAskedQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAskedQuestionsResponse:
-        """DeleteAskedQuestions deletes the recorded questions of an index, also the notable ones; see
-        recordQuestions of Index. The search width that was measured with them stays. Needs the scope
-        write.
-        """
-        answer = await self._transport.unary("ragd.v1.IndexService/DeleteAskedQuestions", request or {}, timeout=timeout, context=context)
-        return cast("DeleteAskedQuestionsResponse", answer)
-
-    async def list_notable_questions(self, request: ListNotableQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListNotableQuestionsResponse:
-        """ListNotableQuestions returns questions of the last 14 days that found nothing, took long or
-        failed, the latest first, some seconds after they were asked. Questions of credentials with a
-        mandatory filter, of evaluations, and of indexes that record no questions are not among them.
-        Needs the scope admin, and a credential without a mandatory filter. Errors: NOT_FOUND for an
-        index that does not exist.
-        """
-        answer = await self._transport.unary("ragd.v1.IndexService/ListNotableQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListNotableQuestionsResponse", answer)
-
-    async def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
-        """TruncateIndex removes all documents and vectors of the index at once, in a time that
-        does not depend on its size. Needs the scope write.
-        """
-        answer = await self._transport.unary("ragd.v1.IndexService/TruncateIndex", request or {}, timeout=timeout, context=context)
-        return cast("TruncateIndexResponse", answer)
-
-    async def delete_index(self, request: DeleteIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteIndexResponse:
-        """DeleteIndex removes the index with its documents and chunks. Needs the scope
-        write.
-        """
-        answer = await self._transport.unary("ragd.v1.IndexService/DeleteIndex", request or {}, timeout=timeout, context=context)
-        return cast("DeleteIndexResponse", answer)
 
 
 class IssuerService:
@@ -7667,6 +7991,8 @@ __all__ = [
     "ContextService",
     "ContextValue",
     "Correction",
+    "CountChunksRequest",
+    "CountChunksResponse",
     "CreateAgentRequest",
     "CreateApiKeyRequest",
     "CreateApiKeyResponse",
@@ -7753,11 +8079,15 @@ __all__ = [
     "EvaluationComparison",
     "Event",
     "EventService",
+    "Example",
     "Explain",
     "ExportTenantRequest",
     "ExportTenantResponse",
     "Extraction",
     "ExtractionFailure",
+    "Facet",
+    "FacetCounts",
+    "FacetRange",
     "FeedSource",
     "FindUnchangedRequest",
     "FindUnchangedResponse",
@@ -7795,6 +8125,7 @@ __all__ = [
     "GraphRagRequest",
     "GraphRagResponse",
     "GraphSettings",
+    "GroupBy",
     "Highlight",
     "Hit",
     "HnswConfig",
@@ -7809,12 +8140,14 @@ __all__ = [
     "Index",
     "IndexConfig",
     "IndexService",
+    "IndexTuning",
     "IndexWeight",
     "Issuer",
     "IssuerService",
     "IvfConfig",
     "Job",
     "JobProgress",
+    "Like",
     "ListAgentsRequest",
     "ListAgentsResponse",
     "ListApiKeysRequest",
@@ -7890,6 +8223,7 @@ __all__ = [
     "MoveTenantRequest",
     "NotableQuestion",
     "OmittedSource",
+    "OrderBy",
     "PauseConnectorRequest",
     "PgVectorConfig",
     "PineconeConfig",
@@ -7917,6 +8251,7 @@ __all__ = [
     "QuestionHit",
     "QuestionResult",
     "QuestionSet",
+    "RangeCount",
     "ReadDocumentRequest",
     "ReadDocumentResponse",
     "RebuildGraphRequest",
@@ -7942,6 +8277,8 @@ __all__ = [
     "RerankerWeights",
     "Reranking",
     "ResourceContent",
+    "RestoreTuningRequest",
+    "RestoreTuningResponse",
     "ResumeConnectorRequest",
     "ResumeRunRequest",
     "RetryJobRequest",
@@ -7968,6 +8305,7 @@ __all__ = [
     "SignTest",
     "Source",
     "SourceDocument",
+    "SourceGroup",
     "SparseVector",
     "Stage",
     "StartEvaluationRequest",
@@ -7998,6 +8336,10 @@ __all__ = [
     "TopicDocument",
     "TruncateIndexRequest",
     "TruncateIndexResponse",
+    "TuneIndexRequest",
+    "TuningCandidate",
+    "TuningOutcome",
+    "TuningSettings",
     "UpdateAgentRequest",
     "UpdateConnectorRequest",
     "UpdateDatabaseRequest",
@@ -8024,6 +8366,7 @@ __all__ = [
     "UpsertResponse",
     "Usage",
     "UsageService",
+    "ValueCount",
     "VectorQueryRequest",
     "VectorQueryResponse",
     "VectorService",
