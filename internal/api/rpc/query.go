@@ -89,7 +89,7 @@ func requestOf(req *ragdv1.VectorQueryRequest) (query.Request, error) {
 		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Prefix: req.GetPrefix(),
 		Boost: boostOf(req.GetBoost()), Like: likeOf(req.GetLike()), Syntax: query.Syntax(req.GetQuerySyntax()),
-		Boost: boostOf(req.GetBoost()), OrderBy: orderOf(req.GetOrderBy()), GroupBy: groupByOf(req.GetGroupBy()), PageSize: intOf(req.PageSize), PageToken: req.GetPageToken(),
+		OrderBy: orderOf(req.GetOrderBy()), GroupBy: groupByOf(req.GetGroupBy()), PageSize: intOf(req.PageSize), PageToken: req.GetPageToken(),
 	}, err
 }
 
