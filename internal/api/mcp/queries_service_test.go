@@ -103,6 +103,8 @@ func TestSeveralQuestionsAreRefusedClearly(t *testing.T) {
 	for want, arguments := range map[string]map[string]any{
 		"queries: and queryText are mutually exclusive":   {"queries": two, "queryText": "the gate"},
 		"queries: and queryVector are mutually exclusive": {"queries": two, "queryVector": []float64{1}},
+		"groupBy: is for one question":                    {"queries": two, "groupBy": map[string]any{"field": "team"}},
+		"pageSize: is for one question":                   {"queries": two, "pageSize": 5},
 		"explain: is for one question":                    {"queries": two, "explain": true},
 		"includeSources: must be true with queries":       {"queries": two, "includeSources": false},
 		"queries: must have 1 to 100 queries, got 0":      {"queries": []string{}},

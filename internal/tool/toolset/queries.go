@@ -78,6 +78,10 @@ func (s *Set) askSeveral(ctx context.Context, req *ragdv1.VectorQueryRequest, qu
 		return nil, "", fault.Field(queriesArgument, "and queryVector are mutually exclusive: leave one out")
 	case req.GetExplain():
 		return nil, "", fault.Field("explain", "is for one question: leave it out, or ask with queryText")
+	case req.GroupBy != nil:
+		return nil, "", fault.Field("groupBy", "is for one question: leave it out, or ask with queryText")
+	case req.PageSize != nil || req.GetPageToken() != "":
+		return nil, "", fault.Field("pageSize", "is for one question, and so is pageToken: leave both out, or ask with queryText")
 	case req.IncludeSources != nil && !req.GetIncludeSources():
 		return nil, "", fault.Field("includeSources", "must be true with %s, whose answers name passages by number", queriesArgument)
 	}
