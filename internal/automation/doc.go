@@ -6,7 +6,7 @@
 //	hook       posts events to addresses of the tenant
 //	event      notifies all instances of changes; event/journal keeps them for some days
 //	webhook    signs and verifies the messages of hooks and of HTTP tools
-//	evaluate   asks questions whose answers are known, and measures how good results are
+//	evaluate   asks questions whose answers are known, measures how good results are, and tunes indexes by it
 //
 // A definition arrives through internal/api, is checked and stored by its room, and
 // shows to agents as a tool of internal/tool/toolset. Work that outlives a call is a job of
