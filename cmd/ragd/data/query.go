@@ -27,7 +27,7 @@ the question best. On a terminal the words that match are in color, unless
 NO_COLOR is set. --explain shows the scores that each score is made of.
 
 Modes are vector (by embedding), keyword (by words) and hybrid (both). A filter
-is a JSON object over the metadata, such as {"team": "legal"}. With --vector or
+is a JSON object over the metadata, such as {"team": "legal"}. With --vector,
 --like or --order-by the question may be left out.
 
 An example of --like, --unlike and --exclude is id:ID of a chunk, document:ID,
