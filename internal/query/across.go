@@ -77,7 +77,7 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request, names [
 	}
 	all := answer{sources: merged(answered, req.IndexWeights)}
 	repeated := 0
-	if p.distinct {
+	if p.distinct && !p.ordersAll() {
 		kept, err := s.Distinct(ctx, id, all.sources)
 		if err != nil {
 			return Response{}, err

@@ -108,7 +108,7 @@ func (g groupBy) grouped(sources []Source, most int) (out []Source, groups []Gro
 // countGroups adds to an answer how many chunks of each group keyword search matches, and how many groups there are. It adds nothing
 // where a search has no exact set of chunks that match.
 func (g groupBy) countGroups(ctx context.Context, h *data.Handle, i index.Index, p prepared, a *answer, keys []string) error {
-	if p.mode != Keyword || len(a.groups) == 0 {
+	if p.mode != Keyword || len(a.groups) == 0 || len(p.conditions) > 0 {
 		return nil
 	}
 	asked, err := lookUp(ctx, h, i, p)
