@@ -135,7 +135,7 @@ func (s *Settings) RegisterServe(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.MCP.Stateless, "mcp-stateless", false, "open no MCP sessions, so that requests may go to any instance")
 	flags.Var(packageFlag{&c.RegistryPackage}, "mcp-registry-package", "package with ragd for the registry documents of tenants' MCP servers, such as oci:registry.example.com/ragd:1.2.0 (default none)")
 	flags.StringVar(&s.LibreOffice.Program, "libreoffice", "", "reads files of Office before 2007 (.doc, .xls, .ppt): soffice, or the path of that program (default: nothing)")
-	flags.StringVar(&s.OCR.Engine, "ocr", "", "reads scanned pages: tesseract, the path of that program, or the address of an endpoint that answers as Apache Tika's server does, such as http://localhost:9998/tika (default: nothing)")
+	flags.StringVar(&s.OCR.Engine, "ocr", "", "reads pictures and scanned pages: tesseract, the path of that program, or the address of an endpoint that answers as Apache Tika's server does, such as http://localhost:9998/tika (default: nothing)")
 	flags.StringSliceVar(&s.OCR.Languages, "ocr-languages", []string{"eng"}, "languages of scanned pages, as codes of tesseract")
 	flags.DurationVar(&s.OCR.Timeout, "ocr-timeout", 10*time.Minute, "how long reading the scanned pages of a file may take")
 	flags.IntVar(&s.OCR.MaxPages, "ocr-pages", 200, "pictures of pages that are read in a file; further ones are left out")
