@@ -26,11 +26,14 @@ func (p prepared) checkOrder(r Request) error {
 			return err
 		}
 	}
-	for field, given := range map[string]bool{
-		"reranker": r.Reranker != nil, "boost": r.Boost != nil, "diversity": r.Diversity > 0, "expand": r.Expand != "", "neighbours": r.Neighbours > 0,
+	for _, other := range []struct {
+		field string
+		given bool
+	}{
+		{"reranker", r.Reranker != nil}, {"boost", r.Boost != nil}, {"diversity", r.Diversity > 0}, {"expand", r.Expand != ""}, {"neighbours", r.Neighbours > 0},
 	} {
-		if given {
-			return fault.Field("orderBy", "and %s are mutually exclusive: leave one out", field)
+		if other.given {
+			return fault.Field("orderBy", "and %s are mutually exclusive: leave one out", other.field)
 		}
 	}
 	if p.ordersAll() && (r.MinScore != nil || r.MinSimilarity != nil || r.MaxPerDocument > 0) {
