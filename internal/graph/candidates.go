@@ -30,7 +30,7 @@ func (r *run) candidates(ctx context.Context) error {
 	}
 	r.watch.Lap("walk", len(ranked))
 	err = r.distinct(ctx, func(most int) error {
-		for _, s := range ranked[:min(most, len(ranked))] {
+		for _, s := range ranked {
 			source := r.found.Sources[s.Node]
 			source.Score = s.Score
 			if !p.withVectors {
@@ -38,6 +38,8 @@ func (r *run) candidates(ctx context.Context) error {
 			}
 			r.sources = append(r.sources, Source{Source: source})
 		}
+		r.boost()
+		r.sources = r.sources[:min(most, len(r.sources))]
 		return nil
 	})
 	if err != nil {

@@ -46,6 +46,7 @@ type Request struct {
 	query.Question
 	Options Options
 	Scope   Scope
+	Boost   *query.Boost // of the sources' scores; not with Global; nil: none
 	// ExplainNodes is the number of nodes that an explanation has at most; 100.
 	ExplainNodes *int
 }
@@ -143,6 +144,7 @@ type walkPlan struct {
 	explained int // most nodes of an explanation
 	budget    *budget.Budget
 	expansion query.Expansion
+	boost     *query.Booster // nil: none
 
 	withVectors, withSources bool // whether the answer has them
 }
@@ -179,6 +181,9 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 	if p.expansion, err = r.Expansion(0); err != nil {
 		return p, err
 	}
+	if p.boost, err = r.Boost.Booster(); err != nil {
+		return p, err
+	}
 	if p.request.Namespace, err = index.Namespace(r.Namespace); err != nil {
 		return p, err
 	}
@@ -197,6 +202,8 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 		return p, fault.Field("scope", "unknown scope %q; known are local and global", r.Scope)
 	case r.Scope == Global && (len(o.EdgeTypes) > 0 || o.Candidates > 0 || o.Steps != nil || o.Restart != nil || o.Threshold != nil):
 		return p, fault.Field("graphOptions", "cannot be combined with scope global, which does not walk")
+	case r.Scope == Global && p.boost != nil:
+		return p, fault.Field("boost", "cannot be combined with scope global, which ranks topics and not chunks; leave it out, or filter by %s", r.Boost.Field)
 	case r.Scope == Global && strings.TrimSpace(r.QueryText) == "":
 		return p, fault.Field("queryText", "is needed for scope global and must not be blank")
 	case p.explained < 1 || p.explained > MaxExplained:

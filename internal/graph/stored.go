@@ -133,7 +133,7 @@ func (r *run) gather(ctx context.Context, h *data.Handle, around *neighborhood, 
 		found[chunkOf(source)] = source
 	}
 	reached := most
-	if r.plan.request.MinSimilarity != nil { // which some of them may not have
+	if r.plan.request.MinSimilarity != nil || r.plan.boost != nil { // not each is similar enough, or stays among the best
 		reached = max(reached, query.MaxTopK)
 	}
 	var chunks, missing []ChunkRef
@@ -161,8 +161,10 @@ func (r *run) gather(ctx context.Context, h *data.Handle, around *neighborhood, 
 			r.sources = append(r.sources, Source{Source: source})
 		}
 	}
-	r.keepSimilar(most)
+	r.keepSimilar()
 	r.fill(around, scores, most)
+	r.boost()
+	r.sources = r.sources[:min(most, len(r.sources))]
 	return nil
 }
 
@@ -180,14 +182,13 @@ func (r *run) score(ctx context.Context, h *data.Handle, found map[ChunkRef]quer
 	return err
 }
 
-// keepSimilar removes sources that are not similar enough, and those that are too many.
-func (r *run) keepSimilar(most int) {
+// keepSimilar removes sources that are not similar enough.
+func (r *run) keepSimilar() {
 	least := r.plan.request.MinSimilarity
 	if least == nil {
 		return
 	}
 	r.sources = slices.DeleteFunc(r.sources, func(s Source) bool { return s.Similarity == nil || *s.Similarity <= *least })
-	r.sources = r.sources[:min(most, len(r.sources))]
 }
 
 // fill appends what the search found and the walk did not reach, with score 0.

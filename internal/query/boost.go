@@ -42,20 +42,23 @@ var halfLifeUnits = map[string]float64{
 	"w": 7 * 24 * float64(time.Hour), "y": 365.25 * 24 * float64(time.Hour),
 }
 
-// boost is a Boost that was checked, at the time of a request.
-type boost struct {
+// Booster is a Boost that was checked, at the time of a request.
+type Booster struct {
 	field    string
 	halfLife float64 // nanoseconds
 	weight   float64
 	now      time.Time
 }
 
+// Booster returns a checked Boost; nil for none. Errors: Invalid.
+func (b *Boost) Booster() (*Booster, error) { return b.check(Fusion{}) }
+
 // check returns the boost of a request with this fusion. Errors: Invalid.
-func (b *Boost) check(fusion Fusion) (*boost, error) {
+func (b *Boost) check(fusion Fusion) (*Booster, error) {
 	if b == nil {
 		return nil, nil //nolint:nilnil // no boost
 	}
-	out := &boost{field: b.Field, weight: valueOr(b.Weight, DefaultBoostWeight), now: time.Now()}
+	out := &Booster{field: b.Field, weight: valueOr(b.Weight, DefaultBoostWeight), now: time.Now()}
 	part := halfLifePattern.FindStringSubmatch(b.HalfLife)
 	if part != nil {
 		n, _ := strconv.ParseFloat(part[1], 64)
@@ -86,8 +89,8 @@ type Recency struct {
 	Time   time.Time // zero for a chunk without one
 }
 
-// apply multiplies the score of a source by the factor of its time.
-func (b boost) apply(source *Source) {
+// Apply multiplies the score of a source by the factor of its time, and sets its Recency.
+func (b Booster) Apply(source *Source) {
 	r := Recency{Score: source.Score, Factor: 1 - b.weight}
 	var metadata map[string]any
 	if json.Unmarshal([]byte(source.Metadata), &metadata) == nil {
@@ -103,12 +106,12 @@ func (b boost) apply(source *Source) {
 }
 
 // age returns the age in nanoseconds at which the factor is this; without end for the least factor.
-func (b boost) age(factor float64) float64 {
+func (b Booster) age(factor float64) float64 {
 	return -math.Log2((factor-(1-b.weight))/b.weight) * b.halfLife
 }
 
 // since returns a filter for the chunks that are younger than an age in nanoseconds.
-func (b boost) since(age float64) (filter.Filter, error) {
+func (b Booster) since(age float64) (filter.Filter, error) {
 	oldest := "0001-01-01"
 	if seconds := age / float64(time.Second); seconds < 2000*365.25*24*3600 && !math.IsNaN(seconds) {
 		from := b.now.AddDate(0, 0, -int(seconds/(24*3600))).Add(-time.Duration(math.Mod(seconds, 24*3600) * float64(time.Second))).Add(-time.Second)
@@ -156,7 +159,7 @@ func (s *Service) boosted(ctx context.Context, id tenant.ID, h *data.Handle, i i
 		for _, source := range part.sources {
 			if !seen[source.ID] {
 				seen[source.ID] = true
-				p.boost.apply(&source)
+				p.boost.Apply(&source)
 				found = append(found, source)
 			}
 		}

@@ -113,7 +113,7 @@ type prepared struct {
 	order          []filter.Order
 	group          *groupBy      // nil: none
 	page           *page         // nil: none
-	boost          *boost        // nil: none
+	boost          *Booster      // nil: none
 	reranker       *Reranker     // nil: none
 	rerankFrom     int           // candidates of the reranker
 	access         filter.Filter // mandatory, part of scope.filter

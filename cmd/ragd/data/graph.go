@@ -51,6 +51,7 @@ with --dot - it is printed instead of the chunks.`,
 	full := flags.Bool("full", false, "print chunks as a whole, not only the sentences that match best")
 	explain := flags.Bool("explain", false, "print of what each score is made and how long each stage took")
 	budget := budgetFlags(flags, "the text for a prompt")
+	boost := boostFlag(flags)
 	distinct := distinctFlag(flags)
 	expand := expandFlag(flags)
 	within := command.ContextFlag(flags)
@@ -65,6 +66,7 @@ with --dot - it is printed instead of the chunks.`,
 		req := &ragdv1.GraphRagRequest{
 			QueryText: args[0], IndexName: *index, TopK: topK, SearchMode: *mode, Namespace: *namespace, Explain: true, Highlight: true,
 			Reranker:     reranker(),
+			Boost:        boost(),
 			GraphOptions: &ragdv1.GraphOptions{EdgeTypes: *types}, Scope: *scope,
 		}
 		req.MaxTokens, req.EncodingName = budget()

@@ -162,6 +162,17 @@ func summary(e *ragdv1.Explain) string {
 	return strings.Join(facts, "; ")
 }
 
+// boostFlag adds --boost and returns what it says, nil if it was not given.
+func boostFlag(flags *pflag.FlagSet) func() *ragdv1.Boost {
+	boost := flags.String("boost", "", "rank recent chunks higher, as FIELD:HALFLIFE or FIELD:HALFLIFE:WEIGHT, such as published:30d (weight 0 to 1, default 0.5)")
+	return func() *ragdv1.Boost {
+		if *boost == "" {
+			return nil
+		}
+		return boostOf(*boost)
+	}
+}
+
 // boostOf returns the boost of a flag, whose field may have colons; the service checks it.
 func boostOf(flag string) *ragdv1.Boost {
 	parts := strings.Split(flag, ":")
@@ -209,7 +220,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	explain := flags.Bool("explain", false, "print of what each score is made, how the answer was found and how long each stage took")
 	budget := budgetFlags(flags, "the text for a prompt")
 	distinct := distinctFlag(flags)
-	boost := flags.String("boost", "", "rank recent chunks higher, as FIELD:HALFLIFE or FIELD:HALFLIFE:WEIGHT, such as published:30d (weight 0 to 1, default 0.5)")
+	boost := boostFlag(flags)
 	order := flags.StringSlice("order-by", nil, "metadata fields to order by instead of the score, with :desc for the greatest first; without QUESTION all chunks of the filter")
 	group := flags.String("group-by", "", "a metadata field to group by, as FIELD or FIELD:SIZE (default 3 chunks of a group); --top-k counts groups")
 	pageSize := flags.Int32("page-size", 0, "instead of --top-k: chunks of a page, up to 1000")
@@ -229,9 +240,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)
 		}
-		if *boost != "" {
-			req.Boost = boostOf(*boost)
-		}
+		req.Boost = boost()
 		for _, field := range *order {
 			name, descending := strings.CutSuffix(field, ":desc")
 			req.OrderBy = append(req.OrderBy, &ragdv1.OrderBy{Field: name, Descending: descending})

@@ -250,12 +250,8 @@ func explainScore(source *ragdv1.Source, mode string) string {
 	if source.Similarity != nil {
 		facts = append(facts, fmt.Sprintf("similarity %.4f", source.GetSimilarity()))
 	}
-	if r := source.GetRecency(); r != nil {
-		age := "no time"
-		if r.GetTime() != nil {
-			age = r.GetTime().AsTime().Format(time.RFC3339)
-		}
-		facts = append(facts, fmt.Sprintf("%.4f x %.4f for its time (%s)", r.GetScore(), r.GetFactor(), age))
+	if recency := explainRecency(source.GetRecency()); recency != "" {
+		facts = append(facts, recency)
 	}
 	text := strings.Join(facts, ", ")
 	return text + explainReranking(details, text != "")
@@ -276,6 +272,18 @@ func explainReranking(d *ragdv1.RerankDetails, separate bool) string {
 	return text
 }
 
+// explainRecency describes what a boost did to a score; "" for none.
+func explainRecency(r *ragdv1.Recency) string {
+	if r == nil {
+		return ""
+	}
+	age := "no time"
+	if r.GetTime() != nil {
+		age = r.GetTime().AsTime().Format(time.RFC3339)
+	}
+	return fmt.Sprintf("%.4f x %.4f for its time (%s)", r.GetScore(), r.GetFactor(), age)
+}
+
 // explainWalk describes the score of a source of a walk.
 func explainWalk(source *ragdv1.Source, walk *ragdv1.GraphExplain) string {
 	for _, node := range walk.GetNodes() {
@@ -285,6 +293,9 @@ func explainWalk(source *ragdv1.Source, walk *ragdv1.GraphExplain) string {
 		text := fmt.Sprintf("the walk is here with probability %.4f", node.GetScore())
 		if node.GetSeed() > 0 {
 			text += fmt.Sprintf("; a seed of weight %.4f", node.GetSeed())
+		}
+		if recency := explainRecency(source.GetRecency()); recency != "" {
+			text += "; " + recency
 		}
 		return text + explainReranking(source.GetDetails(), true)
 	}

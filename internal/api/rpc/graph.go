@@ -26,7 +26,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct, Expand: query.Expand(req.GetExpand()),
 		},
 		Options: graphOptions(req.GetGraphOptions()),
-		Scope:   graph.Scope(req.GetScope()), ExplainNodes: intOf(req.ExplainNodes),
+		Scope:   graph.Scope(req.GetScope()), Boost: boostOf(req.GetBoost()), ExplainNodes: intOf(req.ExplainNodes),
 	})
 	if err != nil {
 		return nil, err

@@ -65,8 +65,6 @@ export interface QueryOptions extends SearchOptions {
   diversity?: number;
   /** Most sources of one document. Default: no limit. */
   maxPerDocument?: number;
-  /** Ranks recent chunks higher, by a metadata field with dates. */
-  boost?: Fields<typeof BoostSchema>;
   /** Orders by metadata fields instead of the score; without text and vector, all chunks of the filter. */
   orderBy?: Fields<typeof OrderBySchema>[];
   /** Groups by a metadata field: topK groups of up to size sources, 3 by default. */
@@ -271,8 +269,8 @@ export class RagdIndex {
 
   /** query returns the chunks that match a question best. The question may be empty if a vector is given. */
   query(text: string, options: QueryOptions = {}): Promise<VectorQueryResponse> {
-    const { like, neighbours, diversity, maxPerDocument, boost, orderBy, groupBy, pageSize, pageToken, prefix, syntax, hybrid, databaseConfig } = options;
-    const request = { ...this.#search(text, options), like, neighbours, diversity, maxPerDocument, boost, orderBy, groupBy, pageSize, pageToken, prefix, querySyntax: syntax, hybrid, databaseConfig };
+    const { like, neighbours, diversity, maxPerDocument, orderBy, groupBy, pageSize, pageToken, prefix, syntax, hybrid, databaseConfig } = options;
+    const request = { ...this.#search(text, options), like, neighbours, diversity, maxPerDocument, orderBy, groupBy, pageSize, pageToken, prefix, querySyntax: syntax, hybrid, databaseConfig };
     return unary(this.options, options, (call) => this.#services.queries.vectorQuery(request, call));
   }
 
@@ -307,14 +305,14 @@ export class RagdIndex {
   }
 
   #search(text: string, options: SearchOptions) {
-    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, recallTarget, highlight, distinct, expand, explain, includeVectors, includeSources, maxStalenessMs, writeToken, maxTokens, encodingName } = options;
+    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, recallTarget, boost, highlight, distinct, expand, explain, includeVectors, includeSources, maxStalenessMs, writeToken, maxTokens, encodingName } = options;
     return {
       indexName: this.name,
       queryText: text,
       queryVector: vector,
       filter: options.filter && fromJson(ValueSchema, options.filter),
       searchMode: mode,
-      topK, namespace, reranker, minScore, minSimilarity, recallTarget, highlight, distinct, expand, explain, includeVectors, includeSources, writeToken, maxTokens, encodingName,
+      topK, namespace, reranker, minScore, minSimilarity, recallTarget, boost, highlight, distinct, expand, explain, includeVectors, includeSources, writeToken, maxTokens, encodingName,
       maxStaleness: maxStalenessMs === undefined ? undefined : durationFromMs(maxStalenessMs),
     };
   }
