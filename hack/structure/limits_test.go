@@ -339,6 +339,7 @@ var documentedLimits = []struct {
 	{"limits", "lines of a quoted field", "ingest/parse.maxQuotedLines"},
 	{"limits", "scanned page", "ingest/parse/pdftext.minPicturePixels ingest/parse/pdftext.scanResolution"},
 	{"limits", "<a id=\"character-recognition\"></a>", "ingest/parse/ocr.pictureTimeout ingest/parse/ocr.maxTextBytes/bytes"},
+	{"limits", "recording", "ingest/parse/transcript.maxAttempts"},
 	{"limits", "sheets of a workbook", "ingest/parse.maxSheets"},
 	{"limits", "`uri`, `namespace`", "ingest.maxURIBytes"},
 	{"limits", "`title`", "ingest.maxTitleBytes"},

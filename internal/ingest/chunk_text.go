@@ -80,7 +80,7 @@ func chunkText(ctx context.Context, id tenant.ID, content []byte, mediaType stri
 	if len(bytes.TrimSpace(content)) == 0 {
 		return nil, nil
 	}
-	format, settled, err := contentType(mediaType, "", content, false)
+	format, settled, err := contentType(mediaType, "", content, Reads{})
 	if err != nil {
 		return nil, err
 	}

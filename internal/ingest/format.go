@@ -14,10 +14,16 @@ var textual = map[string]bool{
 	"application/javascript": true, "application/x-sh": true, "application/octet-stream": true,
 }
 
+// Reads says which files can be read that need a program or an endpoint.
+type Reads struct {
+	Pictures   bool
+	Recordings int64 // bytes of the largest; 0 for none
+}
+
 // contentType finds the format of a document from its bytes if they identify it, else from
 // the given content type, else from the extension of the uri, else by guessing from the
-// text. It returns the given content type where that agrees with the format. Pictures are accepted if pictures is true.
-func contentType(given, uri string, content []byte, pictures bool) (parse.Format, string, error) {
+// text. It returns the given content type where that agrees with the format.
+func contentType(given, uri string, content []byte, reads Reads) (parse.Format, string, error) {
 	declared := ""
 	if given != "" {
 		parsed, _, err := mime.ParseMediaType(given)
@@ -29,11 +35,14 @@ func contentType(given, uri string, content []byte, pictures bool) (parse.Format
 		}
 		declared = parsed
 	}
-	format, err := parse.Detect(parse.Source{Content: content, ContentType: declared, FileName: uri, Pictures: pictures})
+	format, err := parse.Detect(parse.Source{Content: content, ContentType: declared, FileName: uri, Pictures: reads.Pictures, Recordings: reads.Recordings})
 	if err != nil {
 		return "", "", err
 	}
 	settled := format.MediaType()
+	if format == parse.Recording {
+		settled = parse.RecordingType(content)
+	}
 	if said, known := parse.FormatOf(declared); known && said == format || textual[declared] && declared != "application/octet-stream" {
 		settled = declared
 	}

@@ -26,21 +26,21 @@ func TestContentType(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, got, err := contentType(tc.given, tc.uri, []byte(tc.content), false)
+			_, got, err := contentType(tc.given, tc.uri, []byte(tc.content), Reads{})
 			if err != nil || got != tc.want {
 				t.Errorf("contentType = %q, %v; want %q", got, err, tc.want)
 			}
 		})
 	}
 	picture := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR")
-	if _, got, err := contentType("", "gate.png", picture, true); err != nil || got != "image/png" {
+	if _, got, err := contentType("", "gate.png", picture, Reads{Pictures: true}); err != nil || got != "image/png" {
 		t.Errorf("a picture that can be read is %s, %v", got, err)
 	}
-	if _, _, err := contentType("", "gate.png", picture, false); fault.KindOf(err) != fault.Invalid {
+	if _, _, err := contentType("", "gate.png", picture, Reads{}); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("a picture that cannot be read: %v", err)
 	}
 	for _, refused := range []string{"image/png", "application/pdf", "nonsense", "text/"} {
-		if _, _, err := contentType(refused, "", []byte("x"), false); fault.KindOf(err) != fault.Invalid {
+		if _, _, err := contentType(refused, "", []byte("x"), Reads{}); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%q: %v", refused, err)
 		}
 	}

@@ -32,7 +32,7 @@ func (s *Service) Preview(ctx context.Context, u Upload) ([]chunk.Chunk, error) 
 			return nil, err
 		}
 	}
-	d, err := u.document(into, s.ReadsPictures)
+	d, err := u.document(into, s.Reads)
 	if err != nil {
 		return nil, err
 	}

@@ -34,8 +34,8 @@ type Service struct {
 	spooled   *limit.Limiter[tenant.ID] // bytes of large documents that are arriving
 	batcher   batcher
 
-	// ReadsPictures is whether the text of pictures is read: without it they are refused.
-	ReadsPictures bool
+	// Reads says which further files can be read. Others are refused.
+	Reads Reads
 }
 
 // New returns a Service that adds documents to the backlog, which a Worker with the same

@@ -92,7 +92,7 @@ func (in *intake) accept(ctx context.Context, u Upload) (newDocument, error) {
 	if err != nil {
 		return newDocument{}, err
 	}
-	d, err := u.document(into, in.service.ReadsPictures)
+	d, err := u.document(into, in.service.Reads)
 	if err != nil {
 		return newDocument{}, err
 	}
@@ -137,7 +137,7 @@ type newDocument struct {
 	quotas   quota.Limits // of the request's tenant
 }
 
-func (u Upload) document(into index.Index, pictures bool) (newDocument, error) {
+func (u Upload) document(into index.Index, reads Reads) (newDocument, error) {
 	d := newDocument{into: into, content: u.Content, chunking: u.Chunking.Or(into.Chunking), extract: cmp.Or(u.Extract, into.Extract)}
 	if d.extract != nil && d.extract.IsZero() {
 		d.extract = nil
@@ -157,7 +157,7 @@ func (u Upload) document(into index.Index, pictures bool) (newDocument, error) {
 	}
 	var format parse.Format
 	var err error
-	if format, d.ContentType, err = contentType(u.ContentType, u.URI, u.Content, pictures); err != nil {
+	if format, d.ContentType, err = contentType(u.ContentType, u.URI, u.Content, reads); err != nil {
 		return d, err
 	}
 	asSent := isCutAsSent(d.chunking, format, u.Content, d.ContentType)

@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/event/journal"
 	"github.com/ragdhq/ragd/internal/ingest/parse/libreoffice"
 	"github.com/ragdhq/ragd/internal/ingest/parse/ocr"
+	"github.com/ragdhq/ragd/internal/ingest/parse/transcript"
 	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/model/localmodel"
 	"github.com/ragdhq/ragd/internal/secure/seal"
@@ -138,6 +139,8 @@ type Config struct {
 	ParseCommand []string
 	// OCR reads the scanned pages of files; nil leaves them unread. It needs ParseCommand.
 	OCR *ocr.Config
+	// Transcription reads recordings; nil rejects them.
+	Transcription *transcript.Config
 	// LibreOffice reads files of Office before 2007; nil rejects them. It needs ParseCommand.
 	LibreOffice *libreoffice.Config
 	// Pool, if set, is used for all statements instead of DatabaseURL. Close leaves it

@@ -26,6 +26,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/extract"
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/ingest/parse/subprocess"
+	"github.com/ragdhq/ragd/internal/ingest/parse/transcript"
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/model/llm"
@@ -138,7 +139,10 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Extractor: extractor, DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes, RecordNoQuestions: s.config.RecordNoQuestions,
 	})
 	documents := ingest.New(db, indexes, s.backlog, extractor, read, processor)
-	documents.ReadsPictures = s.config.OCR != nil
+	documents.Reads.Pictures = s.config.OCR != nil
+	if s.config.Transcription != nil {
+		documents.Reads.Recordings = s.config.Transcription.MaxBytes
+	}
 	asked := notable.New(notable.Config{DB: db, Work: work, Logger: s.log, Off: s.config.RecordNoQuestions})
 	queries := query.New(indexes, models, reranker, s.config.EmbeddingModel, processor).WithMeter(s.usage).WithNotable(asked)
 	graphs := graph.New(db, indexes, queries, s.queue, processor).WithMeter(s.usage)
@@ -274,8 +278,26 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 }
 
 // parser returns the function that reads files: in child processes if ParseCommand is
-// set, else in this process.
+// set, else in this process. Recordings are read by their endpoint.
 func (s *Service) parser() ingest.ParseFunc {
+	read := s.fileParser()
+	if s.config.Transcription == nil {
+		return read
+	}
+	recordings := transcript.New(*s.config.Transcription)
+	return func(ctx context.Context, id tenant.ID, src parse.Source) (parse.Document, error) {
+		src.Recordings = s.config.Transcription.MaxBytes
+		if format, err := parse.Detect(src); err != nil || format != parse.Recording {
+			return read(ctx, id, src)
+		}
+		src.Transcribe = func(ctx context.Context, recording []byte, mediaType string) ([]parse.Said, error) {
+			return recordings.Read(ctx, string(id), recording, mediaType)
+		}
+		return parse.Parse(ctx, src)
+	}
+}
+
+func (s *Service) fileParser() ingest.ParseFunc {
 	if len(s.config.ParseCommand) == 0 {
 		return ingest.ParseHere
 	}

@@ -23,7 +23,9 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest/parse/libreoffice"
 	"github.com/ragdhq/ragd/internal/ingest/parse/ocr"
+	"github.com/ragdhq/ragd/internal/ingest/parse/transcript"
 	"github.com/ragdhq/ragd/internal/model/embed"
+	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/model/localmodel"
 	"github.com/ragdhq/ragd/internal/model/localmodel/hub"
 	"github.com/ragdhq/ragd/internal/secure/seal"
@@ -59,6 +61,8 @@ type Settings struct {
 	LibreOffice libreoffice.Config
 	OCR         ocr.Config
 	SessionKey  string // secret
+
+	Transcription transcript.Config
 
 	DatabaseReadURLs string // secret
 
@@ -140,6 +144,7 @@ func (s *Settings) RegisterServe(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.OCR.Timeout, "ocr-timeout", 10*time.Minute, "how long reading the scanned pages of a file may take")
 	flags.IntVar(&s.OCR.MaxPages, "ocr-pages", 200, "pictures of pages that are read in a file; further ones are left out")
 	config.MarkSettings(flags, "libreoffice", "ocr", "ocr-languages", "ocr-timeout", "ocr-pages")
+	s.registerTranscription(flags)
 	flags.StringVar(&s.SessionKey, "session-key", "", "signs ids of MCP sessions, so that made-up ones are rejected without asking the database: at least 32 bytes, the same on all instances")
 	flags.StringVar(&c.Traces.URL, "traces-url", "", "OTLP collector that gets traces over HTTP, such as http://localhost:4318 (default none)")
 	flags.Float64Var(&c.Traces.Share, "traces-share", 1, "fraction of the requests that are traced, 0 to 1")
@@ -164,6 +169,19 @@ func (s *Settings) RegisterServe(flags *pflag.FlagSet) {
 	config.MarkSecrets(flags, "session-key")
 	s.RegisterPlacement(flags)
 	s.registerOAuth(flags)
+}
+
+// registerTranscription adds the flags of the endpoint that writes down recordings.
+func (s *Settings) registerTranscription(flags *pflag.FlagSet) {
+	c := &s.Transcription
+	flags.StringVar(&c.Model, "transcription-model", "", "model that writes down what is said in recordings, such as whisper-1 (default: recordings are refused)")
+	flags.StringVar(&c.BaseURL, "transcription-base-url", endpoint.OpenAI.PublicURL(), "address of the endpoint that serves it, up to the version, which answers as OpenAI's /audio/transcriptions does")
+	flags.StringVar(&c.APIKey, "transcription-api-key", "", "key at transcription-base-url")
+	flags.StringVar(&c.Language, "transcription-language", "", "language of recordings, as a code such as en (default: the model finds it)")
+	flags.DurationVar(&c.Timeout, "transcription-timeout", 10*time.Minute, "how long writing down a recording may take")
+	flags.Int64Var(&c.MaxBytes, "transcription-max-bytes", 25<<20, "bytes of the largest recording; OpenAI reads no larger ones")
+	config.MarkSettings(flags, "transcription-model", "transcription-base-url", "transcription-language", "transcription-timeout", "transcription-max-bytes")
+	config.MarkSecrets(flags, "transcription-api-key")
 }
 
 // RegisterPlacement adds the flags with which registered databases are reached: of the commands that use
@@ -258,6 +276,12 @@ func (s Settings) ServiceConfig(log *slog.Logger) (service.Config, error) {
 			return c, err
 		}
 		c.OCR = &s.OCR
+	}
+	if s.Transcription.Model != "" {
+		if err := s.Transcription.Check(); err != nil {
+			return c, err
+		}
+		c.Transcription = &s.Transcription
 	}
 	if s.LibreOffice.Program != "" {
 		if err := s.LibreOffice.Resolve(context.Background()); err != nil {

@@ -23,7 +23,7 @@ func Detect(src Source) (Format, error) {
 	if !known {
 		declared, known = formatOfName(src.FileName)
 	}
-	known = known && (declared != Picture || src.Pictures)
+	known = known && (declared != Picture || src.Pictures) && (declared != Recording || src.Recordings > 0)
 	if bytes.IndexByte(src.Content[:min(len(src.Content), 8<<10)], 0) >= 0 && !isSigned(src.Content) {
 		if known && !declared.IsText() {
 			return "", broken(declared, nil)
@@ -70,6 +70,9 @@ func bySignature(src Source) (Format, error) {
 	case bytes.HasPrefix(content, []byte("7z\xbc\xaf\x27\x1c")), bytes.HasPrefix(content, []byte("Rar!\x1a\x07")):
 		return "", unsupported("an archive of another kind than zip and tar", "pack it as zip or tar.gz")
 	case hasBinary(content):
+		if format, ok, err := detectRecording(src); ok {
+			return format, err
+		}
 		kind, _, _ := strings.Cut(pictureType(content), "/")
 		if kind == "image" && src.Pictures {
 			return Picture, nil

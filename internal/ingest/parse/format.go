@@ -45,6 +45,7 @@ const (
 	XZ        Format = "xz"
 	Bzip2     Format = "bzip2"
 	Picture   Format = "picture"
+	Recording Format = "recording"
 )
 
 // formats holds for each format its name in messages, its media type, further media
@@ -93,6 +94,8 @@ var formats = []struct {
 	{XZ, "xz", "application/x-xz", ".xz"},
 	{Bzip2, "bzip2", "application/x-bzip2 application/x-bzip", ".bz2"},
 	{Picture, "picture", "image/png image/jpeg image/tiff image/webp image/bmp image/gif", ".png .jpg .jpeg .tif .tiff .webp .bmp .gif"},
+	{Recording, "recording", "audio/mpeg audio/mp3 audio/mp4 audio/x-m4a audio/wav audio/x-wav audio/wave audio/vnd.wave audio/flac audio/x-flac audio/ogg audio/opus application/ogg video/ogg audio/webm video/webm video/mp4 video/quicktime",
+		".mp3 .mpga .m4a .wav .flac .ogg .oga .opus .webm .mp4"},
 }
 
 // Name returns the format's name in messages.
@@ -129,7 +132,7 @@ func (f Format) MediaType() string {
 // format, or "" if that is the source itself.
 func (f Format) TextType() string {
 	switch {
-	case f == CSV || f == JSONLines || f == Subtitles:
+	case f == CSV || f == JSONLines || f == Subtitles || f == Recording:
 		return "text/plain"
 	case f == HTML || f == Notebook || f.isMarkup() || !f.IsText():
 		return markdownType
@@ -141,7 +144,7 @@ func (f Format) TextType() string {
 // Parse.
 func (f Format) IsText() bool {
 	switch f {
-	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, RTF, DOC, XLS, PPT, EPUB, Email, Mailbox, Zip, Tar, Gzip, Zstd, XZ, Bzip2, Picture:
+	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, RTF, DOC, XLS, PPT, EPUB, Email, Mailbox, Zip, Tar, Gzip, Zstd, XZ, Bzip2, Picture, Recording:
 		return false
 	}
 	return true

@@ -53,6 +53,10 @@ type Source struct {
 	Pictures bool
 	// Recognize reads the text in a picture or a picture of a page; nil leaves these unread.
 	Recognize Recognizer
+	// Recordings is the size in bytes of the largest recording that can be read, by Transcribe; 0 means that none can.
+	Recordings int64
+	// Transcribe returns what is said in a recording; nil rejects recordings.
+	Transcribe Transcriber
 	// Convert converts files of Office before 2007; nil rejects them.
 	Convert Converter
 }
@@ -240,6 +244,8 @@ func (p *parser) parse(ctx context.Context) error {
 		return p.archive(ctx)
 	case Picture:
 		return p.picture(ctx)
+	case Recording:
+		return p.recording(ctx)
 	case Markdown:
 		return p.markdown()
 	case LaTeX:

@@ -85,7 +85,12 @@ func (s *subtitleReader) line(line string) {
 	if found := voice.FindStringSubmatch(line); found != nil {
 		speaker = strings.TrimSpace(found[1])
 	}
-	line = strings.Join(strings.Fields(html.UnescapeString(cueMarkup.ReplaceAllString(line, ""))), " ")
+	s.say(speaker, html.UnescapeString(cueMarkup.ReplaceAllString(line, "")))
+}
+
+// say writes what is said at the current times, unless it was said right before. speaker is "" if that is not known.
+func (s *subtitleReader) say(speaker, line string) {
+	line = strings.Join(strings.Fields(line), " ")
 	if line == "" || line == s.last {
 		return
 	}
@@ -110,6 +115,9 @@ func (s *subtitleReader) line(line string) {
 
 // spanned records the times of the text written since start.
 func (s *subtitleReader) spanned(start int) {
+	if s.now.Last == 0 { // not known
+		return
+	}
 	spans := &s.out.spans
 	if n := len(*spans); n > 0 && (*spans)[n-1].Number == s.now.Number && (*spans)[n-1].Last == s.now.Last {
 		(*spans)[n-1].End = s.out.Len()

@@ -252,7 +252,7 @@ func eachDocument(f file, yield func(Document, error) bool) bool {
 		return yield(Document{URI: f.uri}, err)
 	}
 	doc := Document{Location: f.path, URI: f.uri, Content: content, Modified: f.modified, InputBytes: int64(len(content))}
-	format, err := suitable(parse.Source{Content: content, FileName: f.path, Pictures: f.named})
+	format, err := suitable(parse.Source{Content: content, FileName: f.path, Pictures: f.named, Recordings: f.recordings()})
 	switch {
 	case err != nil:
 		return yield(Document{URI: f.uri}, f.unsuitable(err.Error()))
@@ -261,6 +261,14 @@ func eachDocument(f file, yield func(Document, error) bool) bool {
 	}
 	doc.Warning = warningOf(format, content)
 	return yield(doc, nil)
+}
+
+// recordings returns the size of the largest recording that is sent: none that only a folder holds.
+func (f file) recordings() int64 {
+	if !f.named {
+		return 0
+	}
+	return MaxDocument
 }
 
 // warningOf returns the warning about a document.
@@ -393,7 +401,7 @@ func (f file) read(r io.Reader, size int64) ([]byte, error) {
 	head = head[:n]
 	// A zip file is recognised by its end, compressed data only after decompression.
 	if packed := bytes.HasPrefix(head, []byte("PK")) || parse.IsCompressed(head); !packed && n == sniffBytes {
-		if _, err := parse.Detect(parse.Source{Content: head, FileName: f.path, Pictures: f.named}); err != nil {
+		if _, err := parse.Detect(parse.Source{Content: head, FileName: f.path, Pictures: f.named, Recordings: f.recordings()}); err != nil {
 			return nil, f.unsuitable(plainReason(err))
 		}
 	}
