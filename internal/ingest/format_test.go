@@ -39,7 +39,7 @@ func TestContentType(t *testing.T) {
 	if _, _, err := contentType("", "gate.png", picture, Reads{}); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("a picture that cannot be read: %v", err)
 	}
-	for _, refused := range []string{"image/png", "application/pdf", "nonsense", "text/"} {
+	for _, refused := range []string{"image/png", "audio/mpeg", "application/pdf", "nonsense", "text/"} {
 		if _, _, err := contentType(refused, "", []byte("x"), Reads{}); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%q: %v", refused, err)
 		}

@@ -20,10 +20,13 @@ func Detect(src Source) (Format, error) {
 		return format, err
 	}
 	declared, known := FormatOf(src.ContentType)
+	if known && !src.reads(declared) {
+		return "", unread(declared)
+	}
 	if !known {
 		declared, known = formatOfName(src.FileName)
+		known = known && src.reads(declared)
 	}
-	known = known && (declared != Picture || src.Pictures) && (declared != Recording || src.Recordings > 0)
 	if bytes.IndexByte(src.Content[:min(len(src.Content), 8<<10)], 0) >= 0 && !isSigned(src.Content) {
 		if known && !declared.IsText() {
 			return "", broken(declared, nil)
@@ -47,6 +50,19 @@ func Detect(src Source) (Format, error) {
 		return Text, nil
 	}
 	return byLook(src.Content), nil
+}
+
+// reads reports whether files of a format can be read: pictures and recordings by what the operator has set up alone.
+func (s Source) reads(f Format) bool {
+	return (f != Picture || s.Pictures) && (f != Recording || s.Recordings > 0)
+}
+
+// unread returns the error for pictures or recordings that cannot be read.
+func unread(f Format) error {
+	if f == Recording {
+		return errRecording
+	}
+	return unsupported("of the kind image", "only what has text can be searched")
 }
 
 // bySignature returns the format whose signature the content begins with, "" for none.
