@@ -1680,7 +1680,9 @@ type GraphRagRequest struct {
 	// As in VectorQuery; neighbours is one chunk before and one after.
 	Expand string `protobuf:"bytes,34,opt,name=expand,proto3" json:"expand,omitempty"`
 	// As in VectorQuery, for the search that finds the seeds.
-	RecallTarget  *float64 `protobuf:"fixed64,35,opt,name=recall_target,json=recallTarget,proto3,oneof" json:"recall_target,omitempty"`
+	RecallTarget *float64 `protobuf:"fixed64,35,opt,name=recall_target,json=recallTarget,proto3,oneof" json:"recall_target,omitempty"`
+	// As in VectorQuery, for the scores of the walk: ranks recent sources higher. Not with scope global.
+	Boost         *Boost `protobuf:"bytes,36,opt,name=boost,proto3" json:"boost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1890,6 +1892,13 @@ func (x *GraphRagRequest) GetRecallTarget() float64 {
 	return 0
 }
 
+func (x *GraphRagRequest) GetBoost() *Boost {
+	if x != nil {
+		return x.Boost
+	}
+	return nil
+}
+
 // GraphOptions sets how the graph is walked.
 type GraphOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1991,7 +2000,7 @@ type GraphRagResponse struct {
 	// The texts of the sources, numbered, ready for a prompt.
 	RelevantContext string `protobuf:"bytes,1,opt,name=relevant_context,json=relevantContext,proto3" json:"relevant_context,omitempty"`
 	// Best first. The score is the probability that the walk is at the chunk, 0 for a chunk
-	// that only the search found. Over the candidate graph it is the sum over the seeds of
+	// that only the search found, by the factor of boost. Over the candidate graph it is the sum over the seeds of
 	// their similarity times that probability. With scope global: by topic, the best topic
 	// first, and best first within a topic.
 	Sources []*Source `protobuf:"bytes,2,rep,name=sources,proto3" json:"sources,omitempty"`
@@ -5785,7 +5794,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\vgroup_count\x183 \x01(\x05H\x00R\n" +
 	"groupCount\x88\x01\x01\x12&\n" +
 	"\x0fnext_page_token\x184 \x01(\tR\rnextPageTokenB\x0e\n" +
-	"\f_group_count\"\xd4\b\n" +
+	"\f_group_count\"\xfa\b\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -5817,7 +5826,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\rencoding_name\x18\x16 \x01(\tR\fencodingName\x12\x1f\n" +
 	"\bdistinct\x18\x17 \x01(\bH\aR\bdistinct\x88\x01\x01\x12\x16\n" +
 	"\x06expand\x18\" \x01(\tR\x06expand\x12(\n" +
-	"\rrecall_target\x18# \x01(\x01H\bR\frecallTarget\x88\x01\x01B\b\n" +
+	"\rrecall_target\x18# \x01(\x01H\bR\frecallTarget\x88\x01\x01\x12$\n" +
+	"\x05boost\x18$ \x01(\v2\x0e.ragd.v1.BoostR\x05boostB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -6327,80 +6337,81 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	21, // 30: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
 	41, // 31: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
 	65, // 32: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
-	23, // 33: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	33, // 34: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	26, // 35: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	67, // 36: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	48, // 37: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	28, // 38: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	29, // 39: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
-	25, // 40: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
-	24, // 41: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
-	12, // 42: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
-	29, // 43: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
-	27, // 44: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
-	29, // 45: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	29, // 46: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	40, // 47: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	43, // 48: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	32, // 49: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	31, // 50: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
-	64, // 51: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	40, // 52: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	35, // 53: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	36, // 54: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	43, // 55: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	34, // 56: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	32, // 57: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	39, // 58: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	23, // 59: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	44, // 60: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	42, // 61: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	44, // 62: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	23, // 63: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	41, // 64: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	47, // 65: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	43, // 66: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	23, // 67: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	48, // 68: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	64, // 69: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
-	50, // 70: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
-	65, // 71: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
-	51, // 72: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
-	64, // 73: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
-	64, // 74: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
-	53, // 75: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
-	54, // 76: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
-	55, // 77: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
-	64, // 78: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
-	64, // 79: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
-	64, // 80: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
-	58, // 81: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	66, // 82: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	59, // 83: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	60, // 84: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	63, // 85: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 86: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	7,  // 87: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
-	45, // 88: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	20, // 89: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	56, // 90: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	37, // 91: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	49, // 92: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
-	61, // 93: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	19, // 94: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	8,  // 95: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
-	46, // 96: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	22, // 97: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	57, // 98: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	38, // 99: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	52, // 100: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
-	62, // 101: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	94, // [94:102] is the sub-list for method output_type
-	86, // [86:94] is the sub-list for method input_type
-	86, // [86:86] is the sub-list for extension type_name
-	86, // [86:86] is the sub-list for extension extendee
-	0,  // [0:86] is the sub-list for field type_name
+	11, // 33: ragd.v1.GraphRagRequest.boost:type_name -> ragd.v1.Boost
+	23, // 34: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	33, // 35: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	26, // 36: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
+	67, // 37: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	48, // 38: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	28, // 39: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	29, // 40: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
+	25, // 41: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
+	24, // 42: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
+	12, // 43: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
+	29, // 44: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
+	27, // 45: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
+	29, // 46: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	29, // 47: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	40, // 48: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	43, // 49: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	32, // 50: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	31, // 51: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
+	64, // 52: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	40, // 53: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	35, // 54: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	36, // 55: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	43, // 56: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	34, // 57: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	32, // 58: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	39, // 59: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	23, // 60: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	44, // 61: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	42, // 62: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	44, // 63: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	23, // 64: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	41, // 65: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	47, // 66: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	43, // 67: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	23, // 68: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	48, // 69: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	64, // 70: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
+	50, // 71: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
+	65, // 72: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
+	51, // 73: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
+	64, // 74: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
+	64, // 75: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
+	53, // 76: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
+	54, // 77: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
+	55, // 78: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
+	64, // 79: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
+	64, // 80: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
+	64, // 81: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
+	58, // 82: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	66, // 83: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	59, // 84: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	60, // 85: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	63, // 86: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 87: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	7,  // 88: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
+	45, // 89: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	20, // 90: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	56, // 91: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	37, // 92: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	49, // 93: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
+	61, // 94: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	19, // 95: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	8,  // 96: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
+	46, // 97: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	22, // 98: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	57, // 99: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	38, // 100: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	52, // 101: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
+	62, // 102: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	95, // [95:103] is the sub-list for method output_type
+	87, // [87:95] is the sub-list for method input_type
+	87, // [87:87] is the sub-list for extension type_name
+	87, // [87:87] is the sub-list for extension extendee
+	0,  // [0:87] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }

@@ -1760,6 +1760,8 @@ class GraphRagRequest(TypedDict, total=False):
     expand: str
     # As in VectorQuery, for the search that finds the seeds.
     recallTarget: float
+    # As in VectorQuery, for the scores of the walk: ranks recent sources higher. Not with scope global.
+    boost: Boost
 
 
 class GraphOptions(TypedDict, total=False):
@@ -1788,7 +1790,7 @@ class GraphRagResponse(TypedDict, total=False):
     # The texts of the sources, numbered, ready for a prompt.
     relevantContext: str
     # Best first. The score is the probability that the walk is at the chunk, 0 for a chunk
-    # that only the search found. Over the candidate graph it is the sum over the seeds of
+    # that only the search found, by the factor of boost. Over the candidate graph it is the sum over the seeds of
     # their similarity times that probability. With scope global: by topic, the best topic
     # first, and best first within a topic.
     sources: list[Source]
