@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // Detect returns the format of a file. A signature in its bytes decides first; among the
@@ -57,12 +59,13 @@ func (s Source) reads(f Format) bool {
 	return (f != Picture || s.Pictures) && (f != Recording || s.Recordings > 0)
 }
 
-// unread returns the error for pictures or recordings that cannot be read.
+// unread returns the error for the content type of pictures or recordings, where these cannot be read.
 func unread(f Format) error {
+	what, remedy := "a picture", "an operator can have the text in pictures recognized with the setting ocr; or send their text"
 	if f == Recording {
-		return errRecording
+		what, remedy = "a recording", transcribe
 	}
-	return unsupported("of the kind image", "only what has text can be searched")
+	return fault.Field("contentType", "is that of %s, which cannot be read: %s", what, remedy)
 }
 
 // bySignature returns the format whose signature the content begins with, "" for none.

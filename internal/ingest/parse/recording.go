@@ -116,7 +116,10 @@ func detectRecording(src Source) (f Format, ok bool, err error) {
 }
 
 // errRecording is the error for recordings where nothing writes down what is said in them.
-var errRecording = unsupported("a recording", "an operator can have recordings written down with the setting transcription-model; or upload a transcript, such as subtitles (.vtt)")
+var errRecording = unsupported("a recording", transcribe)
+
+// transcribe is what can be done then.
+const transcribe = "an operator can have recordings written down with the setting transcription-model; or upload a transcript, such as subtitles (.vtt)"
 
 // maxSeconds bounds the times of a transcript: ten years.
 const maxSeconds = 10 * 366 * 24 * 3600
