@@ -32,6 +32,8 @@ export interface SearchOptions extends CallOptions {
   minSimilarity?: number;
   /** The fraction of the nearest chunks that an approximate search finds, 0.9 to 0.999. Default: that of the index. */
   recallTarget?: number;
+  /** Ranks recent chunks higher, by a metadata field with dates. */
+  boost?: Fields<typeof BoostSchema>;
   /** Adds which passage and words match. */
   highlight?: boolean;
   /** Adds timings and the plan; of a graph query also the nodes and edges of the walk. */
