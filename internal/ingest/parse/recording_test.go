@@ -99,7 +99,9 @@ func TestRecordingsAreReadWithTheirTimes(t *testing.T) {
 			break
 		}
 	}
-	src.Transcribe = func(context.Context, []byte, string) ([]parse.Said, error) { return []parse.Said{{Text: "One piece."}}, nil }
+	src.Transcribe = func(context.Context, []byte, string) ([]parse.Said, error) {
+		return []parse.Said{{Text: "One piece."}}, nil
+	}
 	if d, err = parse.Parse(t.Context(), src); err != nil || d.Text != "One piece." || len(d.Spans) != 0 {
 		t.Errorf("without times: %+v, %v", d, err)
 	}
