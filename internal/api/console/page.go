@@ -1,10 +1,7 @@
 package console
 
 import (
-	"bytes"
-	"compress/gzip"
 	"embed"
-	"errors"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -113,17 +110,8 @@ func (h *Handler) load(name string) (content, error) {
 		}
 	}
 	c := content{plain: plain}
-	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		return c, err
-	}
-	_, err = w.Write(plain)
-	if err := errors.Join(err, w.Close()); err != nil {
-		return c, err
-	}
-	if out.Len() < len(plain) {
-		c.gzipped = out.Bytes()
+	if gzipped := httpserver.Gzip(plain); len(gzipped) < len(plain) {
+		c.gzipped = gzipped
 	}
 	h.files.Store(name, c)
 	return c, nil

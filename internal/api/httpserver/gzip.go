@@ -1,6 +1,8 @@
 package httpserver
 
 import (
+	"bytes"
+	"compress/gzip"
 	"net/http"
 	"strings"
 )
@@ -14,4 +16,16 @@ func AcceptsGzip(r *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// Gzip returns content compressed as far as gzip can, for what is served again and again.
+func Gzip(content []byte) []byte {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		panic(err) // the level is valid
+	}
+	_, _ = w.Write(content) // a buffer takes everything
+	_ = w.Close()
+	return out.Bytes()
 }

@@ -4,7 +4,6 @@ package openapi
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -60,7 +59,7 @@ func serve(name, caching string) http.Handler {
 	}
 	sum := sha256.Sum256(content)
 	tag := hex.EncodeToString(sum[:8])
-	compressed := sync.OnceValue(func() []byte { return compress(content) }) // by the first caller that reads it
+	compressed := sync.OnceValue(func() []byte { return httpserver.Gzip(content) }) // by the first caller that reads it
 	contentType := mime.TypeByExtension(path.Ext(name))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -80,15 +79,4 @@ func serve(name, caching string) http.Handler {
 		}
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 	})
-}
-
-func compress(content []byte) []byte {
-	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		panic(err) // the level is valid
-	}
-	_, _ = w.Write(content) // a buffer takes everything
-	_ = w.Close()
-	return out.Bytes()
 }
