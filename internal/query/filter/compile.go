@@ -23,6 +23,10 @@ type compiler struct {
 	containments int               // containment tests so far
 }
 
+func newCompiler(column string, args *Args) *compiler {
+	return &compiler{args: args, column: column, keys: map[string]string{}, paths: map[string]string{}, indexed: map[string]bool{}}
+}
+
 // access returns SQL for the value at p in the jsonb expression `at`. It uses the
 // operator one (-> or ->>) for a single key, else several (#> or #>>). Keys are
 // bound as parameters.

@@ -24,7 +24,7 @@ func CheckField(at, name string) error {
 
 // FieldSQL returns an SQL expression for the jsonb of a field in column: NULL where it is missing. The arguments are as for SQL.
 func FieldSQL(column, field string, args *Args) string {
-	c := &compiler{args: args, column: column, keys: map[string]string{}, paths: map[string]string{}}
+	c := newCompiler(column, args)
 	return c.json(column, parsePath(field))
 }
 

@@ -182,7 +182,7 @@ func (f Filter) SQL(column string, args *Args, indexed ...string) string {
 	if f.root == nil {
 		return "true"
 	}
-	c := &compiler{args: args, column: column, keys: map[string]string{}, paths: map[string]string{}, indexed: map[string]bool{}}
+	c := newCompiler(column, args)
 	for _, name := range indexed {
 		c.indexed[parsePath(name).String()] = true
 	}

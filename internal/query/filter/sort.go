@@ -14,7 +14,7 @@ type Order struct {
 
 // SQL returns the terms of ORDER BY for the metadata in column. The arguments are as for Filter.SQL.
 func (o Order) SQL(column string, args *Args) string {
-	c := &compiler{args: args, column: column, keys: map[string]string{}, paths: map[string]string{}}
+	c := newCompiler(column, args)
 	p := parsePath(o.Field)
 	value, text := c.json(column, p), c.text(column, p)
 	instant := instantExpression("CASE WHEN jsonb_typeof(" + value + ") = 'string' THEN " + text + " END")
