@@ -96,7 +96,10 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request, names [
 		}
 		watch.Lap("rerank", len(all.sources))
 	}
-	all.sources = ordered(all.sources[:min(p.topK, len(all.sources))], p.order)
+	all.sources = all.sources[:min(p.topK, len(all.sources))]
+	if p.ordersBest() {
+		all.sources = ordered(all.sources, p.order)
+	}
 	next := ""
 	if p.page != nil {
 		next = p.page.cut(&all)

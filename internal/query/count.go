@@ -191,16 +191,13 @@ func tallyOf(sources []Source, fields []string) (*tally, error) {
 		if source.DocumentID != "" {
 			documents[source.DocumentID] = true
 		}
-		var metadata map[string]any
-		decoder := json.NewDecoder(strings.NewReader(source.Metadata))
-		decoder.UseNumber()
-		if err := decoder.Decode(&metadata); err != nil {
+		metadata, err := source.fields()
+		if err != nil {
 			return nil, err
 		}
 		for field := range t.groups {
 			raw := []byte(nil)
 			if value, ok := filter.FieldOf(metadata, field); ok {
-				var err error
 				if raw, err = json.Marshal(value); err != nil {
 					return nil, err
 				}

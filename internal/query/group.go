@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/index"
@@ -44,15 +43,10 @@ func (p prepared) checkGroup(r Request) (*groupBy, error) {
 	if err := filter.CheckField("groupBy.field", g.field); err != nil {
 		return nil, err
 	}
-	switch {
-	case g.size < 1 || g.size*p.topK > MaxTopK:
+	if g.size < 1 || g.size*p.topK > MaxTopK {
 		return nil, fault.Field("groupBy.size", "must be between 1 and %d for %d groups (topK), got %d", MaxTopK/p.topK, p.topK, g.size)
-	case len(r.OrderBy) > 0:
-		return nil, fault.Field("groupBy", "and orderBy are mutually exclusive: leave one out")
-	case r.Diversity > 0:
-		return nil, fault.Field("groupBy", "and diversity are mutually exclusive: leave one out")
 	}
-	return g, nil
+	return g, exclusive("groupBy", other{"orderBy", len(r.OrderBy) > 0}, other{"diversity", r.Diversity > 0})
 }
 
 // fetch returns how many candidates are fetched for so many groups.
@@ -63,12 +57,14 @@ func (g groupBy) fetch(groups int) int {
 	return min(max(minCandidates, candidateFactor*groups*g.size), maxCandidates)
 }
 
+// tooFewGroups reports whether a search that fetches more may find further groups that are wanted.
+func (p prepared) tooFewGroups(a answer) bool {
+	return p.group != nil && p.reranker == nil && len(a.groups) < p.topK && a.found >= p.fetch() && p.fetch() < maxCandidates
+}
+
 // groupOf returns the value of the field of a source, and a key for it.
 func (g groupBy) groupOf(source Source) (key string, value any) {
-	var metadata map[string]any
-	decoder := json.NewDecoder(strings.NewReader(source.Metadata))
-	decoder.UseNumber()
-	_ = decoder.Decode(&metadata) // PostgreSQL wrote it
+	metadata, _ := source.fields() // PostgreSQL wrote it
 	found, ok := filter.FieldOf(metadata, g.field)
 	if !ok {
 		return "", nil

@@ -339,6 +339,9 @@ func distance(metric index.Metric, a, b []float32) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)
 	}
+	if metric == index.Cosine {
+		return 1 - cosine(a, b)
+	}
 	var dot, apart float64
 	both, either, differ := 0, 0, 0
 	for n := range a {
@@ -359,11 +362,6 @@ func distance(metric index.Metric, a, b []float32) float64 {
 		return -dot
 	case index.Hamming:
 		return float64(differ)
-	case index.Jaccard:
-		return 1 - float64(both)/math.Max(1, float64(either))
 	}
-	if lengths := norm(a) * norm(b); lengths > 0 {
-		return 1 - dot/lengths
-	}
-	return 1
+	return 1 - float64(both)/math.Max(1, float64(either)) // index.Jaccard
 }

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,15 +25,9 @@ func (p prepared) checkOrder(r Request) error {
 			return err
 		}
 	}
-	for _, other := range []struct {
-		field string
-		given bool
-	}{
-		{"reranker", r.Reranker != nil}, {"boost", r.Boost != nil}, {"diversity", r.Diversity > 0}, {"expand", r.Expand != ""}, {"neighbours", r.Neighbours > 0},
-	} {
-		if other.given {
-			return fault.Field("orderBy", "and %s are mutually exclusive: leave one out", other.field)
-		}
+	if err := exclusive("orderBy", other{"reranker", r.Reranker != nil}, other{"boost", r.Boost != nil}, other{"diversity", r.Diversity > 0},
+		other{"expand", r.Expand != ""}, other{"neighbours", r.Neighbours > 0}); err != nil {
+		return err
 	}
 	if p.ordersAll() && (r.MinScore != nil || r.MinSimilarity != nil || r.MaxPerDocument > 0) {
 		return fault.Field("orderBy", "takes all chunks that match, whatever their scores: leave out minScore, minSimilarity and maxPerDocument, or ask with searchMode hybrid or vector")
@@ -47,21 +40,19 @@ func (p prepared) ordersAll() bool {
 	return len(p.order) > 0 && (p.mode == Keyword || strings.TrimSpace(p.text) == "" && len(p.vector) == 0 && p.sparse == nil && p.like == nil)
 }
 
+// ordersBest reports whether the best sources are put in the order of fields once they are found.
+func (p prepared) ordersBest() bool { return len(p.order) > 0 && !p.ordersAll() }
+
 // ordered returns the sources in the order of fields; those with equal values keep theirs.
 func ordered(sources []Source, order []filter.Order) []Source {
-	if len(order) == 0 {
-		return sources
-	}
 	type row struct {
 		source   Source
 		metadata map[string]any
 	}
 	rows := make([]row, len(sources))
 	for n, source := range sources {
-		decoder := json.NewDecoder(strings.NewReader(source.Metadata))
-		decoder.UseNumber()
-		rows[n].source = source
-		_ = decoder.Decode(&rows[n].metadata) // PostgreSQL wrote it
+		metadata, _ := source.fields() // PostgreSQL wrote it
+		rows[n] = row{source, metadata}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int {
 		for _, o := range order {

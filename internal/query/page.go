@@ -38,16 +38,10 @@ func (r Request) openPage(ctx context.Context) (*page, error) {
 	if *r.PageSize < 1 || *r.PageSize > MaxTopK {
 		return nil, fault.Field("pageSize", "must be between 1 and %d, got %d", MaxTopK, *r.PageSize)
 	}
-	for _, other := range []struct {
-		field string
-		given bool
-	}{
-		{"topK", r.TopK != nil}, {"reranker", r.Reranker != nil}, {"boost", r.Boost != nil}, {"diversity", r.Diversity > 0}, {"expand", r.Expand != ""},
-		{"neighbours", r.Neighbours > 0}, {"groupBy", r.GroupBy != nil}, {"maxTokens", r.MaxTokens != nil}, {"includeVectors", valueOr(r.IncludeVectors, false)},
-	} {
-		if other.given {
-			return nil, fault.Field("pageSize", "and %s are mutually exclusive: leave one out", other.field)
-		}
+	if err := exclusive("pageSize", other{"topK", r.TopK != nil}, other{"reranker", r.Reranker != nil}, other{"boost", r.Boost != nil},
+		other{"diversity", r.Diversity > 0}, other{"expand", r.Expand != ""}, other{"neighbours", r.Neighbours > 0}, other{"groupBy", r.GroupBy != nil},
+		other{"maxTokens", r.MaxTokens != nil}, other{"includeVectors", valueOr(r.IncludeVectors, false)}); err != nil {
+		return nil, err
 	}
 	p := &page{tokens: r.pages(ctx), size: *r.PageSize}
 	if r.PageToken != "" {

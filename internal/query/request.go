@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -71,6 +72,14 @@ type Source struct {
 	Recency      *Recency // nil without a Boost
 	BM25         float64  // of which the KeywordScore is made
 	Group        *int     // number in Response.Groups, from 0; nil without Request.GroupBy
+}
+
+// fields returns the metadata, with numbers as they are written.
+func (s Source) fields() (metadata map[string]any, err error) {
+	decoder := json.NewDecoder(strings.NewReader(s.Metadata))
+	decoder.UseNumber()
+	err = decoder.Decode(&metadata)
+	return metadata, err
 }
 
 // Response is an answer. Its sources are best first, ties by id.
@@ -312,6 +321,22 @@ func (p *prepared) settleBeside(i index.Index) error {
 	beside, err := i.Beside(p.sparseField, *p.sparse)
 	p.beside = beside
 	return err
+}
+
+// other is a field of a request, and whether it was given.
+type other struct {
+	field string
+	given bool
+}
+
+// exclusive returns an error for the first of others that was given beside a field. Errors: Invalid.
+func exclusive(field string, others ...other) error {
+	for _, o := range others {
+		if o.given {
+			return fault.Field(field, "and %s are mutually exclusive: leave one out", o.field)
+		}
+	}
+	return nil
 }
 
 // finite reports whether x is neither NaN nor infinite.

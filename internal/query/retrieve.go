@@ -50,7 +50,7 @@ func (s *Service) retrieve(ctx context.Context, id tenant.ID, i index.Index, h *
 		watch.Lap("examples", len(p.examples.positive)+len(p.examples.negative))
 	}
 	a, err = s.retrieveFrom(ctx, id, i, h, p, watch)
-	if err != nil || p.group == nil || p.reranker != nil || len(a.groups) >= p.topK || a.found < p.fetch() || p.fetch() >= maxCandidates {
+	if err != nil || !p.tooFewGroups(a) {
 		return a, err
 	}
 	deeper := *p.group
@@ -124,12 +124,16 @@ func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index,
 		a.found = len(a.sources) + a.explain.Repeated
 		var keys []string
 		a.sources, a.groups, keys = p.group.grouped(a.sources, p.topK)
-		if err := p.group.countGroups(ctx, h, i, p, &a, keys); err != nil {
-			return a, err
+		if !p.tooFewGroups(a) {
+			if err := p.group.countGroups(ctx, h, i, p, &a, keys); err != nil {
+				return a, err
+			}
 		}
 		watch.Lap("groups", len(a.sources))
 	}
-	a.sources = ordered(a.sources, p.order)
+	if p.ordersBest() {
+		a.sources = ordered(a.sources, p.order)
+	}
 	if stage := p.expansion.Stage(); stage != "" {
 		a.sources, err = p.expansion.expand(ctx, h, i, p.scope, a.sources)
 		watch.Lap(stage, len(a.sources))
