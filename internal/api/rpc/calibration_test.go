@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -28,6 +29,7 @@ func withTexts(t *testing.T, s *servicetest.Service) servicetest.Client {
 // upsertTexts adds texts to an index, each with a vector.
 func upsertTexts(t *testing.T, c servicetest.Client, indexName string, from, to int) {
 	t.Helper()
+	random := rand.New(rand.NewPCG(uint64(from), 2)) // no groups of vectors that are alike, which HNSW may miss as a whole
 	for from < to {
 		n := min(500, to-from)
 		entries := make([]*ragdv1.Entry, n)
@@ -35,7 +37,7 @@ func upsertTexts(t *testing.T, c servicetest.Client, indexName string, from, to 
 			at := from + i
 			vector := make([]float32, 8)
 			for d := range vector {
-				vector[d] = float32(math.Sin(float64(at*(d+3)))) + 1
+				vector[d] = random.Float32() * 2
 			}
 			entries[i] = &ragdv1.Entry{Id: fmt.Sprint("v", at), Values: vector, Document: fmt.Sprintf("Harbour %d has trees and %d stones.", at, at%7)}
 		}
