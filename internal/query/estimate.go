@@ -27,6 +27,7 @@ type estimate struct {
 	// constants: the Postgres index is found only by a planner that sees the parameters.
 	constants bool
 	scans     *scans // of the scope; nil means none
+	landmarks []*landmark
 }
 
 // scans counts the index scans of a scope, and those of them that found too few chunks. Safe
@@ -139,6 +140,7 @@ func (e *estimator) make(ctx context.Context, id tenant.ID, h *data.Handle, i in
 		seen = sampled.count(s)
 	}
 	made.scans = &scans{}
+	made.landmarks = sampled.landmarks(s)
 	if seen.of > 0 && made.total > 0 {
 		made.matching = made.total * seen.share(made.matching/made.total)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -71,6 +72,51 @@ func TestFilteredRecall(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %s | %.3f | %.2f | %.2f |\n", tc.keeps, plan, recall, ms(took[len(took)/2]), ms(took[len(took)*99/100]))
 	}
 	t.Logf("\n| filter keeps | plan | recall@10 | p50 ms | p99 ms |\n| --- | --- | --- | --- | --- |\n%s", &table)
+}
+
+// TestUnseenRecall prints recall and times of questions that are not stored, with and without landmarks: a search whose
+// width the caller names has none. Run it with
+//
+//	RAGD_MEASURE=1 go test ./internal/query -run UnseenRecall -v -timeout 60m
+func TestUnseenRecall(t *testing.T) {
+	const asked, topK = 250, 10
+	if os.Getenv("RAGD_MEASURE") == "" {
+		t.Skip("RAGD_MEASURE is not set: this takes minutes")
+	}
+	var table strings.Builder
+	for _, vectors := range []int{5_000, 20_000} {
+		values, questions := synthetic.Vectors(vectors, 1), synthetic.Vectors(asked, 99)
+		c := loaded(t, values)
+		width := explained(t, c, recallIndex, values[0]).SearchWidth
+		ef := &ragdv1.DatabaseConfig{Pgvector: &ragdv1.PgVectorConfig{Ef: proto.Int32(width)}}
+		for _, side := range []struct {
+			name   string
+			config *ragdv1.DatabaseConfig
+		}{{"width named", ef}, {"default", nil}, {"width named", ef}, {"default", nil}} {
+			found, wider := 0, 0
+			var took []time.Duration
+			for _, question := range questions {
+				start := time.Now()
+				res, err := c.Query(t.Context(), &ragdv1.QueryRequest{IndexName: recallIndex, QueryVector: question, DatabaseConfig: side.config, Explain: true})
+				took = append(took, time.Since(start))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if res.Explain.SearchWidth > width {
+					wider++
+				}
+				exact := synthetic.Nearest(values, question, "", topK)
+				for _, r := range res.Results {
+					if n, err := strconv.Atoi(r.Id); err == nil && slices.Contains(exact, n) {
+						found++
+					}
+				}
+			}
+			slices.Sort(took)
+			fmt.Fprintf(&table, "| %d | %d | %s | %d | %.3f | %.2f | %.2f |\n", vectors, width, side.name, wider, float64(found)/(asked*topK), ms(took[len(took)/2]), ms(took[len(took)*99/100]))
+		}
+	}
+	t.Logf("\n| vectors | width | search | widened | recall@10 | p50 ms | p99 ms |\n| --- | --- | --- | --- | --- | --- | --- |\n%s", &table)
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/pgvector/pgvector-go"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/ragdhq/ragd/internal/index"
@@ -29,9 +30,11 @@ const (
 	// sampleBytes limits the metadata of a sample, as JSON. A sample of larger metadata has
 	// fewer chunks.
 	sampleBytes = 2 << 20
+	// sampleVectorBytes limits the embeddings of a sample. A sample of longer ones has those of fewer chunks.
+	sampleVectorBytes = 1 << 20
 	// samplesBytes limits the memory of all samples. Decoded metadata takes about
 	// decodedFactor times the memory of its JSON.
-	samplesBytes  = 64 << 20
+	samplesBytes  = 128 << 20
 	decodedFactor = 6
 	// databaseSample is the number of chunks on which PostgreSQL evaluates conditions that
 	// need more than the metadata.
@@ -62,6 +65,7 @@ type sampledChunk struct {
 	namespace   string
 	metadata    map[string]any
 	contentKeys []string
+	landmark    *landmark // nil for most chunks if embeddings are long
 }
 
 // sample has chunks of an index, drawn at random. It is immutable but for the summaries of
@@ -155,8 +159,8 @@ func draw(ctx context.Context, h *data.Handle, i index.Index) (*sample, error) {
 	ofChunks := min(1, sampleChunks/max(float64(s.drawn.Chunks)*ofPages, 1))
 	b = h.Batch()
 	b.Set("statement_timeout", sampleTimeout)
-	b.Query(s.read, `
-		SELECT c.ctid, c.namespace, c.metadata::text, c.content_keys
+	b.Query(s.read(i), `
+		SELECT c.ctid, c.namespace, c.metadata::text, c.content_keys, c.chunk_id, `+landmarkSQL(i)+`
 		FROM tenant.chunk AS c TABLESAMPLE SYSTEM ($1::float8::real) WHERE random() < $2 AND $1 > 0 -- Citus passes on no parameter that is in TABLESAMPLE alone
 		`, 100*ofPages, ofChunks)
 	if err := b.Run(ctx); err != nil {
@@ -166,26 +170,34 @@ func draw(ctx context.Context, h *data.Handle, i index.Index) (*sample, error) {
 	return s, nil
 }
 
-// read reads the rows of a sample, as far as their metadata is within sampleBytes.
-func (s *sample) read(rows pgx.Rows) error {
-	var tid pgtype.TID
-	var metadata []byte
-	var chunk sampledChunk
-	jsonBytes := 0
-	s.chunks, s.tids = nil, nil // of a run that failed
-	_, err := pgx.ForEachRow(rows, []any{&tid, &chunk.namespace, &metadata, &chunk.contentKeys}, func() error {
-		if jsonBytes += len(metadata); jsonBytes > sampleBytes {
+// read returns a reader of the rows of a sample of an index, as far as their metadata is within sampleBytes.
+func (s *sample) read(i index.Index) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var tid pgtype.TID
+		var metadata []byte
+		var chunk sampledChunk
+		var id string
+		var embedding *pgvector.Vector
+		jsonBytes, vectorBytes := 0, 0
+		s.chunks, s.tids = nil, nil // of a run that failed
+		_, err := pgx.ForEachRow(rows, []any{&tid, &chunk.namespace, &metadata, &chunk.contentKeys, &id, &embedding}, func() error {
+			if jsonBytes += len(metadata); jsonBytes > sampleBytes {
+				return nil
+			}
+			chunk.metadata, chunk.landmark = nil, nil
+			if err := json.Unmarshal(metadata, &chunk.metadata); err != nil {
+				return err
+			}
+			if embedding != nil {
+				chunk.landmark = newLandmark(id, i.Metric, embedding.Slice())
+				vectorBytes += 4 * i.Dimension
+			}
+			s.chunks, s.tids = append(s.chunks, chunk), append(s.tids, tid)
 			return nil
-		}
-		chunk.metadata = nil
-		if err := json.Unmarshal(metadata, &chunk.metadata); err != nil {
-			return err
-		}
-		s.chunks, s.tids = append(s.chunks, chunk), append(s.tids, tid)
-		return nil
-	})
-	s.bytes = decodedFactor*min(jsonBytes, sampleBytes) + len(s.chunks)*chunkOverhead
-	return err
+		})
+		s.bytes = decodedFactor*min(jsonBytes, sampleBytes) + len(s.chunks)*chunkOverhead + vectorBytes
+		return err
+	}
 }
 
 // chunkOverhead is about the memory of a sampled chunk besides its metadata.

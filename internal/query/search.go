@@ -73,7 +73,7 @@ type search struct {
 	plan        plan      // of the vector leg
 	estimate    estimate  // of the scope; zero if there is one plan only
 	keywords    *keywords // of the keyword leg; nil without one
-	widest      bool      // scan with the largest search width
+	scanWidth   int       // of an index scan; 0: what the request and the index say
 	list        *list     // of the scope, nil for none; the plan is exact then
 	dropList    func()    // of an outdated list
 	spread      bool      // return at most the request's maxPerDocument of a document
@@ -162,8 +162,8 @@ func (s *search) choose() {
 // an index scan.
 func (s search) effort() (wanted, width int) {
 	wanted, width = s.request.candidates(), s.request.width(s.index, s.estimate)
-	if s.widest {
-		width = maxEf
+	if s.scanWidth > 0 {
+		width = s.scanWidth
 	}
 	return wanted, width
 }
@@ -190,7 +190,16 @@ func (s search) widening(ctx context.Context, h *data.Handle, asked queryTerms, 
 		return a, err
 	}
 	if s.scansWider(len(a.sources)) {
-		s.widest = true
+		s.scanWidth = maxEf
+		if err := run("search wider"); err != nil {
+			return a, err
+		}
+	}
+	for lost := s.missed(a.sources); lost != nil; lost = s.missed(a.sources) {
+		if !s.widen() {
+			lost.gone.Store(true)
+			break
+		}
 		if err := run("search wider"); err != nil {
 			return a, err
 		}
