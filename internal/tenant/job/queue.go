@@ -151,11 +151,16 @@ type args struct {
 func (a args) Kind() string { return string(a.kind) }
 
 // Enqueue stores a task on an index of the transaction's tenant, unless the same task is
-// waiting or running already. jobID is empty for maintenance that no caller requested.
+// waiting already. A running one may already have missed what the transaction changes: the task is stored again when it has
+// ended. jobID is empty for maintenance that no caller requested.
 func (q *Queue) Enqueue(ctx context.Context, tx *data.Tx, kind Kind, indexID int64, jobID string) error {
+	task := Task{Tenant: tx.Tenant(), IndexID: indexID, JobID: jobID}
 	return tx.AsService(ctx, func(service pgx.Tx) error {
-		_, err := q.client.InsertTx(ctx, service, args{kind, Task{Tenant: tx.Tenant(), IndexID: indexID, JobID: jobID}}, q.options(kind))
-		return err
+		stored, err := q.client.InsertTx(ctx, service, args{kind, task}, q.options(kind))
+		if err != nil || !stored.UniqueSkippedAsDuplicate || stored.Job.State != rivertype.JobStateRunning || jobID != "" {
+			return err
+		}
+		return q.wakeLater(ctx, service, kind, task)
 	})
 }
 

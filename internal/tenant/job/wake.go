@@ -44,12 +44,15 @@ type waker struct {
 // Work implements river.Worker. Waking a task twice does no harm: it looks whether there is
 // something to do.
 func (w *waker) Work(ctx context.Context, wake *river.Job[args]) error {
-	task := Task{Tenant: wake.Args.Tenant, Name: wake.Args.Name}
+	task := Task{Tenant: wake.Args.Tenant, IndexID: wake.Args.IndexID, Name: wake.Args.Name}
 	stored, err := w.queue.client.Insert(ctx, args{w.kind, task}, w.queue.options(w.kind))
 	if err != nil || !stored.UniqueSkippedAsDuplicate {
 		return err
 	}
 	if stored.Job.State != rivertype.JobStateRunning {
+		if task.IndexID != 0 { // it waits for a reason, and will look
+			return nil
+		}
 		// If it has begun to run since, it knows what was to be woken for, and is left alone.
 		_, err = w.queue.client.JobRetry(ctx, stored.Job.ID)
 		return err

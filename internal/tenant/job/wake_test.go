@@ -60,6 +60,58 @@ func TestATaskThatIsWokenWhileItRunsRunsAgain(t *testing.T) {
 	}
 }
 
+// The same holds for a task on an index that is enqueued while it runs. One that waits is left alone.
+func TestATaskThatIsEnqueuedWhileItRunsRunsAgain(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	var attempts atomic.Int32
+	entered, leave := make(chan struct{}, 10), make(chan error)
+	f.queue.Register(job.Registry{job.Maintain: {Run: func(ctx context.Context, a job.Attempt) error {
+		if a.Tenant != "acme" || a.IndexID != 7 || a.JobID != "" {
+			t.Errorf("the attempt is %+v", a)
+		}
+		attempts.Add(1)
+		entered <- struct{}{}
+		select {
+		case err := <-leave:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}})
+	running, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- f.queue.Run(running) }()
+	t.Cleanup(func() {
+		stop()
+		must(t, <-ended)
+	})
+	h := acme(t, f)
+	enqueue := func() {
+		t.Helper()
+		must(t, h.Tx(t.Context(), func(tx *data.Tx) error { return f.queue.Enqueue(t.Context(), tx, job.Maintain, 7, "") }))
+	}
+	enqueue()
+	<-entered
+	for range 3 {
+		enqueue() // once more is enough for all of them
+	}
+	leave <- nil
+	<-entered
+	leave <- job.Snooze(time.Hour)
+	wait.For(t, "the task to wait", func() (waits bool) {
+		must(t, f.pool.QueryRow(t.Context(), `
+			SELECT bool_or(kind = $1 AND state = 'scheduled') AND bool_and(kind = $1 OR state = 'completed') FROM ragd.river_job`, string(job.Maintain)).Scan(&waits))
+		return waits
+	})
+	enqueue()
+	var woken int
+	must(t, f.pool.QueryRow(t.Context(), `SELECT count(*) FROM ragd.river_job WHERE kind LIKE 'wake %' AND state <> 'completed'`).Scan(&woken))
+	if n := attempts.Load(); n != 2 || woken != 0 {
+		t.Errorf("%d attempts and %d tasks that wake, want 2 and none", n, woken)
+	}
+}
+
 // acme creates a tenant and returns its handle.
 func acme(t *testing.T, f fixture) *data.Handle {
 	t.Helper()
