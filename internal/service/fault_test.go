@@ -99,11 +99,16 @@ func (l *load) succeeded() int {
 func (l *load) wrote(tenant, uri, text string, acknowledged bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if acknowledged {
-		l.acknowledged[tenant][uri] = []string{text}
-	} else {
-		l.acknowledged[tenant][uri] = append(l.acknowledged[tenant][uri], text)
+	allowed, written := l.acknowledged[tenant][uri]
+	switch {
+	case acknowledged:
+		allowed = []string{text}
+	case !written: // no document yet
+		allowed = []string{"", text}
+	default:
+		allowed = append(allowed, text)
 	}
+	l.acknowledged[tenant][uri] = allowed
 }
 
 // write writes the documents of one writer, one after the other, until ctx ends.
