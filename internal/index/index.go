@@ -13,6 +13,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/index/analyzer"
+	"github.com/ragdhq/ragd/internal/index/wording"
 	"github.com/ragdhq/ragd/internal/ingest/extract"
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -101,8 +102,9 @@ type Index struct {
 	RecallTarget float64
 
 	tunings      tunings
-	measured     Measurement // of the search width
-	termsCounted bool        // its common terms have been counted into a table
+	synonyms     *wording.Synonyms // nil for none
+	measured     Measurement       // of the search width
+	termsCounted bool              // its common terms have been counted into a table
 }
 
 // Next describes the next generation of the chunks of an index.

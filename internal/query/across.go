@@ -286,6 +286,7 @@ func explainAll(parts, answered []part) Explain {
 		part := one.answer.explain
 		e.Complete, e.Exact = e.Complete && part.Complete, e.Exact && part.Exact
 		e.Candidates += part.Candidates
+		e.Synonyms = append(e.Synonyms, part.Synonyms...)
 		e.Repeated += part.Repeated
 		if part.Plan != e.Plan {
 			e.Plan = ""

@@ -134,7 +134,7 @@ func nearWords(ctx context.Context, h *data.Handle, q queryTerms, p prepared, wo
 func (q queryTerms) missing(words []analyzer.Asked) (missing []int) {
 	there := map[int]bool{}
 	for _, t := range q.terms {
-		there[t.Word] = there[t.Word] || t.Visible && t.Chunks > 0
+		there[t.Word] = there[t.Word] || t.Visible && t.Chunks > 0 || t.Substituted
 	}
 	for n, w := range words {
 		if !there[n] && !w.Whole && analyzer.Edits(w.Word) > 0 && !common(w.Word) && (!w.Part || !ofNumber(w.Word, words)) {
@@ -374,6 +374,11 @@ func (q *queryTerms) choose(words []analyzer.Asked, near []nearTo) {
 			q.corrections = append(q.corrections, correction)
 		}
 	}
+	q.sort()
+}
+
+// sort puts the rarest terms first.
+func (q *queryTerms) sort() {
 	slices.SortStableFunc(q.terms, func(x, y term) int { return cmp.Or(cmp.Compare(x.Chunks, y.Chunks), cmp.Compare(x.Quoted, y.Quoted)) })
 }
 

@@ -41,6 +41,7 @@ type queryTerms struct {
 	pairs     adjacency
 
 	corrections []Correction
+	synonyms    []SynonymUse
 }
 
 // term is a term that chunks may have of a word of a question.
@@ -61,7 +62,13 @@ type term struct {
 
 	Certainty float64 `db:"-"` // how likely the question means it, for a term of a similar word; 0: 1
 	Corrected bool    `db:"-"` // it stands for a word that no chunk has
+
+	Instead     float64 `db:"-"` // of a synonym: the weight of the words that it stands for; 0 for other terms
+	Substituted bool    `db:"-"` // a visible chunk has a synonym of it
 }
+
+// phrase reports whether the term is several words, a synonym, which have no dimension.
+func (t term) phrase() bool { return t.Dimension == 0 }
 
 // phrase is a sequence of adjacent terms.
 type phrase struct {
@@ -82,9 +89,20 @@ func factorOf(asked analyzer.Asked) float64 {
 }
 
 // weight returns the inverse document frequency of the word as BM25 defines it, times its factor and how likely
-// the question means the term.
+// the question means the term. A synonym weighs as what it stands for.
 func (t term) weight() float64 {
+	if t.Instead > 0 {
+		return t.Instead * t.Certainty
+	}
 	return cmp.Or(t.Factor, 1) * cmp.Or(t.Certainty, 1) * index.InverseFrequency(cmp.Or(t.Frequent, t.Chunks), t.Total)
+}
+
+// most returns what the term adds to the score of a chunk at most.
+func (t term) most() float64 {
+	if t.phrase() {
+		return t.weight() * index.WeakWeight
+	}
+	return t.weight() * index.MaxTermWeight
 }
 
 // idealWeight returns the weight of the term in the ideal that scores are compared with. A word
@@ -95,7 +113,7 @@ func (t term) idealWeight() float64 {
 		return 0
 	}
 	chunks := int64(1)
-	if t.Visible {
+	if t.Visible || t.Substituted {
 		chunks = max(cmp.Or(t.Frequent, t.Chunks), 1)
 	}
 	return cmp.Or(t.Factor, 1) * index.InverseFrequency(chunks, t.Total)
@@ -121,6 +139,9 @@ type keywords struct {
 	rarity   float64               // of the question's terms, in [0, 1]: see queryTerms.rarity
 	total    int64                 // chunks of the index
 	pairs    adjacency             // adds to the score of candidates
+
+	synonymPhrases []string  // tsqueries of the synonyms of several words
+	phraseWeights  []float64 // what each adds to the score of a chunk that has it
 }
 
 // lookUp finds the terms of a text in the index and counts the chunks that have
@@ -139,8 +160,8 @@ func lookUp(ctx context.Context, h *data.Handle, i index.Index, p prepared) (q q
 
 func lookUpIn(ctx context.Context, h *data.Handle, i index.Index, p prepared, languages []string) (q queryTerms, err error) {
 	languages = i.AskedLanguages(languages)
-	words := askedOf(p, languages)
-	q, err = countWords(ctx, h, i, p, words, languages)
+	words, synonyms := synonymsOf(i, p.text, askedOf(p, languages), languages)
+	q, err = countWords(ctx, h, i, p, words, synonyms, languages)
 	if err != nil {
 		return q, err
 	}
@@ -152,18 +173,19 @@ func lookUpIn(ctx context.Context, h *data.Handle, i index.Index, p prepared, la
 	for _, n := range near {
 		with[n.word].Terms = append(slices.Clip(with[n.word].Terms), n.terms()...)
 	}
-	if q, err = countWords(ctx, h, i, p, with, languages); err != nil {
+	if q, err = countWords(ctx, h, i, p, with, synonyms, languages); err != nil {
 		return q, err
 	}
 	q.choose(words, near)
 	err = q.spell(ctx, h, i, p, languages)
 	q.describe(words)
+	q.substitute(words, synonyms)
 	return q, err
 }
 
-// countWords finds the terms of words, and counts the chunks that have each.
-func countWords(ctx context.Context, h *data.Handle, i index.Index, p prepared, words []analyzer.Asked, languages []string) (q queryTerms, err error) {
-	text, access := p.text, p.access
+// countWords finds the terms of words and synonyms, and counts the chunks that have each.
+func countWords(ctx context.Context, h *data.Handle, i index.Index, p prepared, words []analyzer.Asked, synonyms []synonym, languages []string) (q queryTerms, err error) {
+	text := p.text
 	var terms []string
 	var numbers []int
 	var dimensions []int64
@@ -178,8 +200,8 @@ func countWords(ctx context.Context, h *data.Handle, i index.Index, p prepared, 
 	}
 	args := filter.NewArgs(i.ID, terms, numbers, dimensions, maxTerms, index.StrongMark, parsed, parser, len(words))
 	visible := "true"
-	if !access.IsZero() {
-		visible = `EXISTS (SELECT FROM tenant.chunk AS c WHERE c.terms @@ asked.quoted::tsquery AND ` + access.SQL(filter.ChunkMetadata, args, i.MetadataIndexes...) + `)`
+	if !p.access.IsZero() {
+		visible = `EXISTS (SELECT FROM tenant.chunk AS c WHERE c.terms @@ asked.quoted::tsquery AND ` + visibleSQL(p, i, args) + `)`
 	}
 	b := i.Terms(h).Batch()
 	b.Set("statement_timeout", searchTimeout)
@@ -217,8 +239,15 @@ func countWords(ctx context.Context, h *data.Handle, i index.Index, p prepared, 
 			FROM unnest($1::text[], $2::text[]) AS p (text, made) CROSS JOIN LATERAL (SELECT `+i.PhraseSQL("p.text", "p.made")+` AS query) AS q
 			WHERE numnode(query) > 0`, phrases, made)
 	}
+	var several []term
+	countPhrases(b, i, p, synonyms, &several)
 	err = b.Run(ctx)
+	if len(several) > 0 {
+		q.terms = append(q.terms, several...)
+		q.sort()
+	}
 	q.describe(words)
+	q.substitute(words, synonyms)
 	q.pairs = q.pairsOf(text, words, languages)
 	return q, err
 }
@@ -271,7 +300,11 @@ func (q queryTerms) keywords() *keywords {
 	any := make([]string, len(q.terms))
 	for n, t := range q.terms {
 		k.ideal += t.idealWeight()
-		weights[t.Dimension-1] = max(weights[t.Dimension-1], float32(t.weight()))
+		if t.phrase() {
+			k.synonymPhrases, k.phraseWeights = append(k.synonymPhrases, t.Quoted), append(k.phraseWeights, t.weight()*index.WeakWeight)
+		} else {
+			weights[t.Dimension-1] = max(weights[t.Dimension-1], float32(t.weight()))
+		}
 		any[n] = t.Quoted
 		k.matching += t.Chunks
 	}
@@ -301,6 +334,10 @@ func (q queryTerms) rarity() float64 {
 		weight := t.idealWeight()
 		if t.Corrected {
 			weight = t.weight()
+		}
+		if t.Instead > 0 { // of words that chunks may have or not
+			sum, ideal = sum+t.weight()*index.InverseFrequency(t.Chunks, t.Total), ideal+t.weight()
+			continue
 		}
 		sum, ideal = sum+weight*weight/cmp.Or(t.Factor, 1), ideal+weight
 	}
@@ -347,7 +384,7 @@ func (q queryTerms) rarest(k *keywords) *keywords {
 			any = append(any, t.Quoted)
 			k.matching += t.Chunks
 		} else {
-			k.leftOut += t.weight() * index.MaxTermWeight
+			k.leftOut += t.most()
 		}
 	}
 	k.match = strings.Join(any, " | ")

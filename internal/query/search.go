@@ -131,7 +131,7 @@ func (s *Service) search(ctx context.Context, id tenant.ID, h *data.Handle, i in
 		find.keywords = asked.keywords()
 		a.sources, err = find.run(ctx, h)
 		a.explain, a.warnings = find.explain(a.sources), warnings
-		a.explain.Exact = true
+		a.explain.Exact, a.explain.Synonyms = true, asked.synonyms
 		watch.Lap("search", len(a.sources))
 		return a, err
 	}
@@ -181,7 +181,7 @@ func (s search) widening(ctx context.Context, h *data.Handle, asked queryTerms, 
 	stage := "search"
 	if few := s.few(asked); few != nil {
 		if err := few.first(ctx, h, &a, watch); err != nil || few.complete {
-			a.explain.Corrections = asked.corrections
+			a.explain.Corrections, a.explain.Synonyms = asked.corrections, asked.synonyms
 			return a, err
 		}
 		stage = "search more"
@@ -222,7 +222,7 @@ func (s search) widening(ctx context.Context, h *data.Handle, asked queryTerms, 
 		}
 	}
 	a.explain, a.scorer = s.explain(a.sources), Scorer{s}
-	a.explain.Corrections = asked.corrections
+	a.explain.Corrections, a.explain.Synonyms = asked.corrections, asked.synonyms
 	return a, nil
 }
 

@@ -140,7 +140,11 @@ func (s search) distance(q *statement) string {
 
 // weight returns the negative weight of the question's terms in a chunk c.
 func (s search) weight(q *statement) string {
-	return "c.term_weights <#> " + q.args.Add(s.keywords.weights)
+	weight := "c.term_weights <#> " + q.args.Add(s.keywords.weights)
+	if phrases := s.keywords.phrasesIn(q); phrases != "" {
+		return "coalesce(" + weight + ", 0)" + phrases
+	}
+	return weight
 }
 
 // keywordScore returns the keyword score of a chunk c, given the negative weight of its terms.

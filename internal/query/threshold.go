@@ -28,10 +28,14 @@ func (q queryTerms) bounds() []bounded {
 	out := make([]bounded, len(q.terms))
 	for n, t := range q.terms {
 		total := float64(max(t.Total, t.Chunks, 1))
+		if t.phrase() {
+			out[n] = bounded{any: t.Quoted, strong: t.Quoted, weak: t.most(), most: t.most(), weakly: float64(t.Chunks) / total}
+			continue
+		}
 		strong := min(cmp.Or(t.Strong, t.Chunks/strongFraction), t.Chunks)
 		out[n] = bounded{
 			any: t.Quoted, strong: strings.TrimSuffix(t.Quoted, "'") + index.StrongMark + "'",
-			weak: t.weight() * index.WeakWeight, most: t.weight() * index.MaxTermWeight,
+			weak: t.weight() * index.WeakWeight, most: t.most(),
 			weakly: float64(t.Chunks-strong) / total, strongly: float64(strong) / total,
 		}
 	}

@@ -276,6 +276,9 @@ func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {
 	for _, c := range e.Corrections {
 		message.Corrections = append(message.Corrections, &ragdv1.Correction{Word: c.Word, Searched: c.Searched})
 	}
+	for _, u := range e.Synonyms {
+		message.Synonyms = append(message.Synonyms, &ragdv1.SynonymUse{Term: u.Term, Searched: u.Searched})
+	}
 	return message
 }
 

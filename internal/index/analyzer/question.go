@@ -121,3 +121,20 @@ func anyOf(terms []string) string {
 func Quote(term string) string { return "'" + quoter.Replace(term) + "'" }
 
 var quoter = strings.NewReplacer(`\`, `\\`, `'`, `''`)
+
+// Sequence returns the terms of each word of a text, in their order and repeated as often as the text has them, for texts in any of the
+// languages. What is written as one is its words, as in Phrase.
+func Sequence(text string, languages []string) (words [][]string) {
+	analyzers := analyzersOf(languages)
+	scan(text, func(t token) {
+		if t.kind == whole || t.kind == glyph && !t.alone {
+			return
+		}
+		var terms []string
+		for _, by := range analyzers {
+			terms = append(terms, by.asked(t)...)
+		}
+		words = append(words, unique(terms))
+	})
+	return words
+}

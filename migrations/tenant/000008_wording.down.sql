@@ -1,0 +1,3 @@
+ALTER TABLE indexes
+	DROP COLUMN curations,
+	DROP COLUMN synonyms;
