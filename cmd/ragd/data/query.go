@@ -105,6 +105,9 @@ func printExplain(p *command.Program, explain *ragdv1.Explain) error {
 	for _, condition := range explain.GetConditions() {
 		fmt.Fprintf(p.Out.Stdout, "condition: %s\n", output.OneLine(condition))
 	}
+	for _, use := range explain.GetSynonyms() {
+		fmt.Fprintf(p.Out.Stdout, "synonyms of %s: %s\n", output.OneLine(use.GetTerm()), output.OneLine(strings.Join(use.GetSearched(), ", ")))
+	}
 	if err := printContext(p, explain.GetContext()); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ragdhq/ragd/internal/api/httpserver"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/index/vector"
+	"github.com/ragdhq/ragd/internal/index/wording"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
@@ -39,6 +40,7 @@ var maxima = map[protoreflect.FullName]int{
 	"ragd.v1.Like.exclude":                        query.MaxExcluded,
 	"ragd.v1.Like.negative":                       query.MaxExamples,
 	"ragd.v1.Like.positive":                       query.MaxExamples,
+	"ragd.v1.PutSynonymsRequest.synonyms":         wording.MaxSynonyms,
 	"ragd.v1.QueryRequest.query_vector":           index.MaxBits,
 	"ragd.v1.RerankRequest.results":               rerank.MaxCandidates,
 	"ragd.v1.SyncSourceRequest.documents":         ingest.MaxSourceDocuments,
