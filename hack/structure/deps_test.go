@@ -247,7 +247,7 @@ var mayImport = map[string][]string{
 	"internal/tenant/quota/usage":           {"internal/model/endpoint", "internal/operate/fault", "internal/operate/pagination", "internal/operate/postgres", "internal/operate/telemetry", "internal/tenant", "internal/tenant/access", "internal/tenant/data", "internal/tenant/quota"},
 	"internal/index/analyzer":               {"internal/operate/textlimit"},
 	"internal/index/vector":                 {"internal/operate/fault", "internal/query/filter", "internal/index", "internal/tenant/job", "internal/operate/metadata", "internal/tenant/access", "internal/tenant/data", "internal/operate/textlimit", "internal/tenant/quota/usage", "internal/operate/postgres"},
-	"internal/index/wording":               {"internal/index/analyzer", "internal/operate/fault"},
+	"internal/index/wording":                {"internal/index/analyzer", "internal/operate/fault"},
 	"internal/automation/webhook":           {"internal/operate/fault"},
 	"internal/automation/workflow":          {"gen/ragd/v1", "internal/tenant/quota/admission", "internal/automation/agent", "internal/operate/cache", "internal/tool/expression", "internal/operate/fault", "internal/tool/httptool", "internal/tenant/job", "internal/operate/limit", "internal/operate/nearest", "internal/operate/pagination", "internal/tool/remote", "internal/tool/schema", "internal/tool/template", "internal/tenant", "internal/tenant/access", "internal/tenant/access/credential", "internal/tenant/data", "internal/operate/textlimit", "internal/tool/toolset", "internal/tenant/catalog"},
 	"migrations":                            {},
