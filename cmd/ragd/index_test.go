@@ -10,6 +10,7 @@ import (
 func TestIndexCommands(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, providing(modelserver.New(t))...)
+	glossary := file(t, "glossary.txt", "# cars\nauto, wagen # two\n\nlkw => lastwagen\n")
 	for _, want := range []step{
 		{args: args("index list"), stderr: "no indexes\n"},
 		{
@@ -46,7 +47,7 @@ books  builtin/hash-512  512        0      0        0       0       ready
 		{args: args("index recall half 2"), code: 1, stderr: "...recallTarget: must be between 0.9 and 0.999, got 2"},
 		{args: args("index synonyms half"), stderr: "no synonyms\n"},
 		{args: []string{"index", "synonyms", "half", "--add", "k8s, Kubernetes", "--add", "MI => myocardial infarction"}, stdout: "stored    2\nsynonyms  2\n"},
-		{args: args("index synonyms half --file - --replace --language german"), stdin: "# cars\nauto, wagen # two\n\nlkw => lastwagen\n", stdout: "stored    2\nsynonyms  2\n"},
+		{args: []string{"index", "synonyms", "half", "--file", glossary, "--replace", "--language", "german"}, stdout: "stored    2\nsynonyms  2\n"},
 		{args: args("index synonyms half"), stdout: "...german    auto, wagen\n"},
 		{args: args("index synonyms half"), stdout: "...german    lkw => lastwagen\n"},
 		{args: args("index synonyms half --json"), stdout: `..."language":`},

@@ -96,7 +96,9 @@ CREATE TABLE tenant.indexes (
     recall_target double precision DEFAULT 0.95 NOT NULL,
     recall_curve jsonb,
     embedded_form integer DEFAULT 0 NOT NULL,
-    tuning jsonb
+    tuning jsonb,
+    synonyms jsonb,
+    curations jsonb
 );
 
 ALTER TABLE tenant.indexes ALTER COLUMN index_id ADD GENERATED ALWAYS AS IDENTITY (
