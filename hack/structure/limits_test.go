@@ -54,6 +54,8 @@ var documentedLimits = []struct {
 	{"limits", "`hybrid.vectorLogOdds` of a query", "index.MaxVectorLogOdds"},
 	{"limits", "synonyms of an index", "index/wording.MaxSynonyms index/wording.MaxTerms index/wording.MaxSetBytes/bytes"},
 	{"limits", "a term of a synonym", "index/wording.MaxWords index/wording.MaxBytes"},
+	{"limits", "curations of an index", "index/wording.MaxCurations index/wording.MaxSetBytes/bytes"},
+	{"limits", "a curation", "index/wording.MaxPins index/wording.MaxHides index/wording.MaxQuestionWords index/wording.MaxQuestionBytes"},
 	{"limits", "synonyms that a question uses", "index/wording.MaxUsed"},
 	{"limits", "page of a list", "operate/pagination.MaxSize"},
 	{"limits", "waiting for a job within a call", "tool/toolset.maxWait"},

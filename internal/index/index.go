@@ -102,9 +102,10 @@ type Index struct {
 	RecallTarget float64
 
 	tunings      tunings
-	synonyms     *wording.Synonyms // nil for none
-	measured     Measurement       // of the search width
-	termsCounted bool              // its common terms have been counted into a table
+	synonyms     *wording.Synonyms  // nil for none
+	curations    *wording.Curations // nil for none
+	measured     Measurement        // of the search width
+	termsCounted bool               // its common terms have been counted into a table
 }
 
 // Next describes the next generation of the chunks of an index.

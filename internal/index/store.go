@@ -49,9 +49,10 @@ type indexRow struct {
 	OwnQuestions    bool
 	MeasuredAt      *time.Time
 	RecallTarget    float64
-	RecallCurve     *curve            // nil if it was not measured, and in a schema without the column
-	Tuning          *tunings          // nil without one, and in a schema without the column
-	Synonyms        []wording.Synonym // nil without any, and in a schema without the column
+	RecallCurve     *curve             // nil if it was not measured, and in a schema without the column
+	Tuning          *tunings           // nil without one, and in a schema without the column
+	Synonyms        []wording.Synonym  // nil without any, and in a schema without the column
+	Curations       []wording.Curation // the same
 	RecordQuestions bool
 	TermsCounted    bool
 	Building        bool
@@ -69,7 +70,7 @@ var recallTargetSQL = fmt.Sprintf(`coalesce((to_jsonb(i)->>'recall_target')::flo
 var indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
 	i.chunking, i.extract, nullif(to_jsonb(i)->'metadata_schema', 'null') AS metadata_schema, i.text_language, (to_jsonb(i)->>'text_analysis')::int AS text_analysis, (to_jsonb(i)->>'embedded_form')::int AS embedded_form, ` + languagesSQL + ` AS languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
 	` + recallTargetSQL + ` AS recall_target, nullif(to_jsonb(i)->'recall_curve', 'null') AS recall_curve, nullif(to_jsonb(i)->'tuning', 'null') AS tuning,
-	nullif(to_jsonb(i)->'synonyms', 'null') AS synonyms,
+	nullif(to_jsonb(i)->'synonyms', 'null') AS synonyms, nullif(to_jsonb(i)->'curations', 'null') AS curations,
 	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
@@ -85,6 +86,9 @@ func (r indexRow) index() Index {
 	}
 	if len(r.Synonyms) > 0 {
 		i.synonyms = wording.NewSynonyms(r.Synonyms)
+	}
+	if len(r.Curations) > 0 {
+		i.curations = wording.NewCurations(r.Curations)
 	}
 	if len(i.MetadataSchema) > 0 {
 		i.metadataSchema = schema.Later(metadataSchemaField, i.MetadataSchema)

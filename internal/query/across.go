@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -96,6 +97,7 @@ func (s *Service) across(ctx context.Context, id tenant.ID, req Request, names [
 		}
 		watch.Lap("rerank", len(all.sources))
 	}
+	pinnedFirst(all.sources)
 	all.sources = all.sources[:min(p.topK, len(all.sources))]
 	if p.ordersBest() {
 		all.sources = ordered(all.sources, p.order)
@@ -247,7 +249,14 @@ func merged(parts []part, weights []IndexWeight) []Source {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Source) int { return cmp.Compare(b.Score, a.Score) })
+	pinnedFirst(all)
 	return all
+}
+
+// pinnedFirst puts pinned sources before others, in the order of their pins.
+func pinnedFirst(sources []Source) {
+	place := func(s Source) int { return cmp.Or(s.Pin, math.MaxInt) }
+	slices.SortStableFunc(sources, func(a, b Source) int { return cmp.Compare(place(a), place(b)) })
 }
 
 // warningsOf returns the warnings of all parts, each with the name of its index.
@@ -286,6 +295,7 @@ func explainAll(parts, answered []part) Explain {
 		part := one.answer.explain
 		e.Complete, e.Exact = e.Complete && part.Complete, e.Exact && part.Exact
 		e.Candidates += part.Candidates
+		e.Curations = append(e.Curations, part.Curations...)
 		e.Synonyms = append(e.Synonyms, part.Synonyms...)
 		e.Repeated += part.Repeated
 		if part.Plan != e.Plan {

@@ -38,6 +38,8 @@ type Explain struct {
 	VectorLogOdds float64
 	// Corrections are the words of the question that no chunk has, of which similar ones were searched for.
 	Corrections []Correction
+	// Curations are the ids of those that hold for the question; for a credential with a mandatory filter, of those that pin a source.
+	Curations []string
 	// Synonyms are the terms of the question of which synonyms were searched for.
 	Synonyms []SynonymUse
 	// Complete reports whether there are topK sources, or all there are.

@@ -71,6 +71,7 @@ type Source struct {
 	KeywordScore *float64
 	Recency      *Recency // nil without a Boost
 	BM25         float64  // of which the KeywordScore is made
+	Pin          int      // its place among those that curations of the index put first, from 1; 0: none
 	Group        *int     // number in Response.Groups, from 0; nil without Request.GroupBy
 }
 
@@ -132,6 +133,8 @@ type prepared struct {
 	like           *Like         // nil: none
 	examples       examples      // of like, once they are loaded
 	conditions     []condition   // of the syntax web
+	curates        bool          // follows the curations of the index
+	curated        curated       // once the index is known
 	resolve        func(filter.Filter) (filter.Filter, error)
 	plain          bool // of ready-made vectors: documents are not read, and a filter is enough without a vector
 	warnings       []string

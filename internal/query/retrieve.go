@@ -64,6 +64,7 @@ func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index,
 	if err := p.settle(i); err != nil {
 		return a, err
 	}
+	p.curated = curatedBy(i, p)
 	if len(p.conditions) > 0 {
 		var left []string
 		if p.conditions, left, err = compile(ctx, h, i, p.conditions); err != nil {
@@ -130,6 +131,12 @@ func (s *Service) retrieveFrom(ctx context.Context, id tenant.ID, i index.Index,
 			}
 		}
 		watch.Lap("groups", len(a.sources))
+	}
+	if len(p.curated.held) > 0 {
+		if err := p.curated.pin(ctx, h, i, p, &a); err != nil {
+			return a, err
+		}
+		watch.Lap("curations", len(a.sources))
 	}
 	if p.ordersBest() {
 		a.sources = ordered(a.sources, p.order)

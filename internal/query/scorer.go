@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"math"
 
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/tenant/data"
@@ -50,4 +51,22 @@ func (s Scorer) Score(ctx context.Context, tables *data.Handle, sources []Source
 		sources[n].Similarity, sources[n].KeywordScore = of.scoresOf(row.rawScores)
 	}
 	return nil
+}
+
+// rawScores are the columns of which the scores of a chunk are made.
+type rawScores struct {
+	Keyword  float64  // BM25
+	Adjacent float64  // what adjacent words add to it
+	Distance *float64 // from the question; nil without its embedding
+}
+
+// scoresOf returns the similarity and the keyword score of a row, nil where there is none.
+func (s search) scoresOf(r rawScores) (similarity, keyword *float64) {
+	if r.Distance != nil && !math.IsNaN(*r.Distance) {
+		similarity = new(s.index.Score(*r.Distance))
+	}
+	if r.Keyword > 0 {
+		keyword = new(s.evidence().keywordScore(r.Keyword + r.Adjacent))
+	}
+	return similarity, keyword
 }

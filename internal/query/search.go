@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/index/wording"
 	"github.com/ragdhq/ragd/internal/query/filter"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -70,15 +71,16 @@ type search struct {
 	index       index.Index
 	calibration index.Calibration // zero for a search by embedding alone, whose scores are similarities
 	request     prepared
-	plan        plan      // of the vector leg
-	estimate    estimate  // of the scope; zero if there is one plan only
-	keywords    *keywords // of the keyword leg; nil without one
-	scanWidth   int       // of an index scan; 0: what the request and the index say
-	list        *list     // of the scope, nil for none; the plan is exact then
-	dropList    func()    // of an outdated list
-	spread      bool      // return at most the request's maxPerDocument of a document
-	rest        *rest     // to be found beside the sources; nil: not wanted
-	complete    bool      // no chunk that was left out can be among the sources
+	plan        plan              // of the vector leg
+	estimate    estimate          // of the scope; zero if there is one plan only
+	keywords    *keywords         // of the keyword leg; nil without one
+	scanWidth   int               // of an index scan; 0: what the request and the index say
+	list        *list             // of the scope, nil for none; the plan is exact then
+	dropList    func()            // of an outdated list
+	spread      bool              // return at most the request's maxPerDocument of a document
+	rest        *rest             // to be found beside the sources; nil: not wanted
+	pins        []wording.Curated // to be found, instead of what answers best
+	complete    bool              // no chunk that was left out can be among the sources
 }
 
 // answer is what a search found and how.
@@ -459,24 +461,6 @@ func (s search) read(rows pgx.Rows) ([]Source, error) {
 		return nil
 	})
 	return sources, err
-}
-
-// rawScores are the columns of which the scores of a chunk are made.
-type rawScores struct {
-	Keyword  float64  // BM25
-	Adjacent float64  // what adjacent words add to it
-	Distance *float64 // from the question; nil without its embedding
-}
-
-// scoresOf returns the similarity and the keyword score of a row, nil where there is none.
-func (s search) scoresOf(r rawScores) (similarity, keyword *float64) {
-	if r.Distance != nil && !math.IsNaN(*r.Distance) {
-		similarity = new(s.index.Score(*r.Distance))
-	}
-	if r.Keyword > 0 {
-		keyword = new(s.evidence().keywordScore(r.Keyword + r.Adjacent))
-	}
-	return similarity, keyword
 }
 
 // SourceRow is a chunk as a statement returns it. Columns that were not asked for

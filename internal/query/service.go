@@ -118,6 +118,7 @@ func (s *Service) ready(ctx context.Context, id tenant.ID, req Request) (p prepa
 	if p, err = req.prepare(); err != nil {
 		return p, nil, err
 	}
+	p.curates = true
 	if p.page, err = req.openPage(ctx); err != nil {
 		return p, nil, err
 	}

@@ -67,6 +67,8 @@ func (s search) find(q *statement) {
 	where := s.where(q)
 	wanted := s.request.fetch()
 	switch {
+	case len(s.pins) > 0:
+		s.findPinned(q, where)
 	case len(s.request.order) > 0 && s.request.lists():
 		s.inOrder(q, where)
 	case s.request.lists():
@@ -118,7 +120,8 @@ func (s search) near(q *statement, distance string) string {
 
 // where returns the condition on a chunk c of the scope and the required phrases.
 func (s search) where(q *statement) string {
-	where := s.request.scope.sql(s.index, q.args) + s.request.examples.sql(q.args) + conditionSQL(s.request.conditions, q.args)
+	where := s.request.scope.sql(s.index, q.args) + s.request.examples.sql(q.args) +
+		s.request.curated.sql(s.index, s.request.scope.namespace, q.args) + conditionSQL(s.request.conditions, q.args)
 	if s.keywords != nil && s.keywords.required != "" {
 		where += " AND c.terms @@ " + q.args.Add(s.keywords.required) + "::text::tsquery"
 	}

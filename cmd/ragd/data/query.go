@@ -105,6 +105,9 @@ func printExplain(p *command.Program, explain *ragdv1.Explain) error {
 	for _, condition := range explain.GetConditions() {
 		fmt.Fprintf(p.Out.Stdout, "condition: %s\n", output.OneLine(condition))
 	}
+	if ids := explain.GetCurationIds(); len(ids) > 0 {
+		fmt.Fprintf(p.Out.Stdout, "curations: %s\n", output.OneLine(strings.Join(ids, ", ")))
+	}
 	for _, use := range explain.GetSynonyms() {
 		fmt.Fprintf(p.Out.Stdout, "synonyms of %s: %s\n", output.OneLine(use.GetTerm()), output.OneLine(strings.Join(use.GetSearched(), ", ")))
 	}

@@ -40,6 +40,7 @@ var maxima = map[protoreflect.FullName]int{
 	"ragd.v1.Like.exclude":                        query.MaxExcluded,
 	"ragd.v1.Like.negative":                       query.MaxExamples,
 	"ragd.v1.Like.positive":                       query.MaxExamples,
+	"ragd.v1.PutCurationsRequest.curations":       wording.MaxCurations,
 	"ragd.v1.PutSynonymsRequest.synonyms":         wording.MaxSynonyms,
 	"ragd.v1.QueryRequest.query_vector":           index.MaxBits,
 	"ragd.v1.RerankRequest.results":               rerank.MaxCandidates,

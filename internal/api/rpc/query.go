@@ -219,7 +219,7 @@ func (r *objectReader) sourceMessage(s query.Source) (*ragdv1.Source, error) {
 		Id: s.ID, Metadata: metadata, Vector: s.Vector, Score: s.Score, Document: s.Text, DocumentId: s.DocumentID,
 		Uri: s.URI, Title: s.Title, Ordinal: int32(s.Ordinal), StartByte: uint32(s.StartByte), EndByte: uint32(s.EndByte),
 		Details: rerankDetails(s.Details), Highlight: highlightMessage(s.Highlight), Chunk: chunkMessage(s.Chunk), Similarity: s.Similarity, KeywordScore: s.KeywordScore,
-		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount), Hits: hitMessages(s.Hits), Recency: recencyMessage(s.Recency), IndexName: s.IndexName, Group: numberOf(s.Group),
+		AlsoIn: placeMessages(s.AlsoIn), AlsoInCount: int32(s.AlsoInCount), Hits: hitMessages(s.Hits), Recency: recencyMessage(s.Recency), IndexName: s.IndexName, Group: numberOf(s.Group), Pinned: s.Pin > 0,
 	}, nil
 }
 
@@ -276,6 +276,7 @@ func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {
 	for _, c := range e.Corrections {
 		message.Corrections = append(message.Corrections, &ragdv1.Correction{Word: c.Word, Searched: c.Searched})
 	}
+	message.CurationIds = e.Curations
 	for _, u := range e.Synonyms {
 		message.Synonyms = append(message.Synonyms, &ragdv1.SynonymUse{Term: u.Term, Searched: u.Searched})
 	}

@@ -1,5 +1,5 @@
 // Package wording holds what a tenant says about the words of questions to an index: synonyms, which are searched for beside what was
-// typed. It validates them and finds those of a question.
+// typed, and curations, which say what a question finds first or never. It validates them and finds those of a question.
 package wording
 
 import (
