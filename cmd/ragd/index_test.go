@@ -56,7 +56,7 @@ books  builtin/hash-512  512        0      0        0       0       ready
 		{args: args("index synonyms half --replace"), code: 2, stderr: "...--replace and --language need --add or --file"},
 		{args: args("index synonyms half --add a,b --delete c"), code: 2, stderr: "...entries are either added or deleted"},
 		{args: args("index curations half --question leave --contains --pin uri:b.md --pin uri:a.md --hide id:c --id l"), stdout: "stored     l\ncurations  1\n"},
-		{args: args("index curations half"), stdout: "ID  NAMESPACE  MATCH     QUESTION  PINS                 HIDES\nl   default    contains  leave     uri:b.md uri:a.md  id:c\n"},
+		{args: args("index curations half"), stdout: "ID  NAMESPACE  MATCH     QUESTION  PINS               HIDES\nl   default    contains  leave     uri:b.md uri:a.md  id:c\n"},
 		{args: args("index curations half --delete l"), stdout: "deleted  1\n"},
 		{args: args("index curations half"), stderr: "no curations\n"},
 		{args: args("index curations half --pin uri:a.md"), code: 2, stderr: "...need --question"},
