@@ -54,6 +54,8 @@ var documentedLimits = []struct {
 	{"limits", "`hybrid.vectorLogOdds` of a query", "index.MaxVectorLogOdds"},
 	{"limits", "synonyms of an index", "index/wording.MaxSynonyms index/wording.MaxTerms index/wording.MaxSetBytes/bytes"},
 	{"limits", "a term of a synonym", "index/wording.MaxWords index/wording.MaxBytes"},
+	{"limits", "`limit` of `Suggest`", "query.MaxSuggestions query.DefaultSuggestions"},
+	{"limits", "`prefix` of `Suggest`", "query.MaxPrefixBytes"},
 	{"limits", "curations of an index", "index/wording.MaxCurations index/wording.MaxSetBytes/bytes"},
 	{"limits", "a curation", "index/wording.MaxPins index/wording.MaxHides index/wording.MaxQuestionWords index/wording.MaxQuestionBytes"},
 	{"limits", "synonyms that a question uses", "index/wording.MaxUsed"},

@@ -94,6 +94,7 @@ type Response struct {
 	ID              string         // names the answer, see AnswerID; may be empty
 	Groups          []Group        // with GroupBy, in the order of their sources
 	GroupCount      *int64         // of all chunks that match; nil where this cannot be counted
+	DidYouMean      string         // the question with corrections; empty without any
 	NextPageToken   string         // with PageSize; empty if there is no further page
 }
 

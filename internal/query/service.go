@@ -183,7 +183,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	if err != nil {
 		return Response{}, err
 	}
-	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...), Reranking: found.reranking, RelevantContext: fitted.Context, Budget: fitted.Report, ID: named, Groups: found.groups, GroupCount: found.groupCount, NextPageToken: next}
+	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...), Reranking: found.reranking, RelevantContext: fitted.Context, Budget: fitted.Report, ID: named, Groups: found.groups, GroupCount: found.groupCount, NextPageToken: next, DidYouMean: meant(req.QueryText, found.explain.Corrections)}
 	if req.Explain {
 		found.explain.Stages, found.explain.Context = watch.Stages, req.context
 		found.explain.FilterNotes = req.asked.Notes()

@@ -52,6 +52,13 @@ func (i *Index) Graph(ctx context.Context, question string, settings *ragdv1.Gra
 	return i.client.Queries.GraphRag(ctx, req)
 }
 
+// Suggest completes what is being typed into a search. settings, nil for the defaults, are those of a request without index and prefix.
+func (i *Index) Suggest(ctx context.Context, prefix string, settings *ragdv1.SuggestRequest) (*ragdv1.SuggestResponse, error) {
+	req := own(settings)
+	req.IndexName, req.Prefix = i.Name, prefix
+	return i.client.Queries.Suggest(ctx, req)
+}
+
 // Count counts the chunks and documents that a filter selects, by the values of fields too. settings, nil for all chunks, are those of
 // a request without index.
 func (i *Index) Count(ctx context.Context, settings *ragdv1.CountChunksRequest) (*ragdv1.CountChunksResponse, error) {

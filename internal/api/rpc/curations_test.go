@@ -91,7 +91,7 @@ func TestCurationsPinAndHide(t *testing.T) {
 		"another namespace": {func(req *ragdv1.VectorQueryRequest) { req.Namespace = "other" }, nil},
 		"an order": {func(req *ragdv1.VectorQueryRequest) {
 			req.OrderBy, req.TopK = []*ragdv1.OrderBy{{Field: "kind"}}, new(int32(1))
-		}, []string{"0"}},
+		}, []string{"2"}},
 	} {
 		if found := uris(ask(tc.change).GetSources()); !slices.Equal(found, tc.want) {
 			t.Errorf("%s: found %v, want %v", name, found, tc.want)

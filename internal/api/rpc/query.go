@@ -97,7 +97,7 @@ func (h *Handlers) answerMessage(ctx context.Context, found query.Response) (*ra
 	sources, err := convertLarge(ctx, h.Processor, found.Sources, new(objectReader).sourceMessage)
 	return &ragdv1.VectorQueryResponse{
 		RelevantContext: found.RelevantContext, Sources: sources, Warnings: found.Warnings, Explain: explainMessage(found.Explain, found.Reranking),
-		Budget: budgetMessage(found.Budget), QueryId: found.ID, Groups: groupMessages(found.Groups), GroupCount: numberOf(found.GroupCount), NextPageToken: found.NextPageToken,
+		Budget: budgetMessage(found.Budget), QueryId: found.ID, Groups: groupMessages(found.Groups), GroupCount: numberOf(found.GroupCount), NextPageToken: found.NextPageToken, DidYouMean: found.DidYouMean,
 	}, err
 }
 

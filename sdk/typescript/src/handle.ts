@@ -6,7 +6,7 @@ import type { Chunk } from "./gen/ragd/v1/chunk_pb.js";
 import type { DeleteDocumentsResponse, Document, DocumentService, Job, ReadDocumentResponse } from "./gen/ragd/v1/document_pb.js";
 import type { EvaluateService, RecordFeedbackResponse } from "./gen/ragd/v1/evaluate_pb.js";
 import type { CreateIndexRequestSchema, Index, IndexService, UpdateIndexRequestSchema } from "./gen/ragd/v1/index_pb.js";
-import type { BoostSchema, CountChunksResponse, DatabaseConfigSchema, FacetSchema, GraphOptionsSchema, GraphRagResponse, GroupBySchema, HybridSchema, LikeSchema, OrderBySchema, QueryService, RerankerSchema, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
+import type { BoostSchema, CountChunksResponse, DatabaseConfigSchema, FacetSchema, GraphOptionsSchema, GraphRagResponse, GroupBySchema, HybridSchema, LikeSchema, OrderBySchema, QueryService, RerankerSchema, SuggestResponse, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
 import { pauseBefore, repeat, sleep } from "./retry.js";
 import { uploadStream } from "./stream.js";
 import { type CallOptions, type Fields, headersFor, pages, type RagdOptions, stream, unary } from "./transport.js";
@@ -81,6 +81,14 @@ export interface QueryOptions extends SearchOptions {
   hybrid?: Fields<typeof HybridSchema>;
   /** Options as other vector stores name them. */
   databaseConfig?: Fields<typeof DatabaseConfigSchema>;
+}
+
+/** What to suggest. */
+export interface SuggestOptions extends CallOptions {
+  /** Most suggestions, 1 to 20. Default: 10. */
+  limit?: number;
+  /** The namespace. Default: "default". */
+  namespace?: string;
 }
 
 /** What to count. */
@@ -274,6 +282,12 @@ export class RagdIndex {
     const { like, neighbours, diversity, maxPerDocument, orderBy, groupBy, pageSize, pageToken, prefix, syntax, hybrid, databaseConfig } = options;
     const request = { ...this.#search(text, options), like, neighbours, diversity, maxPerDocument, orderBy, groupBy, pageSize, pageToken, prefix, querySyntax: syntax, hybrid, databaseConfig };
     return unary(this.options, options, (call) => this.#services.queries.vectorQuery(request, call));
+  }
+
+  /** suggest completes what is being typed into a search. */
+  suggest(prefix: string, options: SuggestOptions = {}): Promise<SuggestResponse> {
+    const { limit, namespace } = options;
+    return unary(this.options, options, (call) => this.#services.queries.suggest({ indexName: this.name, prefix, limit, namespace }, call));
   }
 
   /** count counts chunks and documents exactly, by the values of fields too. */

@@ -17,6 +17,7 @@ export {
   type QueryOptions,
   RagdIndex,
   type SearchOptions,
+  type SuggestOptions,
 } from "./handle.js";
 export type { RetryOptions } from "./retry.js";
 export type { CallOptions, RagdOptions } from "./transport.js";
@@ -25,6 +26,6 @@ export type { AgentCitation, AgentUsage, AskAgentResponse } from "./gen/ragd/v1/
 export type { Chunk } from "./gen/ragd/v1/chunk_pb.js";
 export type { DeleteDocumentsResponse, Document, Job, ReadDocumentResponse } from "./gen/ragd/v1/document_pb.js";
 export type { Index } from "./gen/ragd/v1/index_pb.js";
-export type { BatchAnswer, CountChunksResponse, GraphRagResponse, Source, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
+export type { BatchAnswer, CountChunksResponse, GraphRagResponse, Source, SuggestResponse, Topic, VectorQueryResponse } from "./gen/ragd/v1/query_pb.js";
 export type { CallToolResponse, Tool } from "./gen/ragd/v1/tool_pb.js";
 export type { JsonObject, JsonValue } from "@bufbuild/protobuf";

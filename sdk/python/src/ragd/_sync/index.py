@@ -37,6 +37,7 @@ from ..api import (
     ReadDocumentResponse,
     RecordFeedbackResponse,
     Reranker,
+    SuggestResponse,
     Topic,
     UploadDocumentRequest,
     UploadDocumentsRequest,
@@ -317,6 +318,19 @@ class RagdIndex:
             encodingName=encoding_name,
         )
         return self._queries.vector_query(request, timeout=timeout, context=context)  # type: ignore[arg-type]
+
+    def suggest(
+        self,
+        prefix: str,
+        *,
+        limit: int | None = None,
+        namespace: str | None = None,
+        timeout: float | None = None,
+        context: dict[str, Any] | None = None,
+    ) -> SuggestResponse:
+        """Completes what is being typed into a search. See SuggestRequest of ragd.api."""
+        request = given(indexName=self.name, prefix=prefix, limit=limit, namespace=namespace)
+        return self._queries.suggest(request, timeout=timeout, context=context)  # type: ignore[arg-type]
 
     def count(
         self,
