@@ -113,6 +113,18 @@ func read(t *testing.T, c servicetest.Client) {
 			_, err := c.DescribeIndex(ctx, &ragdv1.DescribeIndexRequest{IndexName: "docs"})
 			return err
 		},
+		"ListSynonyms": func() error {
+			_, err := c.ListSynonyms(ctx, &ragdv1.ListSynonymsRequest{IndexName: "docs"})
+			return err
+		},
+		"ListCurations": func() error {
+			_, err := c.ListCurations(ctx, &ragdv1.ListCurationsRequest{IndexName: "docs"})
+			return err
+		},
+		"Suggest": func() error {
+			_, err := c.Suggest(ctx, &ragdv1.SuggestRequest{IndexName: "docs", Prefix: "val"})
+			return err
+		},
 		"ListIndexes": func() error {
 			_, err := c.ListIndexes(ctx, &ragdv1.ListIndexesRequest{})
 			return err

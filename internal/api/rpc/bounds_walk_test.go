@@ -113,7 +113,7 @@ func (to target) value(f protoreflect.FieldDescriptor, depth int) any {
 		return 0.5
 	}
 	switch f.Name() {
-	case "query_text", "text", "query", "id", "ids", "question_id", "question_ids", "texts", "document", "answer", "fingerprint":
+	case "query_text", "prefix", "text", "query", "id", "ids", "question_id", "question_ids", "texts", "document", "answer", "fingerprint":
 		if f.Kind() == protoreflect.StringKind {
 			return "trees"
 		}
