@@ -94,10 +94,11 @@ func nearestLandmark(i index.Index, question []float32, among []*landmark) (near
 }
 
 // guarded reports whether the search uses an index scan whose width the service chose, and whose results landmarks can be
-// compared with.
+// compared with: it leaves no chunk of the scope out, which may be a landmark.
 func (s search) guarded() bool {
 	p := s.request
-	return s.plan == indexScan && p.ef == 0 && p.probes == 0 && (p.mode == Vector || p.mode == Hybrid && p.fusion.Method != RRF)
+	whole := len(p.examples.chunks)+len(p.examples.documents)+len(p.curated.hides) == 0
+	return s.plan == indexScan && whole && p.ef == 0 && p.probes == 0 && (p.mode == Vector || p.mode == Hybrid && p.fusion.Method != RRF)
 }
 
 // missed returns a landmark that the sources, which are all that were wanted, would have if the scan had found it; nil if

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ragdhq/ragd/internal/index"
+	"github.com/ragdhq/ragd/internal/index/wording"
 )
 
 func TestTheNearestLandmark(t *testing.T) {
@@ -88,6 +89,8 @@ func TestALandmarkThatAScanMissed(t *testing.T) {
 		"more are wanted than were": {id: "c", degrees: 1, edit: func(s *search, _ *landmark) { s.request.topK = 3 }},
 		"the caller named a width":  {id: "c", degrees: 1, edit: func(s *search, _ *landmark) { s.request.ef = 40 }},
 		"the search is exact":       {id: "c", degrees: 1, edit: func(s *search, _ *landmark) { s.plan = exact }},
+		"a chunk is left out":       {id: "c", degrees: 1, edit: func(s *search, _ *landmark) { s.request.examples.chunks = []string{"c"} }},
+		"a document is hidden":      {id: "c", degrees: 1, edit: func(s *search, _ *landmark) { s.request.curated.hides = make([]wording.Curated, 1) }},
 		"scores are ranks":          {id: "c", degrees: 1, edit: func(s *search, _ *landmark) { s.request.mode, s.request.fusion.Method = Hybrid, RRF }},
 	} {
 		l := newLandmark(tc.id, index.Cosine, at(tc.degrees))
