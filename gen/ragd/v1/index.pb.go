@@ -2107,6 +2107,917 @@ func (*DeleteIndexResponse) Descriptor() ([]byte, []int) {
 	return file_ragd_v1_index_proto_rawDescGZIP(), []int{27}
 }
 
+// Synonym is an entry of the synonyms of an index. Keyword and hybrid search for a question with one of its terms also search for the
+// others, which count less than what was typed. See docs/explanation/retrieval.md#synonyms.
+type Synonym struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: made of the rest of the entry. Up to 64 letters, digits, - and _.
+	SynonymId string `protobuf:"bytes,1,opt,name=synonym_id,json=synonymId,proto3" json:"synonym_id,omitempty"`
+	// Words or phrases, 1 to 20. Without targets each stands for all others, and there are at least 2.
+	Terms []string `protobuf:"bytes,2,rep,name=terms,proto3" json:"terms,omitempty"`
+	// What a question with one of the terms also searches for, and not the other way around: at most 20. Empty: both ways.
+	Targets []string `protobuf:"bytes,3,rep,name=targets,proto3" json:"targets,omitempty"`
+	// The text language in which the entry is read, such as german; it then counts only in an index with documents in that language. Default:
+	// all languages of the index.
+	Language      string `protobuf:"bytes,4,opt,name=language,proto3" json:"language,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Synonym) Reset() {
+	*x = Synonym{}
+	mi := &file_ragd_v1_index_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Synonym) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Synonym) ProtoMessage() {}
+
+func (x *Synonym) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Synonym.ProtoReflect.Descriptor instead.
+func (*Synonym) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Synonym) GetSynonymId() string {
+	if x != nil {
+		return x.SynonymId
+	}
+	return ""
+}
+
+func (x *Synonym) GetTerms() []string {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
+func (x *Synonym) GetTargets() []string {
+	if x != nil {
+		return x.Targets
+	}
+	return nil
+}
+
+func (x *Synonym) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+type PutSynonymsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Added to those of the index; one with the id of another takes its place. 1 to 1000, and an index has 1000 at most.
+	Synonyms []*Synonym `protobuf:"bytes,2,rep,name=synonyms,proto3" json:"synonyms,omitempty"`
+	// Whether these are all synonyms of the index from now on: others are deleted. Default: false.
+	Replace       bool `protobuf:"varint,3,opt,name=replace,proto3" json:"replace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutSynonymsRequest) Reset() {
+	*x = PutSynonymsRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutSynonymsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutSynonymsRequest) ProtoMessage() {}
+
+func (x *PutSynonymsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutSynonymsRequest.ProtoReflect.Descriptor instead.
+func (*PutSynonymsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *PutSynonymsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *PutSynonymsRequest) GetSynonyms() []*Synonym {
+	if x != nil {
+		return x.Synonyms
+	}
+	return nil
+}
+
+func (x *PutSynonymsRequest) GetReplace() bool {
+	if x != nil {
+		return x.Replace
+	}
+	return false
+}
+
+type PutSynonymsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the request, with their ids.
+	SynonymIds []string `protobuf:"bytes,1,rep,name=synonym_ids,json=synonymIds,proto3" json:"synonym_ids,omitempty"`
+	// Synonyms that the index has now.
+	Count         int32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutSynonymsResponse) Reset() {
+	*x = PutSynonymsResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutSynonymsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutSynonymsResponse) ProtoMessage() {}
+
+func (x *PutSynonymsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutSynonymsResponse.ProtoReflect.Descriptor instead.
+func (*PutSynonymsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *PutSynonymsResponse) GetSynonymIds() []string {
+	if x != nil {
+		return x.SynonymIds
+	}
+	return nil
+}
+
+func (x *PutSynonymsResponse) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+type ListSynonymsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// 1 to 1000; default 100.
+	PageSize      int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSynonymsRequest) Reset() {
+	*x = ListSynonymsRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSynonymsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSynonymsRequest) ProtoMessage() {}
+
+func (x *ListSynonymsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSynonymsRequest.ProtoReflect.Descriptor instead.
+func (*ListSynonymsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *ListSynonymsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *ListSynonymsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListSynonymsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListSynonymsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of their ids.
+	Synonyms []*Synonym `protobuf:"bytes,1,rep,name=synonyms,proto3" json:"synonyms,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSynonymsResponse) Reset() {
+	*x = ListSynonymsResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSynonymsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSynonymsResponse) ProtoMessage() {}
+
+func (x *ListSynonymsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSynonymsResponse.ProtoReflect.Descriptor instead.
+func (*ListSynonymsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ListSynonymsResponse) GetSynonyms() []*Synonym {
+	if x != nil {
+		return x.Synonyms
+	}
+	return nil
+}
+
+func (x *ListSynonymsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+type DeleteSynonymsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Those that do not exist are left out of the count.
+	SynonymIds []string `protobuf:"bytes,2,rep,name=synonym_ids,json=synonymIds,proto3" json:"synonym_ids,omitempty"`
+	// Deletes all of them, instead of synonymIds.
+	All           bool `protobuf:"varint,3,opt,name=all,proto3" json:"all,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSynonymsRequest) Reset() {
+	*x = DeleteSynonymsRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSynonymsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSynonymsRequest) ProtoMessage() {}
+
+func (x *DeleteSynonymsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSynonymsRequest.ProtoReflect.Descriptor instead.
+func (*DeleteSynonymsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *DeleteSynonymsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *DeleteSynonymsRequest) GetSynonymIds() []string {
+	if x != nil {
+		return x.SynonymIds
+	}
+	return nil
+}
+
+func (x *DeleteSynonymsRequest) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+type DeleteSynonymsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DeletedCount  int32                  `protobuf:"varint,1,opt,name=deleted_count,json=deletedCount,proto3" json:"deleted_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSynonymsResponse) Reset() {
+	*x = DeleteSynonymsResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSynonymsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSynonymsResponse) ProtoMessage() {}
+
+func (x *DeleteSynonymsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSynonymsResponse.ProtoReflect.Descriptor instead.
+func (*DeleteSynonymsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *DeleteSynonymsResponse) GetDeletedCount() int32 {
+	if x != nil {
+		return x.DeletedCount
+	}
+	return 0
+}
+
+// Curation says what VectorQuery returns first for a question, and what it never returns. What the filter of the question, its namespace, the
+// credential or a condition of querySyntax web leaves out is not returned either way. See docs/explanation/retrieval.md#pins-and-hides.
+type Curation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: made of the rest of the curation. Up to 64 letters, digits, - and _.
+	CurationId string `protobuf:"bytes,1,opt,name=curation_id,json=curationId,proto3" json:"curation_id,omitempty"`
+	// Required. What is asked; compared word by word, as keyword search does, whatever the case and ending.
+	Question string `protobuf:"bytes,2,opt,name=question,proto3" json:"question,omitempty"`
+	// exact (default): the question has these words alone. contains: it has them, side by side.
+	Match string `protobuf:"bytes,3,opt,name=match,proto3" json:"match,omitempty"`
+	// The first sources, in this order: at most 20. Of a document, the chunk that answers the question best.
+	Pins []*Curated `protobuf:"bytes,4,rep,name=pins,proto3" json:"pins,omitempty"`
+	// What is not returned: at most 100. It takes precedence over pins.
+	Hides []*Curated `protobuf:"bytes,5,rep,name=hides,proto3" json:"hides,omitempty"`
+	// The namespace of the questions. Default: "default".
+	Namespace     string `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Curation) Reset() {
+	*x = Curation{}
+	mi := &file_ragd_v1_index_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Curation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Curation) ProtoMessage() {}
+
+func (x *Curation) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Curation.ProtoReflect.Descriptor instead.
+func (*Curation) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *Curation) GetCurationId() string {
+	if x != nil {
+		return x.CurationId
+	}
+	return ""
+}
+
+func (x *Curation) GetQuestion() string {
+	if x != nil {
+		return x.Question
+	}
+	return ""
+}
+
+func (x *Curation) GetMatch() string {
+	if x != nil {
+		return x.Match
+	}
+	return ""
+}
+
+func (x *Curation) GetPins() []*Curated {
+	if x != nil {
+		return x.Pins
+	}
+	return nil
+}
+
+func (x *Curation) GetHides() []*Curated {
+	if x != nil {
+		return x.Hides
+	}
+	return nil
+}
+
+func (x *Curation) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+// Curated is one of its fields. It need not exist yet.
+type Curated struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of a chunk or of a ready-made vector, as in Source.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// A document.
+	DocumentId string `protobuf:"bytes,2,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	// A document by its uri.
+	Uri           string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Curated) Reset() {
+	*x = Curated{}
+	mi := &file_ragd_v1_index_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Curated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Curated) ProtoMessage() {}
+
+func (x *Curated) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Curated.ProtoReflect.Descriptor instead.
+func (*Curated) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *Curated) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Curated) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *Curated) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+type PutCurationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Added to those of the index; one with the id of another takes its place. 1 to 1000, and an index has 1000 at most.
+	Curations []*Curation `protobuf:"bytes,2,rep,name=curations,proto3" json:"curations,omitempty"`
+	// Whether these are all curations of the index from now on: others are deleted. Default: false.
+	Replace       bool `protobuf:"varint,3,opt,name=replace,proto3" json:"replace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutCurationsRequest) Reset() {
+	*x = PutCurationsRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutCurationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutCurationsRequest) ProtoMessage() {}
+
+func (x *PutCurationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutCurationsRequest.ProtoReflect.Descriptor instead.
+func (*PutCurationsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *PutCurationsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *PutCurationsRequest) GetCurations() []*Curation {
+	if x != nil {
+		return x.Curations
+	}
+	return nil
+}
+
+func (x *PutCurationsRequest) GetReplace() bool {
+	if x != nil {
+		return x.Replace
+	}
+	return false
+}
+
+type PutCurationsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the request, with their ids.
+	CurationIds []string `protobuf:"bytes,1,rep,name=curation_ids,json=curationIds,proto3" json:"curation_ids,omitempty"`
+	// Curations that the index has now.
+	Count         int32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutCurationsResponse) Reset() {
+	*x = PutCurationsResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutCurationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutCurationsResponse) ProtoMessage() {}
+
+func (x *PutCurationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutCurationsResponse.ProtoReflect.Descriptor instead.
+func (*PutCurationsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *PutCurationsResponse) GetCurationIds() []string {
+	if x != nil {
+		return x.CurationIds
+	}
+	return nil
+}
+
+func (x *PutCurationsResponse) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+type ListCurationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// 1 to 1000; default 100.
+	PageSize      int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCurationsRequest) Reset() {
+	*x = ListCurationsRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCurationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCurationsRequest) ProtoMessage() {}
+
+func (x *ListCurationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCurationsRequest.ProtoReflect.Descriptor instead.
+func (*ListCurationsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *ListCurationsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *ListCurationsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListCurationsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListCurationsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of their ids.
+	Curations []*Curation `protobuf:"bytes,1,rep,name=curations,proto3" json:"curations,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCurationsResponse) Reset() {
+	*x = ListCurationsResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCurationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCurationsResponse) ProtoMessage() {}
+
+func (x *ListCurationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCurationsResponse.ProtoReflect.Descriptor instead.
+func (*ListCurationsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ListCurationsResponse) GetCurations() []*Curation {
+	if x != nil {
+		return x.Curations
+	}
+	return nil
+}
+
+func (x *ListCurationsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+type DeleteCurationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Those that do not exist are left out of the count.
+	CurationIds []string `protobuf:"bytes,2,rep,name=curation_ids,json=curationIds,proto3" json:"curation_ids,omitempty"`
+	// Deletes all of them, instead of curationIds.
+	All           bool `protobuf:"varint,3,opt,name=all,proto3" json:"all,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteCurationsRequest) Reset() {
+	*x = DeleteCurationsRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteCurationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteCurationsRequest) ProtoMessage() {}
+
+func (x *DeleteCurationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteCurationsRequest.ProtoReflect.Descriptor instead.
+func (*DeleteCurationsRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *DeleteCurationsRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *DeleteCurationsRequest) GetCurationIds() []string {
+	if x != nil {
+		return x.CurationIds
+	}
+	return nil
+}
+
+func (x *DeleteCurationsRequest) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+type DeleteCurationsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DeletedCount  int32                  `protobuf:"varint,1,opt,name=deleted_count,json=deletedCount,proto3" json:"deleted_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteCurationsResponse) Reset() {
+	*x = DeleteCurationsResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteCurationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteCurationsResponse) ProtoMessage() {}
+
+func (x *DeleteCurationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteCurationsResponse.ProtoReflect.Descriptor instead.
+func (*DeleteCurationsResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *DeleteCurationsResponse) GetDeletedCount() int32 {
+	if x != nil {
+		return x.DeletedCount
+	}
+	return 0
+}
+
 var File_ragd_v1_index_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_index_proto_rawDesc = "" +
@@ -2291,7 +3202,76 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x12DeleteIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\"\x15\n" +
-	"\x13DeleteIndexResponse2\x97\x06\n" +
+	"\x13DeleteIndexResponse\"t\n" +
+	"\aSynonym\x12\x1d\n" +
+	"\n" +
+	"synonym_id\x18\x01 \x01(\tR\tsynonymId\x12\x14\n" +
+	"\x05terms\x18\x02 \x03(\tR\x05terms\x12\x18\n" +
+	"\atargets\x18\x03 \x03(\tR\atargets\x12\x1a\n" +
+	"\blanguage\x18\x04 \x01(\tR\blanguage\"{\n" +
+	"\x12PutSynonymsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12,\n" +
+	"\bsynonyms\x18\x02 \x03(\v2\x10.ragd.v1.SynonymR\bsynonyms\x12\x18\n" +
+	"\areplace\x18\x03 \x01(\bR\areplace\"L\n" +
+	"\x13PutSynonymsResponse\x12\x1f\n" +
+	"\vsynonym_ids\x18\x01 \x03(\tR\n" +
+	"synonymIds\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x05R\x05count\"p\n" +
+	"\x13ListSynonymsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"l\n" +
+	"\x14ListSynonymsResponse\x12,\n" +
+	"\bsynonyms\x18\x01 \x03(\v2\x10.ragd.v1.SynonymR\bsynonyms\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"i\n" +
+	"\x15DeleteSynonymsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1f\n" +
+	"\vsynonym_ids\x18\x02 \x03(\tR\n" +
+	"synonymIds\x12\x10\n" +
+	"\x03all\x18\x03 \x01(\bR\x03all\"=\n" +
+	"\x16DeleteSynonymsResponse\x12#\n" +
+	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount\"\xc9\x01\n" +
+	"\bCuration\x12\x1f\n" +
+	"\vcuration_id\x18\x01 \x01(\tR\n" +
+	"curationId\x12\x1a\n" +
+	"\bquestion\x18\x02 \x01(\tR\bquestion\x12\x14\n" +
+	"\x05match\x18\x03 \x01(\tR\x05match\x12$\n" +
+	"\x04pins\x18\x04 \x03(\v2\x10.ragd.v1.CuratedR\x04pins\x12&\n" +
+	"\x05hides\x18\x05 \x03(\v2\x10.ragd.v1.CuratedR\x05hides\x12\x1c\n" +
+	"\tnamespace\x18\x06 \x01(\tR\tnamespace\"L\n" +
+	"\aCurated\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
+	"\vdocument_id\x18\x02 \x01(\tR\n" +
+	"documentId\x12\x10\n" +
+	"\x03uri\x18\x03 \x01(\tR\x03uri\"\x7f\n" +
+	"\x13PutCurationsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12/\n" +
+	"\tcurations\x18\x02 \x03(\v2\x11.ragd.v1.CurationR\tcurations\x12\x18\n" +
+	"\areplace\x18\x03 \x01(\bR\areplace\"O\n" +
+	"\x14PutCurationsResponse\x12!\n" +
+	"\fcuration_ids\x18\x01 \x03(\tR\vcurationIds\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x05R\x05count\"q\n" +
+	"\x14ListCurationsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"p\n" +
+	"\x15ListCurationsResponse\x12/\n" +
+	"\tcurations\x18\x01 \x03(\v2\x11.ragd.v1.CurationR\tcurations\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"l\n" +
+	"\x16DeleteCurationsRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
+	"\fcuration_ids\x18\x02 \x03(\tR\vcurationIds\x12\x10\n" +
+	"\x03all\x18\x03 \x01(\bR\x03all\">\n" +
+	"\x17DeleteCurationsResponse\x12#\n" +
+	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount2\xfe\t\n" +
 	"\fIndexService\x12:\n" +
 	"\vCreateIndex\x12\x1b.ragd.v1.CreateIndexRequest\x1a\x0e.ragd.v1.Index\x12C\n" +
 	"\rDescribeIndex\x12\x1d.ragd.v1.DescribeIndexRequest\x1a\x0e.ragd.v1.Index\"\x03\x90\x02\x01\x12M\n" +
@@ -2301,7 +3281,13 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"BuildIndex\x12\x1a.ragd.v1.BuildIndexRequest\x1a\x1b.ragd.v1.BuildIndexResponse\x12K\n" +
 	"\fRebuildGraph\x12\x1c.ragd.v1.RebuildGraphRequest\x1a\x1d.ragd.v1.RebuildGraphResponse\x12c\n" +
 	"\x14DeleteAskedQuestions\x12$.ragd.v1.DeleteAskedQuestionsRequest\x1a%.ragd.v1.DeleteAskedQuestionsResponse\x12h\n" +
-	"\x14ListNotableQuestions\x12$.ragd.v1.ListNotableQuestionsRequest\x1a%.ragd.v1.ListNotableQuestionsResponse\"\x03\x90\x02\x01\x12N\n" +
+	"\x14ListNotableQuestions\x12$.ragd.v1.ListNotableQuestionsRequest\x1a%.ragd.v1.ListNotableQuestionsResponse\"\x03\x90\x02\x01\x12H\n" +
+	"\vPutSynonyms\x12\x1b.ragd.v1.PutSynonymsRequest\x1a\x1c.ragd.v1.PutSynonymsResponse\x12P\n" +
+	"\fListSynonyms\x12\x1c.ragd.v1.ListSynonymsRequest\x1a\x1d.ragd.v1.ListSynonymsResponse\"\x03\x90\x02\x01\x12Q\n" +
+	"\x0eDeleteSynonyms\x12\x1e.ragd.v1.DeleteSynonymsRequest\x1a\x1f.ragd.v1.DeleteSynonymsResponse\x12K\n" +
+	"\fPutCurations\x12\x1c.ragd.v1.PutCurationsRequest\x1a\x1d.ragd.v1.PutCurationsResponse\x12S\n" +
+	"\rListCurations\x12\x1d.ragd.v1.ListCurationsRequest\x1a\x1e.ragd.v1.ListCurationsResponse\"\x03\x90\x02\x01\x12T\n" +
+	"\x0fDeleteCurations\x12\x1f.ragd.v1.DeleteCurationsRequest\x1a .ragd.v1.DeleteCurationsResponse\x12N\n" +
 	"\rTruncateIndex\x12\x1d.ragd.v1.TruncateIndexRequest\x1a\x1e.ragd.v1.TruncateIndexResponse\x12H\n" +
 	"\vDeleteIndex\x12\x1b.ragd.v1.DeleteIndexRequest\x1a\x1c.ragd.v1.DeleteIndexResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
@@ -2317,7 +3303,7 @@ func file_ragd_v1_index_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_index_proto_rawDescData
 }
 
-var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_ragd_v1_index_proto_goTypes = []any{
 	(*IndexConfig)(nil),                  // 0: ragd.v1.IndexConfig
 	(*IvfConfig)(nil),                    // 1: ragd.v1.IvfConfig
@@ -2347,70 +3333,103 @@ var file_ragd_v1_index_proto_goTypes = []any{
 	(*ListIndexesResponse)(nil),          // 25: ragd.v1.ListIndexesResponse
 	(*DeleteIndexRequest)(nil),           // 26: ragd.v1.DeleteIndexRequest
 	(*DeleteIndexResponse)(nil),          // 27: ragd.v1.DeleteIndexResponse
-	(*Chunking)(nil),                     // 28: ragd.v1.Chunking
-	(*timestamppb.Timestamp)(nil),        // 29: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),              // 30: google.protobuf.Struct
-	(*structpb.Value)(nil),               // 31: google.protobuf.Value
+	(*Synonym)(nil),                      // 28: ragd.v1.Synonym
+	(*PutSynonymsRequest)(nil),           // 29: ragd.v1.PutSynonymsRequest
+	(*PutSynonymsResponse)(nil),          // 30: ragd.v1.PutSynonymsResponse
+	(*ListSynonymsRequest)(nil),          // 31: ragd.v1.ListSynonymsRequest
+	(*ListSynonymsResponse)(nil),         // 32: ragd.v1.ListSynonymsResponse
+	(*DeleteSynonymsRequest)(nil),        // 33: ragd.v1.DeleteSynonymsRequest
+	(*DeleteSynonymsResponse)(nil),       // 34: ragd.v1.DeleteSynonymsResponse
+	(*Curation)(nil),                     // 35: ragd.v1.Curation
+	(*Curated)(nil),                      // 36: ragd.v1.Curated
+	(*PutCurationsRequest)(nil),          // 37: ragd.v1.PutCurationsRequest
+	(*PutCurationsResponse)(nil),         // 38: ragd.v1.PutCurationsResponse
+	(*ListCurationsRequest)(nil),         // 39: ragd.v1.ListCurationsRequest
+	(*ListCurationsResponse)(nil),        // 40: ragd.v1.ListCurationsResponse
+	(*DeleteCurationsRequest)(nil),       // 41: ragd.v1.DeleteCurationsRequest
+	(*DeleteCurationsResponse)(nil),      // 42: ragd.v1.DeleteCurationsResponse
+	(*Chunking)(nil),                     // 43: ragd.v1.Chunking
+	(*timestamppb.Timestamp)(nil),        // 44: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),              // 45: google.protobuf.Struct
+	(*structpb.Value)(nil),               // 46: google.protobuf.Value
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
 	2,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
 	1,  // 1: ragd.v1.IndexConfig.ivf:type_name -> ragd.v1.IvfConfig
 	0,  // 2: ragd.v1.Index.index_config:type_name -> ragd.v1.IndexConfig
-	28, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
-	29, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
-	29, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
+	43, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
+	44, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
+	44, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
 	8,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.Graph
 	6,  // 7: ragd.v1.Index.search_width:type_name -> ragd.v1.SearchWidth
-	30, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
+	45, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
 	4,  // 9: ragd.v1.Index.fields:type_name -> ragd.v1.MetadataField
-	30, // 10: ragd.v1.Index.metadata_schema:type_name -> google.protobuf.Struct
+	45, // 10: ragd.v1.Index.metadata_schema:type_name -> google.protobuf.Struct
 	5,  // 11: ragd.v1.Index.tuning:type_name -> ragd.v1.IndexTuning
-	31, // 12: ragd.v1.MetadataField.values:type_name -> google.protobuf.Value
-	31, // 13: ragd.v1.MetadataField.least:type_name -> google.protobuf.Value
-	31, // 14: ragd.v1.MetadataField.greatest:type_name -> google.protobuf.Value
-	29, // 15: ragd.v1.IndexTuning.adopt_time:type_name -> google.protobuf.Timestamp
-	29, // 16: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
+	46, // 12: ragd.v1.MetadataField.values:type_name -> google.protobuf.Value
+	46, // 13: ragd.v1.MetadataField.least:type_name -> google.protobuf.Value
+	46, // 14: ragd.v1.MetadataField.greatest:type_name -> google.protobuf.Value
+	44, // 15: ragd.v1.IndexTuning.adopt_time:type_name -> google.protobuf.Timestamp
+	44, // 16: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
 	7,  // 17: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
-	29, // 18: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
+	44, // 18: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
 	0,  // 19: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	28, // 20: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	43, // 20: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
 	7,  // 21: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	30, // 22: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
-	30, // 23: ragd.v1.CreateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
+	45, // 22: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
+	45, // 23: ragd.v1.CreateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
 	0,  // 24: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
 	11, // 25: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
-	28, // 26: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	43, // 26: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
 	7,  // 27: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	30, // 28: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
-	30, // 29: ragd.v1.UpdateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
+	45, // 28: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
+	45, // 29: ragd.v1.UpdateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
 	18, // 30: ragd.v1.ListNotableQuestionsResponse.questions:type_name -> ragd.v1.NotableQuestion
-	29, // 31: ragd.v1.NotableQuestion.last_time:type_name -> google.protobuf.Timestamp
+	44, // 31: ragd.v1.NotableQuestion.last_time:type_name -> google.protobuf.Timestamp
 	3,  // 32: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
-	9,  // 33: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	23, // 34: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	24, // 35: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	10, // 36: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
-	12, // 37: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
-	14, // 38: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
-	19, // 39: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
-	16, // 40: ragd.v1.IndexService.ListNotableQuestions:input_type -> ragd.v1.ListNotableQuestionsRequest
-	21, // 41: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
-	26, // 42: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	3,  // 43: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	3,  // 44: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	25, // 45: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	3,  // 46: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
-	13, // 47: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
-	15, // 48: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
-	20, // 49: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
-	17, // 50: ragd.v1.IndexService.ListNotableQuestions:output_type -> ragd.v1.ListNotableQuestionsResponse
-	22, // 51: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
-	27, // 52: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	43, // [43:53] is the sub-list for method output_type
-	33, // [33:43] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	28, // 33: ragd.v1.PutSynonymsRequest.synonyms:type_name -> ragd.v1.Synonym
+	28, // 34: ragd.v1.ListSynonymsResponse.synonyms:type_name -> ragd.v1.Synonym
+	36, // 35: ragd.v1.Curation.pins:type_name -> ragd.v1.Curated
+	36, // 36: ragd.v1.Curation.hides:type_name -> ragd.v1.Curated
+	35, // 37: ragd.v1.PutCurationsRequest.curations:type_name -> ragd.v1.Curation
+	35, // 38: ragd.v1.ListCurationsResponse.curations:type_name -> ragd.v1.Curation
+	9,  // 39: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	23, // 40: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	24, // 41: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	10, // 42: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	12, // 43: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	14, // 44: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
+	19, // 45: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
+	16, // 46: ragd.v1.IndexService.ListNotableQuestions:input_type -> ragd.v1.ListNotableQuestionsRequest
+	29, // 47: ragd.v1.IndexService.PutSynonyms:input_type -> ragd.v1.PutSynonymsRequest
+	31, // 48: ragd.v1.IndexService.ListSynonyms:input_type -> ragd.v1.ListSynonymsRequest
+	33, // 49: ragd.v1.IndexService.DeleteSynonyms:input_type -> ragd.v1.DeleteSynonymsRequest
+	37, // 50: ragd.v1.IndexService.PutCurations:input_type -> ragd.v1.PutCurationsRequest
+	39, // 51: ragd.v1.IndexService.ListCurations:input_type -> ragd.v1.ListCurationsRequest
+	41, // 52: ragd.v1.IndexService.DeleteCurations:input_type -> ragd.v1.DeleteCurationsRequest
+	21, // 53: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	26, // 54: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 55: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 56: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	25, // 57: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 58: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	13, // 59: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	15, // 60: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
+	20, // 61: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
+	17, // 62: ragd.v1.IndexService.ListNotableQuestions:output_type -> ragd.v1.ListNotableQuestionsResponse
+	30, // 63: ragd.v1.IndexService.PutSynonyms:output_type -> ragd.v1.PutSynonymsResponse
+	32, // 64: ragd.v1.IndexService.ListSynonyms:output_type -> ragd.v1.ListSynonymsResponse
+	34, // 65: ragd.v1.IndexService.DeleteSynonyms:output_type -> ragd.v1.DeleteSynonymsResponse
+	38, // 66: ragd.v1.IndexService.PutCurations:output_type -> ragd.v1.PutCurationsResponse
+	40, // 67: ragd.v1.IndexService.ListCurations:output_type -> ragd.v1.ListCurationsResponse
+	42, // 68: ragd.v1.IndexService.DeleteCurations:output_type -> ragd.v1.DeleteCurationsResponse
+	22, // 69: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	27, // 70: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	55, // [55:71] is the sub-list for method output_type
+	39, // [39:55] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }
@@ -2428,7 +3447,7 @@ func file_ragd_v1_index_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_index_proto_rawDesc), len(file_ragd_v1_index_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   28,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1526,6 +1526,9 @@ type VectorQueryResponse struct {
 	GroupCount *int32 `protobuf:"varint,51,opt,name=group_count,json=groupCount,proto3,oneof" json:"group_count,omitempty"`
 	// With pageSize: for the next page. Empty if there is none.
 	NextPageToken string `protobuf:"bytes,52,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The question with the words of the index that were searched for in place of misspelt ones, which no chunk has; see
+	// explain.corrections. Empty without any, and for several indexes.
+	DidYouMean    string `protobuf:"bytes,53,opt,name=did_you_mean,json=didYouMean,proto3" json:"did_you_mean,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1619,6 +1622,13 @@ func (x *VectorQueryResponse) GetGroupCount() int32 {
 func (x *VectorQueryResponse) GetNextPageToken() string {
 	if x != nil {
 		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *VectorQueryResponse) GetDidYouMean() string {
+	if x != nil {
+		return x.DidYouMean
 	}
 	return ""
 }
@@ -2142,7 +2152,9 @@ type Source struct {
 	// The index, if several were asked.
 	IndexName string `protobuf:"bytes,33,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// With groupBy: the number of the group in groups, from 0.
-	Group         *int32 `protobuf:"varint,50,opt,name=group,proto3,oneof" json:"group,omitempty"`
+	Group *int32 `protobuf:"varint,50,opt,name=group,proto3,oneof" json:"group,omitempty"`
+	// Whether a curation of the index puts the source before those that score more.
+	Pinned        bool `protobuf:"varint,53,opt,name=pinned,proto3" json:"pinned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2343,6 +2355,13 @@ func (x *Source) GetGroup() int32 {
 		return *x.Group
 	}
 	return 0
+}
+
+func (x *Source) GetPinned() bool {
+	if x != nil {
+		return x.Pinned
+	}
+	return false
 }
 
 // Hit is a chunk that was found, as a part of a source.
@@ -2888,7 +2907,11 @@ type Explain struct {
 	// What was added to the log-odds of that weight.
 	VectorLogOdds float64 `protobuf:"fixed64,17,opt,name=vector_log_odds,json=vectorLogOdds,proto3" json:"vector_log_odds,omitempty"`
 	// What querySyntax web has made of queryText: what chunks must have, or not have, in English.
-	Conditions    []string `protobuf:"bytes,20,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	Conditions []string `protobuf:"bytes,20,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	// Terms of the question that the index has synonyms of, which were searched for too.
+	Synonyms []*SynonymUse `protobuf:"bytes,21,rep,name=synonyms,proto3" json:"synonyms,omitempty"`
+	// The ids of the curations of the index that hold for the question; for a credential with a mandatory filter, of those that pin a source.
+	CurationIds   []string `protobuf:"bytes,22,rep,name=curation_ids,json=curationIds,proto3" json:"curation_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3049,6 +3072,75 @@ func (x *Explain) GetConditions() []string {
 	return nil
 }
 
+func (x *Explain) GetSynonyms() []*SynonymUse {
+	if x != nil {
+		return x.Synonyms
+	}
+	return nil
+}
+
+func (x *Explain) GetCurationIds() []string {
+	if x != nil {
+		return x.CurationIds
+	}
+	return nil
+}
+
+// SynonymUse is a term of a question and its synonyms, of which the caller may see a chunk.
+type SynonymUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As the entry has it.
+	Term string `protobuf:"bytes,1,opt,name=term,proto3" json:"term,omitempty"`
+	// The synonyms that were searched for. They count less than words of the question.
+	Searched      []string `protobuf:"bytes,2,rep,name=searched,proto3" json:"searched,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SynonymUse) Reset() {
+	*x = SynonymUse{}
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SynonymUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SynonymUse) ProtoMessage() {}
+
+func (x *SynonymUse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SynonymUse.ProtoReflect.Descriptor instead.
+func (*SynonymUse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *SynonymUse) GetTerm() string {
+	if x != nil {
+		return x.Term
+	}
+	return ""
+}
+
+func (x *SynonymUse) GetSearched() []string {
+	if x != nil {
+		return x.Searched
+	}
+	return nil
+}
+
 // Correction is a word of a question that no chunk has.
 type Correction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3062,7 +3154,7 @@ type Correction struct {
 
 func (x *Correction) Reset() {
 	*x = Correction{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3074,7 +3166,7 @@ func (x *Correction) String() string {
 func (*Correction) ProtoMessage() {}
 
 func (x *Correction) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3087,7 +3179,7 @@ func (x *Correction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Correction.ProtoReflect.Descriptor instead.
 func (*Correction) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Correction) GetWord() string {
@@ -3123,7 +3215,7 @@ type ContextValue struct {
 
 func (x *ContextValue) Reset() {
 	*x = ContextValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3135,7 +3227,7 @@ func (x *ContextValue) String() string {
 func (*ContextValue) ProtoMessage() {}
 
 func (x *ContextValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3148,7 +3240,7 @@ func (x *ContextValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextValue.ProtoReflect.Descriptor instead.
 func (*ContextValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ContextValue) GetName() string {
@@ -3207,7 +3299,7 @@ type GraphExplain struct {
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3219,7 +3311,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3232,7 +3324,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -3313,7 +3405,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3325,7 +3417,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3338,7 +3430,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -3399,7 +3491,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3411,7 +3503,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3424,7 +3516,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -3530,7 +3622,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3542,7 +3634,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3555,7 +3647,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -3611,7 +3703,7 @@ type ListEdgesRequest struct {
 
 func (x *ListEdgesRequest) Reset() {
 	*x = ListEdgesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3623,7 +3715,7 @@ func (x *ListEdgesRequest) String() string {
 func (*ListEdgesRequest) ProtoMessage() {}
 
 func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3636,7 +3728,7 @@ func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesRequest.ProtoReflect.Descriptor instead.
 func (*ListEdgesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListEdgesRequest) GetIndexName() string {
@@ -3686,7 +3778,7 @@ type ListEdgesResponse struct {
 
 func (x *ListEdgesResponse) Reset() {
 	*x = ListEdgesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3698,7 +3790,7 @@ func (x *ListEdgesResponse) String() string {
 func (*ListEdgesResponse) ProtoMessage() {}
 
 func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3711,7 +3803,7 @@ func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesResponse.ProtoReflect.Descriptor instead.
 func (*ListEdgesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListEdgesResponse) GetEdges() []*ChunkEdge {
@@ -3747,7 +3839,7 @@ type ChunkEdge struct {
 
 func (x *ChunkEdge) Reset() {
 	*x = ChunkEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3759,7 +3851,7 @@ func (x *ChunkEdge) String() string {
 func (*ChunkEdge) ProtoMessage() {}
 
 func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3772,7 +3864,7 @@ func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkEdge.ProtoReflect.Descriptor instead.
 func (*ChunkEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ChunkEdge) GetType() string {
@@ -3826,7 +3918,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3838,7 +3930,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3851,7 +3943,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Stage) GetName() string {
@@ -3902,7 +3994,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3914,7 +4006,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3927,7 +4019,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Reranker) GetModel() string {
@@ -3997,7 +4089,7 @@ type RerankerOptions struct {
 
 func (x *RerankerOptions) Reset() {
 	*x = RerankerOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4009,7 +4101,7 @@ func (x *RerankerOptions) String() string {
 func (*RerankerOptions) ProtoMessage() {}
 
 func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4022,7 +4114,7 @@ func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
 func (*RerankerOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RerankerOptions) GetWeights() *RerankerWeights {
@@ -4060,7 +4152,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4072,7 +4164,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4085,7 +4177,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Reranking) GetKind() string {
@@ -4166,7 +4258,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4178,7 +4270,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4191,7 +4283,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -4229,7 +4321,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[45]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4241,7 +4333,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[45]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4254,7 +4346,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -4291,7 +4383,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[46]
+	mi := &file_ragd_v1_query_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4303,7 +4395,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[46]
+	mi := &file_ragd_v1_query_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4316,7 +4408,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -4353,7 +4445,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[47]
+	mi := &file_ragd_v1_query_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4365,7 +4457,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[47]
+	mi := &file_ragd_v1_query_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4378,7 +4470,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{47}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -4419,7 +4511,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[48]
+	mi := &file_ragd_v1_query_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4431,7 +4523,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[48]
+	mi := &file_ragd_v1_query_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4444,7 +4536,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{48}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -4504,7 +4596,7 @@ type CountChunksRequest struct {
 
 func (x *CountChunksRequest) Reset() {
 	*x = CountChunksRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[49]
+	mi := &file_ragd_v1_query_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4516,7 +4608,7 @@ func (x *CountChunksRequest) String() string {
 func (*CountChunksRequest) ProtoMessage() {}
 
 func (x *CountChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[49]
+	mi := &file_ragd_v1_query_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4529,7 +4621,7 @@ func (x *CountChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountChunksRequest.ProtoReflect.Descriptor instead.
 func (*CountChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{49}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *CountChunksRequest) GetIndexName() string {
@@ -4627,7 +4719,7 @@ type Facet struct {
 
 func (x *Facet) Reset() {
 	*x = Facet{}
-	mi := &file_ragd_v1_query_proto_msgTypes[50]
+	mi := &file_ragd_v1_query_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4639,7 +4731,7 @@ func (x *Facet) String() string {
 func (*Facet) ProtoMessage() {}
 
 func (x *Facet) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[50]
+	mi := &file_ragd_v1_query_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4652,7 +4744,7 @@ func (x *Facet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Facet.ProtoReflect.Descriptor instead.
 func (*Facet) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{50}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Facet) GetField() string {
@@ -4715,7 +4807,7 @@ type FacetRange struct {
 
 func (x *FacetRange) Reset() {
 	*x = FacetRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[51]
+	mi := &file_ragd_v1_query_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4727,7 +4819,7 @@ func (x *FacetRange) String() string {
 func (*FacetRange) ProtoMessage() {}
 
 func (x *FacetRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[51]
+	mi := &file_ragd_v1_query_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4740,7 +4832,7 @@ func (x *FacetRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FacetRange.ProtoReflect.Descriptor instead.
 func (*FacetRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{51}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *FacetRange) GetFrom() *structpb.Value {
@@ -4772,7 +4864,7 @@ type CountChunksResponse struct {
 
 func (x *CountChunksResponse) Reset() {
 	*x = CountChunksResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[52]
+	mi := &file_ragd_v1_query_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4784,7 +4876,7 @@ func (x *CountChunksResponse) String() string {
 func (*CountChunksResponse) ProtoMessage() {}
 
 func (x *CountChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[52]
+	mi := &file_ragd_v1_query_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4797,7 +4889,7 @@ func (x *CountChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountChunksResponse.ProtoReflect.Descriptor instead.
 func (*CountChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{52}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *CountChunksResponse) GetChunkCount() int32 {
@@ -4849,7 +4941,7 @@ type FacetCounts struct {
 
 func (x *FacetCounts) Reset() {
 	*x = FacetCounts{}
-	mi := &file_ragd_v1_query_proto_msgTypes[53]
+	mi := &file_ragd_v1_query_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4861,7 +4953,7 @@ func (x *FacetCounts) String() string {
 func (*FacetCounts) ProtoMessage() {}
 
 func (x *FacetCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[53]
+	mi := &file_ragd_v1_query_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4874,7 +4966,7 @@ func (x *FacetCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FacetCounts.ProtoReflect.Descriptor instead.
 func (*FacetCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{53}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *FacetCounts) GetField() string {
@@ -4930,7 +5022,7 @@ type ValueCount struct {
 
 func (x *ValueCount) Reset() {
 	*x = ValueCount{}
-	mi := &file_ragd_v1_query_proto_msgTypes[54]
+	mi := &file_ragd_v1_query_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4942,7 +5034,7 @@ func (x *ValueCount) String() string {
 func (*ValueCount) ProtoMessage() {}
 
 func (x *ValueCount) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[54]
+	mi := &file_ragd_v1_query_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4955,7 +5047,7 @@ func (x *ValueCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueCount.ProtoReflect.Descriptor instead.
 func (*ValueCount) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{54}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ValueCount) GetValue() *structpb.Value {
@@ -4986,7 +5078,7 @@ type RangeCount struct {
 
 func (x *RangeCount) Reset() {
 	*x = RangeCount{}
-	mi := &file_ragd_v1_query_proto_msgTypes[55]
+	mi := &file_ragd_v1_query_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4998,7 +5090,7 @@ func (x *RangeCount) String() string {
 func (*RangeCount) ProtoMessage() {}
 
 func (x *RangeCount) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[55]
+	mi := &file_ragd_v1_query_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5011,7 +5103,7 @@ func (x *RangeCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RangeCount.ProtoReflect.Descriptor instead.
 func (*RangeCount) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{55}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RangeCount) GetFrom() *structpb.Value {
@@ -5048,7 +5140,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[56]
+	mi := &file_ragd_v1_query_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5060,7 +5152,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[56]
+	mi := &file_ragd_v1_query_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5073,7 +5165,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{56}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -5118,7 +5210,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[57]
+	mi := &file_ragd_v1_query_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5130,7 +5222,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[57]
+	mi := &file_ragd_v1_query_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5143,7 +5235,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{57}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -5217,7 +5309,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[58]
+	mi := &file_ragd_v1_query_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5229,7 +5321,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[58]
+	mi := &file_ragd_v1_query_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5242,7 +5334,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{58}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -5337,7 +5429,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[59]
+	mi := &file_ragd_v1_query_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5349,7 +5441,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[59]
+	mi := &file_ragd_v1_query_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5362,7 +5454,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{59}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -5414,7 +5506,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[60]
+	mi := &file_ragd_v1_query_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5426,7 +5518,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[60]
+	mi := &file_ragd_v1_query_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5439,7 +5531,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{60}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -5470,6 +5562,196 @@ func (x *TopicDocument) GetChunkCount() int32 {
 	return 0
 }
 
+type SuggestRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. What has been typed, up to 200 bytes. Words are suggested for the last one, from 2 letters on, that stand in a chunk with those before.
+	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,2,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Default: "default".
+	Namespace string `protobuf:"bytes,3,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Most suggestions, 1 to 20; default 10.
+	Limit         *int32 `protobuf:"varint,4,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SuggestRequest) Reset() {
+	*x = SuggestRequest{}
+	mi := &file_ragd_v1_query_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SuggestRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SuggestRequest) ProtoMessage() {}
+
+func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SuggestRequest.ProtoReflect.Descriptor instead.
+func (*SuggestRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *SuggestRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *SuggestRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *SuggestRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *SuggestRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+type SuggestResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Titles, then questions, then words.
+	Suggestions   []*Suggestion `protobuf:"bytes,1,rep,name=suggestions,proto3" json:"suggestions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SuggestResponse) Reset() {
+	*x = SuggestResponse{}
+	mi := &file_ragd_v1_query_proto_msgTypes[63]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SuggestResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SuggestResponse) ProtoMessage() {}
+
+func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[63]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SuggestResponse.ProtoReflect.Descriptor instead.
+func (*SuggestResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{63}
+}
+
+func (x *SuggestResponse) GetSuggestions() []*Suggestion {
+	if x != nil {
+		return x.Suggestions
+	}
+	return nil
+}
+
+// Suggestion completes what was typed.
+type Suggestion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The whole text, to be put in the place of what was typed.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// title, question or word.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Of a title: a document that has it.
+	DocumentId string `protobuf:"bytes,3,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	// The uri of that document.
+	Uri           string `protobuf:"bytes,4,opt,name=uri,proto3" json:"uri,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Suggestion) Reset() {
+	*x = Suggestion{}
+	mi := &file_ragd_v1_query_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Suggestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Suggestion) ProtoMessage() {}
+
+func (x *Suggestion) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Suggestion.ProtoReflect.Descriptor instead.
+func (*Suggestion) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *Suggestion) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Suggestion) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Suggestion) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *Suggestion) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
 type EmbedRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the service's default model.
@@ -5485,7 +5767,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[61]
+	mi := &file_ragd_v1_query_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5497,7 +5779,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[61]
+	mi := &file_ragd_v1_query_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5510,7 +5792,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{61}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -5545,7 +5827,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[62]
+	mi := &file_ragd_v1_query_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5557,7 +5839,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[62]
+	mi := &file_ragd_v1_query_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5570,7 +5852,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{62}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -5604,7 +5886,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[63]
+	mi := &file_ragd_v1_query_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5616,7 +5898,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[63]
+	mi := &file_ragd_v1_query_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5629,7 +5911,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{63}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -5782,7 +6064,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x06values\x18\x02 \x03(\x02R\x06values\"{\n" +
 	"\fChromaConfig\x12,\n" +
 	"\x05where\x18\x01 \x01(\v2\x16.google.protobuf.ValueR\x05where\x12=\n" +
-	"\x0ewhere_document\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\rwhereDocument\"\x83\x03\n" +
+	"\x0ewhere_document\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\rwhereDocument\"\xa5\x03\n" +
 	"\x13VectorQueryResponse\x12)\n" +
 	"\x10relevant_context\x18\x01 \x01(\tR\x0frelevantContext\x12)\n" +
 	"\asources\x18\x02 \x03(\v2\x0f.ragd.v1.SourceR\asources\x12\x1a\n" +
@@ -5793,7 +6075,9 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x06groups\x182 \x03(\v2\x14.ragd.v1.SourceGroupR\x06groups\x12$\n" +
 	"\vgroup_count\x183 \x01(\x05H\x00R\n" +
 	"groupCount\x88\x01\x01\x12&\n" +
-	"\x0fnext_page_token\x184 \x01(\tR\rnextPageTokenB\x0e\n" +
+	"\x0fnext_page_token\x184 \x01(\tR\rnextPageToken\x12 \n" +
+	"\fdid_you_mean\x185 \x01(\tR\n" +
+	"didYouMeanB\x0e\n" +
 	"\f_group_count\"\xfa\b\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
@@ -5858,7 +6142,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12/\n" +
 	"\aexplain\x18\x04 \x01(\v2\x15.ragd.v1.GraphExplainR\aexplain\x12'\n" +
 	"\x06budget\x18\x05 \x01(\v2\x0f.ragd.v1.BudgetR\x06budget\x12\x19\n" +
-	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\xbb\x06\n" +
+	"\bquery_id\x18\x10 \x01(\tR\aqueryId\"\xd3\x06\n" +
 	"\x06Source\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x123\n" +
 	"\bmetadata\x18\x02 \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12\x16\n" +
@@ -5889,7 +6173,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\arecency\x18  \x01(\v2\x10.ragd.v1.RecencyR\arecency\x12\x1d\n" +
 	"\n" +
 	"index_name\x18! \x01(\tR\tindexName\x12\x19\n" +
-	"\x05group\x182 \x01(\x05H\x02R\x05group\x88\x01\x01B\r\n" +
+	"\x05group\x182 \x01(\x05H\x02R\x05group\x88\x01\x01\x12\x16\n" +
+	"\x06pinned\x185 \x01(\bR\x06pinnedB\r\n" +
 	"\v_similarityB\x10\n" +
 	"\x0e_keyword_scoreB\b\n" +
 	"\x06_group\"\xa9\x01\n" +
@@ -5939,7 +6224,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\tByteRange\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xb3\x05\n" +
+	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\x87\x06\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -5964,8 +6249,14 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x0fvector_log_odds\x18\x11 \x01(\x01R\rvectorLogOdds\x12\x1e\n" +
 	"\n" +
 	"conditions\x18\x14 \x03(\tR\n" +
-	"conditionsB\x10\n" +
+	"conditions\x12/\n" +
+	"\bsynonyms\x18\x15 \x03(\v2\x13.ragd.v1.SynonymUseR\bsynonyms\x12!\n" +
+	"\fcuration_ids\x18\x16 \x03(\tR\vcurationIdsB\x10\n" +
 	"\x0e_vector_weight\"<\n" +
+	"\n" +
+	"SynonymUse\x12\x12\n" +
+	"\x04term\x18\x01 \x01(\tR\x04term\x12\x1a\n" +
+	"\bsearched\x18\x02 \x03(\tR\bsearched\"<\n" +
 	"\n" +
 	"Correction\x12\x12\n" +
 	"\x04word\x18\x01 \x01(\tR\x04word\x12\x1a\n" +
@@ -6195,7 +6486,23 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x03uri\x18\x02 \x01(\tR\x03uri\x12\x14\n" +
 	"\x05title\x18\x03 \x01(\tR\x05title\x12\x1f\n" +
 	"\vchunk_count\x18\x04 \x01(\x05R\n" +
-	"chunkCount\"X\n" +
+	"chunkCount\"\x8a\x01\n" +
+	"\x0eSuggestRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x02 \x01(\tR\tindexName\x12\x1c\n" +
+	"\tnamespace\x18\x03 \x01(\tR\tnamespace\x12\x19\n" +
+	"\x05limit\x18\x04 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\x06_limit\"H\n" +
+	"\x0fSuggestResponse\x125\n" +
+	"\vsuggestions\x18\x01 \x03(\v2\x13.ragd.v1.SuggestionR\vsuggestions\"g\n" +
+	"\n" +
+	"Suggestion\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1f\n" +
+	"\vdocument_id\x18\x03 \x01(\tR\n" +
+	"documentId\x12\x10\n" +
+	"\x03uri\x18\x04 \x01(\tR\x03uri\"X\n" +
 	"\fEmbedRequest\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x14\n" +
 	"\x05texts\x18\x02 \x03(\tR\x05texts\x12\x1c\n" +
@@ -6207,7 +6514,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1c\n" +
 	"\tdimension\x18\x03 \x01(\x05R\tdimension\"#\n" +
 	"\tEmbedding\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\x02R\x06values2\xcb\x04\n" +
+	"\x06values\x18\x01 \x03(\x02R\x06values2\x8e\x05\n" +
 	"\fQueryService\x12M\n" +
 	"\vVectorQuery\x12\x1b.ragd.v1.VectorQueryRequest\x1a\x1c.ragd.v1.VectorQueryResponse\"\x03\x90\x02\x01\x12J\n" +
 	"\n" +
@@ -6217,7 +6524,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
 	"ListTopics\x12\x1a.ragd.v1.ListTopicsRequest\x1a\x1b.ragd.v1.ListTopicsResponse\x12G\n" +
 	"\tListEdges\x12\x19.ragd.v1.ListEdgesRequest\x1a\x1a.ragd.v1.ListEdgesResponse\"\x03\x90\x02\x01\x12M\n" +
-	"\vCountChunks\x12\x1b.ragd.v1.CountChunksRequest\x1a\x1c.ragd.v1.CountChunksResponse\"\x03\x90\x02\x01\x12;\n" +
+	"\vCountChunks\x12\x1b.ragd.v1.CountChunksRequest\x1a\x1c.ragd.v1.CountChunksResponse\"\x03\x90\x02\x01\x12A\n" +
+	"\aSuggest\x12\x17.ragd.v1.SuggestRequest\x1a\x18.ragd.v1.SuggestResponse\"\x03\x90\x02\x01\x12;\n" +
 	"\x05Embed\x12\x15.ragd.v1.EmbedRequest\x1a\x16.ragd.v1.EmbedResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
@@ -6232,7 +6540,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Like)(nil),                  // 1: ragd.v1.Like
@@ -6265,51 +6573,55 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*Highlight)(nil),             // 28: ragd.v1.Highlight
 	(*ByteRange)(nil),             // 29: ragd.v1.ByteRange
 	(*Explain)(nil),               // 30: ragd.v1.Explain
-	(*Correction)(nil),            // 31: ragd.v1.Correction
-	(*ContextValue)(nil),          // 32: ragd.v1.ContextValue
-	(*GraphExplain)(nil),          // 33: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 34: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 35: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 36: ragd.v1.GraphEdge
-	(*ListEdgesRequest)(nil),      // 37: ragd.v1.ListEdgesRequest
-	(*ListEdgesResponse)(nil),     // 38: ragd.v1.ListEdgesResponse
-	(*ChunkEdge)(nil),             // 39: ragd.v1.ChunkEdge
-	(*Stage)(nil),                 // 40: ragd.v1.Stage
-	(*Reranker)(nil),              // 41: ragd.v1.Reranker
-	(*RerankerOptions)(nil),       // 42: ragd.v1.RerankerOptions
-	(*Reranking)(nil),             // 43: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 44: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 45: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 46: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 47: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 48: ragd.v1.RerankDetails
-	(*CountChunksRequest)(nil),    // 49: ragd.v1.CountChunksRequest
-	(*Facet)(nil),                 // 50: ragd.v1.Facet
-	(*FacetRange)(nil),            // 51: ragd.v1.FacetRange
-	(*CountChunksResponse)(nil),   // 52: ragd.v1.CountChunksResponse
-	(*FacetCounts)(nil),           // 53: ragd.v1.FacetCounts
-	(*ValueCount)(nil),            // 54: ragd.v1.ValueCount
-	(*RangeCount)(nil),            // 55: ragd.v1.RangeCount
-	(*ListTopicsRequest)(nil),     // 56: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 57: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 58: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 59: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 60: ragd.v1.TopicDocument
-	(*EmbedRequest)(nil),          // 61: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 62: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 63: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 64: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 65: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 66: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 67: google.protobuf.Struct
+	(*SynonymUse)(nil),            // 31: ragd.v1.SynonymUse
+	(*Correction)(nil),            // 32: ragd.v1.Correction
+	(*ContextValue)(nil),          // 33: ragd.v1.ContextValue
+	(*GraphExplain)(nil),          // 34: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 35: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 36: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 37: ragd.v1.GraphEdge
+	(*ListEdgesRequest)(nil),      // 38: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),     // 39: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),             // 40: ragd.v1.ChunkEdge
+	(*Stage)(nil),                 // 41: ragd.v1.Stage
+	(*Reranker)(nil),              // 42: ragd.v1.Reranker
+	(*RerankerOptions)(nil),       // 43: ragd.v1.RerankerOptions
+	(*Reranking)(nil),             // 44: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 45: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 46: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 47: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 48: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 49: ragd.v1.RerankDetails
+	(*CountChunksRequest)(nil),    // 50: ragd.v1.CountChunksRequest
+	(*Facet)(nil),                 // 51: ragd.v1.Facet
+	(*FacetRange)(nil),            // 52: ragd.v1.FacetRange
+	(*CountChunksResponse)(nil),   // 53: ragd.v1.CountChunksResponse
+	(*FacetCounts)(nil),           // 54: ragd.v1.FacetCounts
+	(*ValueCount)(nil),            // 55: ragd.v1.ValueCount
+	(*RangeCount)(nil),            // 56: ragd.v1.RangeCount
+	(*ListTopicsRequest)(nil),     // 57: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 58: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 59: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 60: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 61: ragd.v1.TopicDocument
+	(*SuggestRequest)(nil),        // 62: ragd.v1.SuggestRequest
+	(*SuggestResponse)(nil),       // 63: ragd.v1.SuggestResponse
+	(*Suggestion)(nil),            // 64: ragd.v1.Suggestion
+	(*EmbedRequest)(nil),          // 65: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 66: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 67: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 68: google.protobuf.Value
+	(*durationpb.Duration)(nil),   // 69: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 70: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 71: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
 	6,  // 0: ragd.v1.VectorQueryRequest.index_weights:type_name -> ragd.v1.IndexWeight
-	64, // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	68, // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	14, // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	13, // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	41, // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	65, // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	42, // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	69, // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
 	11, // 6: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
 	1,  // 7: ragd.v1.VectorQueryRequest.like:type_name -> ragd.v1.Like
 	3,  // 8: ragd.v1.VectorQueryRequest.order_by:type_name -> ragd.v1.OrderBy
@@ -6317,32 +6629,32 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	2,  // 10: ragd.v1.Like.positive:type_name -> ragd.v1.Example
 	2,  // 11: ragd.v1.Like.negative:type_name -> ragd.v1.Example
 	2,  // 12: ragd.v1.Like.exclude:type_name -> ragd.v1.Example
-	64, // 13: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
+	68, // 13: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
 	0,  // 14: ragd.v1.BatchQueryRequest.queries:type_name -> ragd.v1.VectorQueryRequest
 	9,  // 15: ragd.v1.BatchQueryResponse.answers:type_name -> ragd.v1.BatchAnswer
 	19, // 16: ragd.v1.BatchAnswer.answer:type_name -> ragd.v1.VectorQueryResponse
 	10, // 17: ragd.v1.BatchAnswer.error:type_name -> ragd.v1.QueryError
-	66, // 18: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
+	70, // 18: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
 	15, // 19: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	16, // 20: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	18, // 21: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	17, // 22: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	64, // 23: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	64, // 24: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	68, // 23: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	68, // 24: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	23, // 25: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
 	30, // 26: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
 	26, // 27: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
 	5,  // 28: ragd.v1.VectorQueryResponse.groups:type_name -> ragd.v1.SourceGroup
-	64, // 29: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	68, // 29: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	21, // 30: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	41, // 31: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	65, // 32: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	42, // 31: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	69, // 32: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
 	11, // 33: ragd.v1.GraphRagRequest.boost:type_name -> ragd.v1.Boost
 	23, // 34: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	33, // 35: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	34, // 35: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
 	26, // 36: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	67, // 37: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	48, // 38: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	71, // 37: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	49, // 38: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
 	28, // 39: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
 	29, // 40: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
 	25, // 41: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
@@ -6352,66 +6664,70 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	27, // 45: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
 	29, // 46: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
 	29, // 47: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	40, // 48: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	43, // 49: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	32, // 50: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	31, // 51: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
-	64, // 52: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	40, // 53: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	35, // 54: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	36, // 55: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	43, // 56: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	34, // 57: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	32, // 58: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	39, // 59: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	23, // 60: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	44, // 61: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	42, // 62: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	44, // 63: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	23, // 64: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	41, // 65: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	47, // 66: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	43, // 67: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	23, // 68: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	48, // 69: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	64, // 70: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
-	50, // 71: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
-	65, // 72: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
-	51, // 73: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
-	64, // 74: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
-	64, // 75: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
-	53, // 76: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
-	54, // 77: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
-	55, // 78: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
-	64, // 79: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
-	64, // 80: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
-	64, // 81: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
-	58, // 82: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	66, // 83: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	59, // 84: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	60, // 85: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	63, // 86: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 87: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	7,  // 88: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
-	45, // 89: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	20, // 90: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	56, // 91: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	37, // 92: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	49, // 93: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
-	61, // 94: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	19, // 95: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	8,  // 96: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
-	46, // 97: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	22, // 98: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	57, // 99: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	38, // 100: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	52, // 101: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
-	62, // 102: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	95, // [95:103] is the sub-list for method output_type
-	87, // [87:95] is the sub-list for method input_type
-	87, // [87:87] is the sub-list for extension type_name
-	87, // [87:87] is the sub-list for extension extendee
-	0,  // [0:87] is the sub-list for field type_name
+	41, // 48: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	44, // 49: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	33, // 50: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	32, // 51: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
+	31, // 52: ragd.v1.Explain.synonyms:type_name -> ragd.v1.SynonymUse
+	68, // 53: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	41, // 54: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	36, // 55: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	37, // 56: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	44, // 57: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	35, // 58: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	33, // 59: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	40, // 60: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	23, // 61: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	45, // 62: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	43, // 63: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	45, // 64: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	23, // 65: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	42, // 66: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	48, // 67: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	44, // 68: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	23, // 69: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	49, // 70: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	68, // 71: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
+	51, // 72: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
+	69, // 73: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
+	52, // 74: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
+	68, // 75: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
+	68, // 76: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
+	54, // 77: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
+	55, // 78: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
+	56, // 79: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
+	68, // 80: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
+	68, // 81: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
+	68, // 82: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
+	59, // 83: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	70, // 84: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	60, // 85: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	61, // 86: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	64, // 87: ragd.v1.SuggestResponse.suggestions:type_name -> ragd.v1.Suggestion
+	67, // 88: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,  // 89: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	7,  // 90: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
+	46, // 91: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	20, // 92: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	57, // 93: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	38, // 94: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	50, // 95: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
+	62, // 96: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
+	65, // 97: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	19, // 98: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	8,  // 99: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
+	47, // 100: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	22, // 101: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	58, // 102: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	39, // 103: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	53, // 104: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
+	63, // 105: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
+	66, // 106: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	98, // [98:107] is the sub-list for method output_type
+	89, // [89:98] is the sub-list for method input_type
+	89, // [89:89] is the sub-list for extension type_name
+	89, // [89:89] is the sub-list for extension extendee
+	0,  // [0:89] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -6430,19 +6746,20 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[23].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[30].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[35].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[41].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[36].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[42].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[44].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[49].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[43].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[45].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[50].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[51].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[62].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   64,
+			NumMessages:   68,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

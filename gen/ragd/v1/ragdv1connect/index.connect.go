@@ -56,6 +56,24 @@ const (
 	// IndexServiceListNotableQuestionsProcedure is the fully-qualified name of the IndexService's
 	// ListNotableQuestions RPC.
 	IndexServiceListNotableQuestionsProcedure = "/ragd.v1.IndexService/ListNotableQuestions"
+	// IndexServicePutSynonymsProcedure is the fully-qualified name of the IndexService's PutSynonyms
+	// RPC.
+	IndexServicePutSynonymsProcedure = "/ragd.v1.IndexService/PutSynonyms"
+	// IndexServiceListSynonymsProcedure is the fully-qualified name of the IndexService's ListSynonyms
+	// RPC.
+	IndexServiceListSynonymsProcedure = "/ragd.v1.IndexService/ListSynonyms"
+	// IndexServiceDeleteSynonymsProcedure is the fully-qualified name of the IndexService's
+	// DeleteSynonyms RPC.
+	IndexServiceDeleteSynonymsProcedure = "/ragd.v1.IndexService/DeleteSynonyms"
+	// IndexServicePutCurationsProcedure is the fully-qualified name of the IndexService's PutCurations
+	// RPC.
+	IndexServicePutCurationsProcedure = "/ragd.v1.IndexService/PutCurations"
+	// IndexServiceListCurationsProcedure is the fully-qualified name of the IndexService's
+	// ListCurations RPC.
+	IndexServiceListCurationsProcedure = "/ragd.v1.IndexService/ListCurations"
+	// IndexServiceDeleteCurationsProcedure is the fully-qualified name of the IndexService's
+	// DeleteCurations RPC.
+	IndexServiceDeleteCurationsProcedure = "/ragd.v1.IndexService/DeleteCurations"
 	// IndexServiceTruncateIndexProcedure is the fully-qualified name of the IndexService's
 	// TruncateIndex RPC.
 	IndexServiceTruncateIndexProcedure = "/ragd.v1.IndexService/TruncateIndex"
@@ -98,6 +116,22 @@ type IndexServiceClient interface {
 	// Needs the scope admin, and a credential without a mandatory filter. Errors: NOT_FOUND for an
 	// index that does not exist.
 	ListNotableQuestions(context.Context, *v1.ListNotableQuestionsRequest) (*v1.ListNotableQuestionsResponse, error)
+	// PutSynonyms adds synonyms to an index, or takes the place of those it has. Questions use them within 5 s. Needs the scope write, and a
+	// credential without a mandatory filter. Errors: NOT_FOUND; INVALID_ARGUMENT naming the entry; RESOURCE_EXHAUSTED beyond 1000 entries or
+	// 256 KiB.
+	PutSynonyms(context.Context, *v1.PutSynonymsRequest) (*v1.PutSynonymsResponse, error)
+	// ListSynonyms returns the synonyms of an index. Needs a credential without a mandatory filter.
+	ListSynonyms(context.Context, *v1.ListSynonymsRequest) (*v1.ListSynonymsResponse, error)
+	// DeleteSynonyms deletes synonyms of an index. Needs the scope write, and a credential without a mandatory filter.
+	DeleteSynonyms(context.Context, *v1.DeleteSynonymsRequest) (*v1.DeleteSynonymsResponse, error)
+	// PutCurations adds curations to an index, or takes the place of those it has. Questions follow them within 5 s. Needs the scope write, and
+	// a credential without a mandatory filter. Errors: NOT_FOUND; INVALID_ARGUMENT naming the curation; RESOURCE_EXHAUSTED beyond 1000 curations
+	// or 256 KiB.
+	PutCurations(context.Context, *v1.PutCurationsRequest) (*v1.PutCurationsResponse, error)
+	// ListCurations returns the curations of an index. Needs a credential without a mandatory filter.
+	ListCurations(context.Context, *v1.ListCurationsRequest) (*v1.ListCurationsResponse, error)
+	// DeleteCurations deletes curations of an index. Needs the scope write, and a credential without a mandatory filter.
+	DeleteCurations(context.Context, *v1.DeleteCurationsRequest) (*v1.DeleteCurationsResponse, error)
 	// TruncateIndex removes all documents and vectors of the index at once, in a time that
 	// does not depend on its size. Needs the scope write.
 	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
@@ -168,6 +202,44 @@ func NewIndexServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		putSynonyms: connect.NewClient[v1.PutSynonymsRequest, v1.PutSynonymsResponse](
+			httpClient,
+			baseURL+IndexServicePutSynonymsProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("PutSynonyms")),
+			connect.WithClientOptions(opts...),
+		),
+		listSynonyms: connect.NewClient[v1.ListSynonymsRequest, v1.ListSynonymsResponse](
+			httpClient,
+			baseURL+IndexServiceListSynonymsProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("ListSynonyms")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		deleteSynonyms: connect.NewClient[v1.DeleteSynonymsRequest, v1.DeleteSynonymsResponse](
+			httpClient,
+			baseURL+IndexServiceDeleteSynonymsProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("DeleteSynonyms")),
+			connect.WithClientOptions(opts...),
+		),
+		putCurations: connect.NewClient[v1.PutCurationsRequest, v1.PutCurationsResponse](
+			httpClient,
+			baseURL+IndexServicePutCurationsProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("PutCurations")),
+			connect.WithClientOptions(opts...),
+		),
+		listCurations: connect.NewClient[v1.ListCurationsRequest, v1.ListCurationsResponse](
+			httpClient,
+			baseURL+IndexServiceListCurationsProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("ListCurations")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		deleteCurations: connect.NewClient[v1.DeleteCurationsRequest, v1.DeleteCurationsResponse](
+			httpClient,
+			baseURL+IndexServiceDeleteCurationsProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("DeleteCurations")),
+			connect.WithClientOptions(opts...),
+		),
 		truncateIndex: connect.NewClient[v1.TruncateIndexRequest, v1.TruncateIndexResponse](
 			httpClient,
 			baseURL+IndexServiceTruncateIndexProcedure,
@@ -193,6 +265,12 @@ type indexServiceClient struct {
 	rebuildGraph         *connect.Client[v1.RebuildGraphRequest, v1.RebuildGraphResponse]
 	deleteAskedQuestions *connect.Client[v1.DeleteAskedQuestionsRequest, v1.DeleteAskedQuestionsResponse]
 	listNotableQuestions *connect.Client[v1.ListNotableQuestionsRequest, v1.ListNotableQuestionsResponse]
+	putSynonyms          *connect.Client[v1.PutSynonymsRequest, v1.PutSynonymsResponse]
+	listSynonyms         *connect.Client[v1.ListSynonymsRequest, v1.ListSynonymsResponse]
+	deleteSynonyms       *connect.Client[v1.DeleteSynonymsRequest, v1.DeleteSynonymsResponse]
+	putCurations         *connect.Client[v1.PutCurationsRequest, v1.PutCurationsResponse]
+	listCurations        *connect.Client[v1.ListCurationsRequest, v1.ListCurationsResponse]
+	deleteCurations      *connect.Client[v1.DeleteCurationsRequest, v1.DeleteCurationsResponse]
 	truncateIndex        *connect.Client[v1.TruncateIndexRequest, v1.TruncateIndexResponse]
 	deleteIndex          *connect.Client[v1.DeleteIndexRequest, v1.DeleteIndexResponse]
 }
@@ -269,6 +347,60 @@ func (c *indexServiceClient) ListNotableQuestions(ctx context.Context, req *v1.L
 	return nil, err
 }
 
+// PutSynonyms calls ragd.v1.IndexService.PutSynonyms.
+func (c *indexServiceClient) PutSynonyms(ctx context.Context, req *v1.PutSynonymsRequest) (*v1.PutSynonymsResponse, error) {
+	response, err := c.putSynonyms.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListSynonyms calls ragd.v1.IndexService.ListSynonyms.
+func (c *indexServiceClient) ListSynonyms(ctx context.Context, req *v1.ListSynonymsRequest) (*v1.ListSynonymsResponse, error) {
+	response, err := c.listSynonyms.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// DeleteSynonyms calls ragd.v1.IndexService.DeleteSynonyms.
+func (c *indexServiceClient) DeleteSynonyms(ctx context.Context, req *v1.DeleteSynonymsRequest) (*v1.DeleteSynonymsResponse, error) {
+	response, err := c.deleteSynonyms.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// PutCurations calls ragd.v1.IndexService.PutCurations.
+func (c *indexServiceClient) PutCurations(ctx context.Context, req *v1.PutCurationsRequest) (*v1.PutCurationsResponse, error) {
+	response, err := c.putCurations.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListCurations calls ragd.v1.IndexService.ListCurations.
+func (c *indexServiceClient) ListCurations(ctx context.Context, req *v1.ListCurationsRequest) (*v1.ListCurationsResponse, error) {
+	response, err := c.listCurations.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// DeleteCurations calls ragd.v1.IndexService.DeleteCurations.
+func (c *indexServiceClient) DeleteCurations(ctx context.Context, req *v1.DeleteCurationsRequest) (*v1.DeleteCurationsResponse, error) {
+	response, err := c.deleteCurations.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // TruncateIndex calls ragd.v1.IndexService.TruncateIndex.
 func (c *indexServiceClient) TruncateIndex(ctx context.Context, req *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error) {
 	response, err := c.truncateIndex.CallUnary(ctx, connect.NewRequest(req))
@@ -321,6 +453,22 @@ type IndexServiceHandler interface {
 	// Needs the scope admin, and a credential without a mandatory filter. Errors: NOT_FOUND for an
 	// index that does not exist.
 	ListNotableQuestions(context.Context, *v1.ListNotableQuestionsRequest) (*v1.ListNotableQuestionsResponse, error)
+	// PutSynonyms adds synonyms to an index, or takes the place of those it has. Questions use them within 5 s. Needs the scope write, and a
+	// credential without a mandatory filter. Errors: NOT_FOUND; INVALID_ARGUMENT naming the entry; RESOURCE_EXHAUSTED beyond 1000 entries or
+	// 256 KiB.
+	PutSynonyms(context.Context, *v1.PutSynonymsRequest) (*v1.PutSynonymsResponse, error)
+	// ListSynonyms returns the synonyms of an index. Needs a credential without a mandatory filter.
+	ListSynonyms(context.Context, *v1.ListSynonymsRequest) (*v1.ListSynonymsResponse, error)
+	// DeleteSynonyms deletes synonyms of an index. Needs the scope write, and a credential without a mandatory filter.
+	DeleteSynonyms(context.Context, *v1.DeleteSynonymsRequest) (*v1.DeleteSynonymsResponse, error)
+	// PutCurations adds curations to an index, or takes the place of those it has. Questions follow them within 5 s. Needs the scope write, and
+	// a credential without a mandatory filter. Errors: NOT_FOUND; INVALID_ARGUMENT naming the curation; RESOURCE_EXHAUSTED beyond 1000 curations
+	// or 256 KiB.
+	PutCurations(context.Context, *v1.PutCurationsRequest) (*v1.PutCurationsResponse, error)
+	// ListCurations returns the curations of an index. Needs a credential without a mandatory filter.
+	ListCurations(context.Context, *v1.ListCurationsRequest) (*v1.ListCurationsResponse, error)
+	// DeleteCurations deletes curations of an index. Needs the scope write, and a credential without a mandatory filter.
+	DeleteCurations(context.Context, *v1.DeleteCurationsRequest) (*v1.DeleteCurationsResponse, error)
 	// TruncateIndex removes all documents and vectors of the index at once, in a time that
 	// does not depend on its size. Needs the scope write.
 	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
@@ -387,6 +535,44 @@ func NewIndexServiceHandler(svc IndexServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	indexServicePutSynonymsHandler := connect.NewUnaryHandlerSimple(
+		IndexServicePutSynonymsProcedure,
+		svc.PutSynonyms,
+		connect.WithSchema(indexServiceMethods.ByName("PutSynonyms")),
+		connect.WithHandlerOptions(opts...),
+	)
+	indexServiceListSynonymsHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceListSynonymsProcedure,
+		svc.ListSynonyms,
+		connect.WithSchema(indexServiceMethods.ByName("ListSynonyms")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	indexServiceDeleteSynonymsHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceDeleteSynonymsProcedure,
+		svc.DeleteSynonyms,
+		connect.WithSchema(indexServiceMethods.ByName("DeleteSynonyms")),
+		connect.WithHandlerOptions(opts...),
+	)
+	indexServicePutCurationsHandler := connect.NewUnaryHandlerSimple(
+		IndexServicePutCurationsProcedure,
+		svc.PutCurations,
+		connect.WithSchema(indexServiceMethods.ByName("PutCurations")),
+		connect.WithHandlerOptions(opts...),
+	)
+	indexServiceListCurationsHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceListCurationsProcedure,
+		svc.ListCurations,
+		connect.WithSchema(indexServiceMethods.ByName("ListCurations")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	indexServiceDeleteCurationsHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceDeleteCurationsProcedure,
+		svc.DeleteCurations,
+		connect.WithSchema(indexServiceMethods.ByName("DeleteCurations")),
+		connect.WithHandlerOptions(opts...),
+	)
 	indexServiceTruncateIndexHandler := connect.NewUnaryHandlerSimple(
 		IndexServiceTruncateIndexProcedure,
 		svc.TruncateIndex,
@@ -417,6 +603,18 @@ func NewIndexServiceHandler(svc IndexServiceHandler, opts ...connect.HandlerOpti
 			indexServiceDeleteAskedQuestionsHandler.ServeHTTP(w, r)
 		case IndexServiceListNotableQuestionsProcedure:
 			indexServiceListNotableQuestionsHandler.ServeHTTP(w, r)
+		case IndexServicePutSynonymsProcedure:
+			indexServicePutSynonymsHandler.ServeHTTP(w, r)
+		case IndexServiceListSynonymsProcedure:
+			indexServiceListSynonymsHandler.ServeHTTP(w, r)
+		case IndexServiceDeleteSynonymsProcedure:
+			indexServiceDeleteSynonymsHandler.ServeHTTP(w, r)
+		case IndexServicePutCurationsProcedure:
+			indexServicePutCurationsHandler.ServeHTTP(w, r)
+		case IndexServiceListCurationsProcedure:
+			indexServiceListCurationsHandler.ServeHTTP(w, r)
+		case IndexServiceDeleteCurationsProcedure:
+			indexServiceDeleteCurationsHandler.ServeHTTP(w, r)
 		case IndexServiceTruncateIndexProcedure:
 			indexServiceTruncateIndexHandler.ServeHTTP(w, r)
 		case IndexServiceDeleteIndexProcedure:
@@ -460,6 +658,30 @@ func (UnimplementedIndexServiceHandler) DeleteAskedQuestions(context.Context, *v
 
 func (UnimplementedIndexServiceHandler) ListNotableQuestions(context.Context, *v1.ListNotableQuestionsRequest) (*v1.ListNotableQuestionsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.ListNotableQuestions is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) PutSynonyms(context.Context, *v1.PutSynonymsRequest) (*v1.PutSynonymsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.PutSynonyms is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) ListSynonyms(context.Context, *v1.ListSynonymsRequest) (*v1.ListSynonymsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.ListSynonyms is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) DeleteSynonyms(context.Context, *v1.DeleteSynonymsRequest) (*v1.DeleteSynonymsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.DeleteSynonyms is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) PutCurations(context.Context, *v1.PutCurationsRequest) (*v1.PutCurationsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.PutCurations is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) ListCurations(context.Context, *v1.ListCurationsRequest) (*v1.ListCurationsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.ListCurations is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) DeleteCurations(context.Context, *v1.DeleteCurationsRequest) (*v1.DeleteCurationsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.DeleteCurations is not implemented"))
 }
 
 func (UnimplementedIndexServiceHandler) TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error) {

@@ -49,6 +49,8 @@ const (
 	// QueryServiceCountChunksProcedure is the fully-qualified name of the QueryService's CountChunks
 	// RPC.
 	QueryServiceCountChunksProcedure = "/ragd.v1.QueryService/CountChunks"
+	// QueryServiceSuggestProcedure is the fully-qualified name of the QueryService's Suggest RPC.
+	QueryServiceSuggestProcedure = "/ragd.v1.QueryService/Suggest"
 	// QueryServiceEmbedProcedure is the fully-qualified name of the QueryService's Embed RPC.
 	QueryServiceEmbedProcedure = "/ragd.v1.QueryService/Embed"
 )
@@ -90,6 +92,10 @@ type QueryServiceClient interface {
 	// the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
 	// RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
 	CountChunks(context.Context, *v1.CountChunksRequest) (*v1.CountChunksResponse, error)
+	// Suggest completes what is being typed into a search: with titles of documents, questions of which feedback said that an answer was helpful,
+	// and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
+	// with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
+	Suggest(context.Context, *v1.SuggestRequest) (*v1.SuggestResponse, error)
 	// Embed returns the embeddings of texts, in the order of the texts.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -153,6 +159,13 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		suggest: connect.NewClient[v1.SuggestRequest, v1.SuggestResponse](
+			httpClient,
+			baseURL+QueryServiceSuggestProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("Suggest")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		embed: connect.NewClient[v1.EmbedRequest, v1.EmbedResponse](
 			httpClient,
 			baseURL+QueryServiceEmbedProcedure,
@@ -172,6 +185,7 @@ type queryServiceClient struct {
 	listTopics  *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
 	listEdges   *connect.Client[v1.ListEdgesRequest, v1.ListEdgesResponse]
 	countChunks *connect.Client[v1.CountChunksRequest, v1.CountChunksResponse]
+	suggest     *connect.Client[v1.SuggestRequest, v1.SuggestResponse]
 	embed       *connect.Client[v1.EmbedRequest, v1.EmbedResponse]
 }
 
@@ -238,6 +252,15 @@ func (c *queryServiceClient) CountChunks(ctx context.Context, req *v1.CountChunk
 	return nil, err
 }
 
+// Suggest calls ragd.v1.QueryService.Suggest.
+func (c *queryServiceClient) Suggest(ctx context.Context, req *v1.SuggestRequest) (*v1.SuggestResponse, error) {
+	response, err := c.suggest.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // Embed calls ragd.v1.QueryService.Embed.
 func (c *queryServiceClient) Embed(ctx context.Context, req *v1.EmbedRequest) (*v1.EmbedResponse, error) {
 	response, err := c.embed.CallUnary(ctx, connect.NewRequest(req))
@@ -284,6 +307,10 @@ type QueryServiceHandler interface {
 	// the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
 	// RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
 	CountChunks(context.Context, *v1.CountChunksRequest) (*v1.CountChunksResponse, error)
+	// Suggest completes what is being typed into a search: with titles of documents, questions of which feedback said that an answer was helpful,
+	// and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
+	// with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
+	Suggest(context.Context, *v1.SuggestRequest) (*v1.SuggestResponse, error)
 	// Embed returns the embeddings of texts, in the order of the texts.
 	Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error)
 }
@@ -343,6 +370,13 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	queryServiceSuggestHandler := connect.NewUnaryHandlerSimple(
+		QueryServiceSuggestProcedure,
+		svc.Suggest,
+		connect.WithSchema(queryServiceMethods.ByName("Suggest")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	queryServiceEmbedHandler := connect.NewUnaryHandlerSimple(
 		QueryServiceEmbedProcedure,
 		svc.Embed,
@@ -366,6 +400,8 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 			queryServiceListEdgesHandler.ServeHTTP(w, r)
 		case QueryServiceCountChunksProcedure:
 			queryServiceCountChunksHandler.ServeHTTP(w, r)
+		case QueryServiceSuggestProcedure:
+			queryServiceSuggestHandler.ServeHTTP(w, r)
 		case QueryServiceEmbedProcedure:
 			queryServiceEmbedHandler.ServeHTTP(w, r)
 		default:
@@ -403,6 +439,10 @@ func (UnimplementedQueryServiceHandler) ListEdges(context.Context, *v1.ListEdges
 
 func (UnimplementedQueryServiceHandler) CountChunks(context.Context, *v1.CountChunksRequest) (*v1.CountChunksResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.CountChunks is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) Suggest(context.Context, *v1.SuggestRequest) (*v1.SuggestResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.Suggest is not implemented"))
 }
 
 func (UnimplementedQueryServiceHandler) Embed(context.Context, *v1.EmbedRequest) (*v1.EmbedResponse, error) {

@@ -1700,6 +1700,9 @@ class VectorQueryResponse(TypedDict, total=False):
     groupCount: int
     # With pageSize: for the next page. Empty if there is none.
     nextPageToken: str
+    # The question with the words of the index that were searched for in place of misspelt ones, which no chunk has; see
+    # explain.corrections. Empty without any, and for several indexes.
+    didYouMean: str
 
 
 class GraphRagRequest(TypedDict, total=False):
@@ -1858,6 +1861,8 @@ class Source(TypedDict, total=False):
     indexName: str
     # With groupBy: the number of the group in groups, from 0.
     group: int
+    # Whether a curation of the index puts the source before those that score more.
+    pinned: bool
 
 
 class Hit(TypedDict, total=False):
@@ -1981,6 +1986,18 @@ class Explain(TypedDict, total=False):
     vectorLogOdds: float
     # What querySyntax web has made of queryText: what chunks must have, or not have, in English.
     conditions: list[str]
+    # Terms of the question that the index has synonyms of, which were searched for too.
+    synonyms: list[SynonymUse]
+    # The ids of the curations of the index that hold for the question; for a credential with a mandatory filter, of those that pin a source.
+    curationIds: list[str]
+
+
+class SynonymUse(TypedDict, total=False):
+    """SynonymUse is a term of a question and its synonyms, of which the caller may see a chunk."""
+    # As the entry has it.
+    term: str
+    # The synonyms that were searched for. They count less than words of the question.
+    searched: list[str]
 
 
 class Correction(TypedDict, total=False):
@@ -2391,6 +2408,36 @@ class TopicDocument(TypedDict, total=False):
     title: str
     # Number of its chunks in the topic.
     chunkCount: int
+
+
+class SuggestRequest(TypedDict, total=False):
+    """The message SuggestRequest."""
+    # Required. What has been typed, up to 200 bytes. Words are suggested for the last one, from 2 letters on, that stand in a chunk with those before.
+    prefix: str
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Default: "default".
+    namespace: str
+    # Most suggestions, 1 to 20; default 10.
+    limit: int
+
+
+class SuggestResponse(TypedDict, total=False):
+    """The message SuggestResponse."""
+    # Titles, then questions, then words.
+    suggestions: list[Suggestion]
+
+
+class Suggestion(TypedDict, total=False):
+    """Suggestion completes what was typed."""
+    # The whole text, to be put in the place of what was typed.
+    text: str
+    # title, question or word.
+    kind: str
+    # Of a title: a document that has it.
+    documentId: str
+    # The uri of that document.
+    uri: str
 
 
 class EmbedRequest(TypedDict, total=False):
@@ -3347,6 +3394,149 @@ class DeleteIndexRequest(TypedDict, total=False):
 
 class DeleteIndexResponse(TypedDict, total=False):
     """The message DeleteIndexResponse."""
+
+
+class Synonym(TypedDict, total=False):
+    """Synonym is an entry of the synonyms of an index. Keyword and hybrid search for a question with one of its terms also search for the
+    others, which count less than what was typed. See docs/explanation/retrieval.md#synonyms.
+    """
+    # Default: made of the rest of the entry. Up to 64 letters, digits, - and _.
+    synonymId: str
+    # Words or phrases, 1 to 20. Without targets each stands for all others, and there are at least 2.
+    terms: list[str]
+    # What a question with one of the terms also searches for, and not the other way around: at most 20. Empty: both ways.
+    targets: list[str]
+    # The text language in which the entry is read, such as german; it then counts only in an index with documents in that language. Default:
+    # all languages of the index.
+    language: str
+
+
+class PutSynonymsRequest(TypedDict, total=False):
+    """The message PutSynonymsRequest."""
+    # Required.
+    indexName: str
+    # Added to those of the index; one with the id of another takes its place. 1 to 1000, and an index has 1000 at most.
+    synonyms: list[Synonym]
+    # Whether these are all synonyms of the index from now on: others are deleted. Default: false.
+    replace: bool
+
+
+class PutSynonymsResponse(TypedDict, total=False):
+    """The message PutSynonymsResponse."""
+    # In the order of the request, with their ids.
+    synonymIds: list[str]
+    # Synonyms that the index has now.
+    count: int
+
+
+class ListSynonymsRequest(TypedDict, total=False):
+    """The message ListSynonymsRequest."""
+    # Required.
+    indexName: str
+    # 1 to 1000; default 100.
+    pageSize: int
+    pageToken: str
+
+
+class ListSynonymsResponse(TypedDict, total=False):
+    """The message ListSynonymsResponse."""
+    # In the order of their ids.
+    synonyms: list[Synonym]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class DeleteSynonymsRequest(TypedDict, total=False):
+    """The message DeleteSynonymsRequest."""
+    # Required.
+    indexName: str
+    # Those that do not exist are left out of the count.
+    synonymIds: list[str]
+    # Deletes all of them, instead of synonymIds.
+    all: bool
+
+
+class DeleteSynonymsResponse(TypedDict, total=False):
+    """The message DeleteSynonymsResponse."""
+    deletedCount: int
+
+
+class Curation(TypedDict, total=False):
+    """Curation says what VectorQuery returns first for a question, and what it never returns. What the filter of the question, its namespace, the
+    credential or a condition of querySyntax web leaves out is not returned either way. See docs/explanation/retrieval.md#pins-and-hides.
+    """
+    # Default: made of the rest of the curation. Up to 64 letters, digits, - and _.
+    curationId: str
+    # Required. What is asked; compared word by word, as keyword search does, whatever the case and ending.
+    question: str
+    # exact (default): the question has these words alone. contains: it has them, side by side.
+    match: str
+    # The first sources, in this order: at most 20. Of a document, the chunk that answers the question best.
+    pins: list[Curated]
+    # What is not returned: at most 100. It takes precedence over pins.
+    hides: list[Curated]
+    # The namespace of the questions. Default: "default".
+    namespace: str
+
+
+class Curated(TypedDict, total=False):
+    """Curated is one of its fields. It need not exist yet."""
+    # Id of a chunk or of a ready-made vector, as in Source.
+    id: str
+    # A document.
+    documentId: str
+    # A document by its uri.
+    uri: str
+
+
+class PutCurationsRequest(TypedDict, total=False):
+    """The message PutCurationsRequest."""
+    # Required.
+    indexName: str
+    # Added to those of the index; one with the id of another takes its place. 1 to 1000, and an index has 1000 at most.
+    curations: list[Curation]
+    # Whether these are all curations of the index from now on: others are deleted. Default: false.
+    replace: bool
+
+
+class PutCurationsResponse(TypedDict, total=False):
+    """The message PutCurationsResponse."""
+    # In the order of the request, with their ids.
+    curationIds: list[str]
+    # Curations that the index has now.
+    count: int
+
+
+class ListCurationsRequest(TypedDict, total=False):
+    """The message ListCurationsRequest."""
+    # Required.
+    indexName: str
+    # 1 to 1000; default 100.
+    pageSize: int
+    pageToken: str
+
+
+class ListCurationsResponse(TypedDict, total=False):
+    """The message ListCurationsResponse."""
+    # In the order of their ids.
+    curations: list[Curation]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class DeleteCurationsRequest(TypedDict, total=False):
+    """The message DeleteCurationsRequest."""
+    # Required.
+    indexName: str
+    # Those that do not exist are left out of the count.
+    curationIds: list[str]
+    # Deletes all of them, instead of curationIds.
+    all: bool
+
+
+class DeleteCurationsResponse(TypedDict, total=False):
+    """The message DeleteCurationsResponse."""
+    deletedCount: int
 
 
 class QuestionSet(TypedDict, total=False):
@@ -6055,6 +6245,14 @@ class QueryService:
         answer = self._transport.unary("ragd.v1.QueryService/CountChunks", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("CountChunksResponse", answer)
 
+    def suggest(self, request: SuggestRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SuggestResponse:
+        """Suggest completes what is being typed into a search: with titles of documents, questions of which feedback said that an answer was helpful,
+        and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
+        with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/Suggest", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("SuggestResponse", answer)
+
     def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
         """Embed returns the embeddings of texts, in the order of the texts."""
         answer = self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
@@ -6129,6 +6327,14 @@ class AsyncQueryService:
         """
         answer = await self._transport.unary("ragd.v1.QueryService/CountChunks", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("CountChunksResponse", answer)
+
+    async def suggest(self, request: SuggestRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SuggestResponse:
+        """Suggest completes what is being typed into a search: with titles of documents, questions of which feedback said that an answer was helpful,
+        and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
+        with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/Suggest", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("SuggestResponse", answer)
 
     async def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
         """Embed returns the embeddings of texts, in the order of the texts."""
@@ -6569,6 +6775,42 @@ class IndexService:
         answer = self._transport.unary("ragd.v1.IndexService/ListNotableQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListNotableQuestionsResponse", answer)
 
+    def put_synonyms(self, request: PutSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> PutSynonymsResponse:
+        """PutSynonyms adds synonyms to an index, or takes the place of those it has. Questions use them within 5 s. Needs the scope write, and a
+        credential without a mandatory filter. Errors: NOT_FOUND; INVALID_ARGUMENT naming the entry; RESOURCE_EXHAUSTED beyond 1000 entries or
+        256 KiB.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/PutSynonyms", request or {}, timeout=timeout, context=context)
+        return cast("PutSynonymsResponse", answer)
+
+    def list_synonyms(self, request: ListSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListSynonymsResponse:
+        """ListSynonyms returns the synonyms of an index. Needs a credential without a mandatory filter."""
+        answer = self._transport.unary("ragd.v1.IndexService/ListSynonyms", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListSynonymsResponse", answer)
+
+    def delete_synonyms(self, request: DeleteSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteSynonymsResponse:
+        """DeleteSynonyms deletes synonyms of an index. Needs the scope write, and a credential without a mandatory filter."""
+        answer = self._transport.unary("ragd.v1.IndexService/DeleteSynonyms", request or {}, timeout=timeout, context=context)
+        return cast("DeleteSynonymsResponse", answer)
+
+    def put_curations(self, request: PutCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> PutCurationsResponse:
+        """PutCurations adds curations to an index, or takes the place of those it has. Questions follow them within 5 s. Needs the scope write, and
+        a credential without a mandatory filter. Errors: NOT_FOUND; INVALID_ARGUMENT naming the curation; RESOURCE_EXHAUSTED beyond 1000 curations
+        or 256 KiB.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/PutCurations", request or {}, timeout=timeout, context=context)
+        return cast("PutCurationsResponse", answer)
+
+    def list_curations(self, request: ListCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListCurationsResponse:
+        """ListCurations returns the curations of an index. Needs a credential without a mandatory filter."""
+        answer = self._transport.unary("ragd.v1.IndexService/ListCurations", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListCurationsResponse", answer)
+
+    def delete_curations(self, request: DeleteCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteCurationsResponse:
+        """DeleteCurations deletes curations of an index. Needs the scope write, and a credential without a mandatory filter."""
+        answer = self._transport.unary("ragd.v1.IndexService/DeleteCurations", request or {}, timeout=timeout, context=context)
+        return cast("DeleteCurationsResponse", answer)
+
     def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
         """TruncateIndex removes all documents and vectors of the index at once, in a time that
         does not depend on its size. Needs the scope write.
@@ -6652,6 +6894,42 @@ class AsyncIndexService:
         """
         answer = await self._transport.unary("ragd.v1.IndexService/ListNotableQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListNotableQuestionsResponse", answer)
+
+    async def put_synonyms(self, request: PutSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> PutSynonymsResponse:
+        """PutSynonyms adds synonyms to an index, or takes the place of those it has. Questions use them within 5 s. Needs the scope write, and a
+        credential without a mandatory filter. Errors: NOT_FOUND; INVALID_ARGUMENT naming the entry; RESOURCE_EXHAUSTED beyond 1000 entries or
+        256 KiB.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/PutSynonyms", request or {}, timeout=timeout, context=context)
+        return cast("PutSynonymsResponse", answer)
+
+    async def list_synonyms(self, request: ListSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListSynonymsResponse:
+        """ListSynonyms returns the synonyms of an index. Needs a credential without a mandatory filter."""
+        answer = await self._transport.unary("ragd.v1.IndexService/ListSynonyms", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListSynonymsResponse", answer)
+
+    async def delete_synonyms(self, request: DeleteSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteSynonymsResponse:
+        """DeleteSynonyms deletes synonyms of an index. Needs the scope write, and a credential without a mandatory filter."""
+        answer = await self._transport.unary("ragd.v1.IndexService/DeleteSynonyms", request or {}, timeout=timeout, context=context)
+        return cast("DeleteSynonymsResponse", answer)
+
+    async def put_curations(self, request: PutCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> PutCurationsResponse:
+        """PutCurations adds curations to an index, or takes the place of those it has. Questions follow them within 5 s. Needs the scope write, and
+        a credential without a mandatory filter. Errors: NOT_FOUND; INVALID_ARGUMENT naming the curation; RESOURCE_EXHAUSTED beyond 1000 curations
+        or 256 KiB.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/PutCurations", request or {}, timeout=timeout, context=context)
+        return cast("PutCurationsResponse", answer)
+
+    async def list_curations(self, request: ListCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListCurationsResponse:
+        """ListCurations returns the curations of an index. Needs a credential without a mandatory filter."""
+        answer = await self._transport.unary("ragd.v1.IndexService/ListCurations", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListCurationsResponse", answer)
+
+    async def delete_curations(self, request: DeleteCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteCurationsResponse:
+        """DeleteCurations deletes curations of an index. Needs the scope write, and a credential without a mandatory filter."""
+        answer = await self._transport.unary("ragd.v1.IndexService/DeleteCurations", request or {}, timeout=timeout, context=context)
+        return cast("DeleteCurationsResponse", answer)
 
     async def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
         """TruncateIndex removes all documents and vectors of the index at once, in a time that
@@ -8010,6 +8288,8 @@ __all__ = [
     "CreateTenantRequest",
     "CreateToolRequest",
     "CreateWorkflowRequest",
+    "Curated",
+    "Curation",
     "Database",
     "DatabaseConfig",
     "DatabaseService",
@@ -8023,6 +8303,8 @@ __all__ = [
     "DeleteConnectorResponse",
     "DeleteContextKeyRequest",
     "DeleteContextKeyResponse",
+    "DeleteCurationsRequest",
+    "DeleteCurationsResponse",
     "DeleteDatabaseRequest",
     "DeleteDatabaseResponse",
     "DeleteDocumentRequest",
@@ -8050,6 +8332,8 @@ __all__ = [
     "DeleteSecretResponse",
     "DeleteServerRequest",
     "DeleteServerResponse",
+    "DeleteSynonymsRequest",
+    "DeleteSynonymsResponse",
     "DeleteTenantRequest",
     "DeleteTenantResponse",
     "DeleteThreadRequest",
@@ -8164,6 +8448,8 @@ __all__ = [
     "ListConnectorsResponse",
     "ListContextKeysRequest",
     "ListContextKeysResponse",
+    "ListCurationsRequest",
+    "ListCurationsResponse",
     "ListDatabasesRequest",
     "ListDatabasesResponse",
     "ListDeliveriesRequest",
@@ -8200,6 +8486,8 @@ __all__ = [
     "ListSecretsResponse",
     "ListServersRequest",
     "ListServersResponse",
+    "ListSynonymsRequest",
+    "ListSynonymsResponse",
     "ListTenantMovesRequest",
     "ListTenantMovesResponse",
     "ListTenantsRequest",
@@ -8241,7 +8529,11 @@ __all__ = [
     "PromptMessages",
     "PromptResource",
     "PromptService",
+    "PutCurationsRequest",
+    "PutCurationsResponse",
     "PutQuestionsRequest",
+    "PutSynonymsRequest",
+    "PutSynonymsResponse",
     "QueryError",
     "QueryRequest",
     "QueryResponse",
@@ -8313,9 +8605,14 @@ __all__ = [
     "StartEvaluationRequest",
     "StartWorkflowRequest",
     "StepRun",
+    "SuggestRequest",
+    "SuggestResponse",
+    "Suggestion",
     "SyncConnectorRequest",
     "SyncSourceRequest",
     "SyncSourceResponse",
+    "Synonym",
+    "SynonymUse",
     "Tenant",
     "TenantImport",
     "TenantMove",
