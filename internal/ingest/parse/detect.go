@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -77,7 +78,7 @@ func bySignature(src Source) (Format, error) {
 	case bytes.HasPrefix(content, []byte("PK\x03\x04")), bytes.HasPrefix(content, []byte("PK\x05\x06")):
 		return zipFormat(src)
 	case bytes.HasPrefix(content, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
-		return oldOffice(src)
+		return compoundFormat(src)
 	case isTar(content):
 		return Tar, nil
 	case IsCompressed(content):
@@ -207,28 +208,39 @@ func openDocument(member *zip.File) Format {
 	return ""
 }
 
-// oldOffice returns the format of a file of Office before 2007, by the streams in it. Encrypted newer
-// files have the same signature.
-func oldOffice(src Source) (Format, error) {
-	if bytes.Contains(src.Content, wide("EncryptedPackage")) {
-		if format, known := formatOfName(src.FileName); known && !format.IsText() {
-			return "", encrypted(format)
+// compoundStreams are the names of streams by which the format of a compound file is known. A message comes first: it may
+// have files of the others attached.
+var compoundStreams = []struct {
+	name   string
+	format Format
+}{{"__nameid_version1.0", Outlook}, {"WordDocument", DOC}, {"PowerPoint Document", PPT}, {"Workbook", XLS}, {"Book", XLS}}
+
+// compoundFormat returns the format of a compound file: a message of Outlook or a file of Office before 2007, by the
+// streams in it. Encrypted newer files of Office have the same signature.
+func compoundFormat(src Source) (Format, error) {
+	named, _ := formatOfName(src.FileName)
+	var found []Format
+	for _, stream := range compoundStreams {
+		if bytes.Contains(src.Content, append(wide(stream.name), 0, 0)) {
+			found = append(found, stream.format)
+		}
+	}
+	switch {
+	case slices.Contains(found, named): // one of them may be embedded in the other
+		return named, nil
+	case len(found) > 0 && found[0] == Outlook:
+		return Outlook, nil
+	case bytes.Contains(src.Content, wide("EncryptedPackage")):
+		if named != "" && !named.IsText() {
+			return "", encrypted(named)
 		}
 		return "", encrypted("Office")
+	case len(found) > 0:
+		return found[0], nil
+	case named == Outlook, named == DOC, named == XLS, named == PPT:
+		return named, nil // the streams may be listed after the part of a file that a client looks at
 	}
-	for _, stream := range []struct {
-		name   string
-		format Format
-	}{{"WordDocument", DOC}, {"PowerPoint Document", PPT}, {"Workbook", XLS}, {"Book", XLS}} {
-		if bytes.Contains(src.Content, append(wide(stream.name), 0, 0)) {
-			return stream.format, nil
-		}
-	}
-	// The streams may be listed after the part of a file that a client looks at.
-	if format, known := formatOfName(src.FileName); known && (format == DOC || format == XLS || format == PPT) {
-		return format, nil
-	}
-	return "", unsupported("a compound file that is no DOC, XLS or PPT file", "save it as DOCX, XLSX or PPTX")
+	return "", unsupported("a compound file that is no Outlook message and no DOC, XLS or PPT file", "save it as DOCX, XLSX or PPTX")
 }
 
 // wide returns an ASCII text in UTF-16, as the names of streams are written.

@@ -54,7 +54,7 @@ func (p *parser) email(ctx context.Context) error {
 			return unpacksTooFar(p.format)
 		case errors.Is(err, errParts):
 			return tooLarge(p.format, "it has more than %d parts", maxParts)
-		case len(m.plain)+len(m.rich)+len(m.attached) == 0:
+		case len(m.plain)+len(m.rich)+len(m.formatted)+len(m.attached) == 0:
 			return broken(p.format, err)
 		}
 		if err := p.skip("the end of the message", broken(p.format, err)); err != nil {
@@ -67,6 +67,11 @@ func (p *parser) email(ctx context.Context) error {
 	body, err := m.body()
 	if err != nil {
 		return broken(p.format, err)
+	}
+	if body == "" {
+		if body, err = p.formatted(ctx, m.formatted); err != nil {
+			return err
+		}
 	}
 	if repeats || p.answersKnown() {
 		body = withoutQuotation(body)
@@ -84,7 +89,7 @@ func (p *parser) describeMessage(h mail.Header) {
 	var about []string
 	for _, field := range []string{"From", "To", "Cc"} {
 		list, err := h.AddressList(field)
-		text := h.Get(field)
+		text, _ := h.Text(field) // what cannot be decoded is left as it is
 		if err == nil {
 			var people []string
 			for _, a := range list {
@@ -181,6 +186,7 @@ func (p *parser) attachments(ctx context.Context, attached []Source) error {
 type messageReader struct {
 	parts       int
 	plain, rich []string
+	formatted   [][]byte // RTF
 	attached    []Source
 	isEncrypted bool
 	pictures    bool // attached ones are read
@@ -225,6 +231,8 @@ func (m *messageReader) part(part *message.Entity, err error, b *budget) error {
 			fileName = fmt.Sprintf("attachment %d", len(m.attached)+1)
 		}
 		m.attached = append(m.attached, Source{Content: content, ContentType: mediaType, FileName: fileName})
+	case mediaType == rtfType:
+		m.formatted = append(m.formatted, content)
 	case mediaType == "text/html":
 		m.rich = append(m.rich, string(content))
 	default:
@@ -245,7 +253,24 @@ func decodedText(content []byte) string {
 	return string(content)
 }
 
-// body returns the text of the message, the plain part if there is one.
+// rtfType is the media type of a text in RTF within a message.
+const rtfType = "text/rtf"
+
+// formatted returns the text of parts in RTF.
+func (p *parser) formatted(ctx context.Context, parts [][]byte) (string, error) {
+	var all []string
+	for _, part := range parts {
+		inner := &parser{src: Source{Content: part, Hidden: p.src.Hidden}, format: RTF, budget: p.budget}
+		err := inner.rtf(ctx)
+		if err := p.skip("the text", err); err != nil {
+			return "", err
+		}
+		all = append(all, inner.text.String())
+	}
+	return strings.Join(all, "\n\n"), nil
+}
+
+// body returns the text of the message, the plain part if there is one, else that in HTML.
 func (m *messageReader) body() (string, error) {
 	if text := strings.TrimSpace(strings.Join(m.plain, "\n\n")); text != "" {
 		return text, nil

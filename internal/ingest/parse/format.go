@@ -35,6 +35,7 @@ const (
 	PPT       Format = "ppt"
 	EPUB      Format = "epub"
 	Email     Format = "email"
+	Outlook   Format = "outlook"
 	Mailbox   Format = "mbox"
 	Notebook  Format = "notebook"
 	Subtitles Format = "subtitles"
@@ -84,6 +85,7 @@ var formats = []struct {
 	{RTF, "RTF", "application/rtf text/rtf text/richtext", ".rtf"},
 	{EPUB, "EPUB", "application/epub+zip", ".epub"},
 	{Email, "email", "message/rfc822", ".eml"},
+	{Outlook, "Outlook", "application/vnd.ms-outlook", ".msg .oft"},
 	{Mailbox, "mailbox", "application/mbox", ".mbox"},
 	{Notebook, "notebook", "application/x-ipynb+json", ".ipynb"},
 	{Subtitles, "subtitle", "application/x-subrip text/vtt text/srt", ".srt .vtt"},
@@ -111,7 +113,7 @@ func (f Format) Name() string {
 // aName returns Name with its article.
 func (f Format) aName() string {
 	switch f {
-	case HTML, XML, AsciiDoc, Org, XZ, XLSX, ODT, ODS, ODP, RTF, XLS, EPUB, Email:
+	case HTML, XML, AsciiDoc, Org, XZ, XLSX, ODT, ODS, ODP, RTF, XLS, EPUB, Email, Outlook:
 		return "an " + f.Name()
 	}
 	return "a " + f.Name()
@@ -144,7 +146,7 @@ func (f Format) TextType() string {
 // Parse.
 func (f Format) IsText() bool {
 	switch f {
-	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, RTF, DOC, XLS, PPT, EPUB, Email, Mailbox, Zip, Tar, Gzip, Zstd, XZ, Bzip2, Picture, Recording:
+	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, RTF, DOC, XLS, PPT, EPUB, Email, Outlook, Mailbox, Zip, Tar, Gzip, Zstd, XZ, Bzip2, Picture, Recording:
 		return false
 	}
 	return true
@@ -162,7 +164,7 @@ func (f Format) IsCompressed() bool { return f == Gzip || f == Zstd || f == XZ |
 
 // HoldsPDF reports whether files of the format are PDF files or may hold some.
 func (f Format) HoldsPDF() bool {
-	return f == PDF || f == Email || f.IsContainer() || f.IsCompressed()
+	return f == PDF || f == Email || f == Outlook || f.IsContainer() || f.IsCompressed()
 }
 
 // FormatOf returns the format of a media type, or "" for one that is used for any file,

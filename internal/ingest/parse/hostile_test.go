@@ -70,6 +70,8 @@ var hostile = map[string]string{
 	"bin.rtf":              "content: is a broken RTF file",
 	"no-body.eml":          "content: is a",
 	"encrypted.eml":        "content: is an encrypted email file",
+	"encrypted.msg":        "content: is an encrypted Outlook file",
+	"truncated.msg":        "content: is a broken Outlook file",
 	"broken.ipynb":         "content: is a broken notebook file",
 	"deep.ipynb":           "content: is a broken notebook file",
 	"no-cells.ipynb":       "content: is a notebook file without text",

@@ -234,6 +234,8 @@ func (p *parser) parse(ctx context.Context) error {
 		return p.epub(ctx)
 	case Email:
 		return p.email(ctx)
+	case Outlook:
+		return p.outlook(ctx)
 	case Mailbox:
 		return p.joinMailbox(ctx)
 	case Notebook:
@@ -277,7 +279,7 @@ func (p *parser) markdown() error {
 // finish completes and checks the document that a parser made.
 func (p *parser) finish() (Document, error) {
 	d := &p.doc
-	if p.format != Email && p.format != Notebook {
+	if p.format != Email && p.format != Outlook && p.format != Notebook {
 		d.Title = ownTitle(d.Title, p.src.FileName)
 	}
 	if p.text.full {
