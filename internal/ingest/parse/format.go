@@ -194,11 +194,11 @@ func FormatOf(mediaType string) (Format, bool) {
 }
 
 func formatOfName(name string) (Format, bool) {
-	if strings.Contains(name, "://") {
-		name, _, _ = strings.Cut(name, "#")
-		name, _, _ = strings.Cut(name, "?")
-	}
-	name = strings.ToLower(baseName(name))
+	return formatOfEnding(strings.ToLower(baseName(addressPath(name))))
+}
+
+// formatOfEnding returns the format of a name in small letters by its ending.
+func formatOfEnding(name string) (Format, bool) {
 	dot := strings.LastIndexByte(name, '.')
 	if dot < 0 {
 		return "", false

@@ -143,6 +143,8 @@ func TestDetectText(t *testing.T) {
 		{"a language that has no reader", Source{ContentType: "text/x-go", FileName: "a.html"}, Text},
 		{"a page that is declared to be plain text", Source{ContentType: "text/plain", Content: []byte("<!DOCTYPE html><p>x")}, Text},
 		{"a URL's name", Source{FileName: "https://example.org/a.md?x=1#top"}, Markdown},
+		{"a file of a repository", Source{FileName: "https://example.org/h/docs.git#main:lists/berths.CSV"}, CSV},
+		{"a part of a text of a page", Source{FileName: "https://example.org/h/a#:~:text=x.csv", Content: []byte("\n<!DOCTYPE html><p>x")}, HTML},
 		{"a name within an archive", Source{FileName: `docs\guide.HTML`}, HTML},
 		{"a page by its look", Source{Content: []byte("\n<!DOCTYPE html><p>x")}, HTML},
 		{"JSON by its look", Source{Content: []byte(` {"a": [1]} `)}, JSON},

@@ -136,7 +136,8 @@ func ownTitle(title, fileName string) string {
 // identifier matches what no person has named: many digits, or a UUID.
 var identifier = regexp.MustCompile(`^(?:[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|[0-9a-f]{16,}|[0-9_]{5,})$`)
 
-// addressPath returns a name, or the path of an address without its escapes.
+// addressPath returns a name, or the path of an address without its escapes. In the address of a file of a repository,
+// https://host/repository#branch:path, that is the path after the colon.
 func addressPath(name string) string {
 	if !strings.Contains(name, "://") {
 		return strings.ReplaceAll(name, `\`, "/")
@@ -144,6 +145,11 @@ func addressPath(name string) string {
 	address, err := url.Parse(name)
 	if err != nil {
 		return ""
+	}
+	if _, file, ok := strings.Cut(address.Fragment, ":"); ok && !strings.HasPrefix(file, "~:") { // as in #:~:text=
+		if _, known := formatOfEnding(strings.ToLower(path.Base(address.Path))); !known {
+			return file
+		}
 	}
 	return address.Path
 }
