@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -94,14 +95,11 @@ func plainly(err error) string {
 
 // folderWalk is a walk of a folder.
 type folderWalk struct {
-	walking
+	exporter
 
 	root    *os.Root
 	chosen  selection
-	seen    int
 	entries int
-	partial bool // something could not be read
-	visit   func(Item) error
 }
 
 // walk implements kind. Files with the size and time of the last walk are not read.
@@ -111,7 +109,13 @@ func (f *Folder) walk(ctx context.Context, w walking, visit func(Item) error) (l
 		return listing{}, err
 	}
 	defer func() { _ = root.Close() }()
-	walk := &folderWalk{walking: w, root: root, visit: visit}
+	walk := &folderWalk{root: root, exporter: exporter{
+		walking: w, visit: visit, pathKey: "path", count: w.fetch.countBytes,
+		uri: func(name string) string { return pathURI(url.URL{Scheme: "folder", Host: w.connector}, name) },
+		tooMany: func() error {
+			return fault.New(fault.Exhausted, "the folder has more than %d files and items of exports: name those that matter with include and exclude, or raise maxItems", w.maxItems)
+		},
+	}}
 	if walk.chosen, err = newSelection(f.Include, f.Exclude); err != nil {
 		return listing{}, err
 	}
@@ -188,11 +192,12 @@ func (w *folderWalk) file(ctx context.Context, name string, entry fs.DirEntry) e
 	if item, ok := known.unchanged(item.ID, item.State.ETag); ok {
 		return w.visit(item)
 	}
-	if known, err := w.exported(ctx, name, file, item.State.ETag, before.Size()); known || err != nil {
-		return err
-	}
 	item.FileName, item.Modified = path.Base(name), before.ModTime()
 	item.Attributes = map[string]any{"path": name, "size": before.Size()}
+	if known, err := w.items(ctx, name, item, file, before.Size()); known || err != nil {
+		w.partial = w.partial || isWritten(file, item.State.ETag) // the next run reads it again
+		return err
+	}
 	if before.Size() > maxItemBytes {
 		return w.visit(item.tooLarge())
 	}
@@ -207,10 +212,16 @@ func (w *folderWalk) file(ctx context.Context, name string, entry fs.DirEntry) e
 	case len(item.Content) > maxItemBytes:
 		return w.visit(item.tooLarge())
 	}
-	if after, err := file.Stat(); err != nil || stamp(after) != item.State.ETag {
-		item.State.ETag = "" // it is being written: the next run reads it again
+	if isWritten(file, item.State.ETag) {
+		item.State.ETag = "" // the next run reads it again
 	}
 	return w.visit(item)
+}
+
+// isWritten reports whether a file has changed since it had a stamp.
+func isWritten(file *os.File, stamped string) bool {
+	after, err := file.Stat()
+	return err != nil || stamp(after) != stamped
 }
 
 // stamp returns what changes when a file is written.

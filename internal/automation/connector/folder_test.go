@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/service"
@@ -111,33 +110,6 @@ func TestAFolderIsFollowed(t *testing.T) {
 	if tested, err := operator.TestConnector(t.Context(), &ragdv1.TestConnectorRequest{ConnectorName: "site"}); err != nil || !tested.Complete || len(tested.Items) != 7 {
 		t.Errorf("a test of the operator: %v %v", tested, err)
 	}
-}
-
-// Each item of an export is a document, which changes and goes with it.
-func TestExportsInAFolderAreReadAsTheirItems(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	const issue = `{"number": %d, "title": "%s", "body": "%s", "html_url": "https://github.com/h/c/issues/%d", "user": {"login": "ana"}, "state": "open"}`
-	crane, gate := fmt.Sprintf(issue, 12, "Crane", "It stops.", 12), fmt.Sprintf(issue, 13, "Gate", "It leaks.", 13)
-	write(t, root, map[string]string{"a.md": "# A\n\nThis is a.", "issues.json": "[" + crane + "," + gate + `,{"number": "x"}]`})
-	s := servicetest.New(t, service.Config{ConnectorFolders: []string{root}})
-	acme, bolt := newTenant(t, s, "acme"), newTenant(t, s, "bolt")
-	req := folder(&ragdv1.FolderSource{Path: root})
-	req.IndexName = "docs"
-	if got := create(t, asOperator(t, s, "acme"), req); got.Status != "succeeded" || got.Counts.Added != 3 || got.Counts.Failed != 1 {
-		t.Fatalf("first run: %v", got)
-	}
-	equal(t, "documents", documentsUnder(t, acme, "folder://site/"), []string{"a.md v1", "issues.json/h/c/issues/12 v1", "issues.json/h/c/issues/13 v1"})
-	equal(t, "documents of another tenant", documentsUnder(t, bolt, ""), []string{})
-	list, err := acme.ListDocuments(t.Context(), &ragdv1.ListDocumentsRequest{IndexName: "docs", Filter: &structpb.Struct{Fields: map[string]*structpb.Value{"origin.author": structpb.NewStringValue("ana")}}})
-	if err != nil || len(list.Documents) != 2 || list.Documents[0].Metadata.Fields["origin"].GetStructValue().Fields["system"].GetStringValue() != "github" {
-		t.Errorf("documents by their author: %v, %v", list, err)
-	}
-	if got := resync(t, acme); got.Counts.Unchanged != 3 || got.Counts.Bytes != 0 {
-		t.Errorf("second run: %v", got)
-	}
-	write(t, root, map[string]string{"issues.json": "[" + crane + "," + fmt.Sprintf(issue, 14, "Lamp", "It is dark.", 14) + "]"})
-	awaitDocuments(t, acme, "folder://site/", []string{"a.md v1", "issues.json/h/c/issues/12 v1", "issues.json/h/c/issues/14 v1"})
 }
 
 func TestAFolderOutsideTheAllowedOnesIsRefused(t *testing.T) {

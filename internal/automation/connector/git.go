@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -120,14 +121,20 @@ func (g *Git) walk(ctx context.Context, w walking, visit func(Item) error) (list
 	if err != nil {
 		return listing{}, err
 	}
-	if err := r.visit(ctx, g, w, commit, files, visit); err != nil {
+	e := &exporter{
+		walking: w, visit: visit, uri: g.uri, pathKey: "path", seen: len(files),
+		tooMany: func() error {
+			return fault.New(fault.Exhausted, "the repository has more than %d files and items of exports: name those that matter with include and exclude, or raise maxItems", w.maxItems)
+		},
+	}
+	if err := r.visit(ctx, g, e, commit, files); err != nil {
 		return listing{}, err
 	}
-	return listing{state: State{Known: true, ETag: tip.String()}}, nil
+	return listing{keepOthers: e.partial, state: State{Known: true, ETag: tip.String()}}, nil
 }
 
 // visit visits files. Those that have changed are fetched some at a time.
-func (r *repository) visit(ctx context.Context, g *Git, w walking, commit *object.Commit, files []gitFile, visit func(Item) error) error {
+func (r *repository) visit(ctx context.Context, g *Git, e *exporter, commit *object.Commit, files []gitFile) error {
 	var changed []gitFile
 	flush := func() error {
 		large, err := r.ensure(ctx, changed)
@@ -136,8 +143,12 @@ func (r *repository) visit(ctx context.Context, g *Git, w walking, commit *objec
 		}
 		for _, f := range changed {
 			item, err := r.item(g, commit, f, large[f.hash])
-			if err == nil {
-				err = visit(item)
+			if err != nil {
+				return err
+			}
+			known, err := e.items(ctx, f.path, item, bytes.NewReader(item.Content), int64(len(item.Content)))
+			if err == nil && !known {
+				err = e.visit(item)
 			}
 			if err != nil {
 				return err
@@ -148,12 +159,12 @@ func (r *repository) visit(ctx context.Context, g *Git, w walking, commit *objec
 	}
 	for _, f := range files {
 		id := g.uri(f.path)
-		known, err := w.known(ctx, id)
+		known, err := e.known(ctx, id)
 		if err != nil {
 			return err
 		}
 		if item, ok := known.unchanged(id, f.hash.String()); ok {
-			if err := visit(item); err != nil {
+			if err := e.visit(item); err != nil {
 				return err
 			}
 			continue

@@ -71,6 +71,7 @@ type Item struct {
 	State       State          // to be known in the next walk
 
 	Unchanged bool   // the source says so
+	Below     bool   // so are all items below it
 	Skipped   string // why it shall have no document
 	Failed    string // why it cannot be read now; the document of an earlier walk stays
 }
@@ -87,6 +88,7 @@ type State struct {
 	FailedETag string   `json:"failedEtag,omitempty"`
 	Links      []string `json:"links,omitempty"`
 	Follow     bool     `json:"follow,omitempty"` // the source as a whole announces changes
+	Export     bool     `json:"export,omitempty"` // it has items below it, which are visited with it while it is unchanged
 }
 
 // unchanged returns what is known of an item whose content still has an ETag; ok is false for
@@ -96,7 +98,7 @@ func (s State) unchanged(id, etag string) (item Item, ok bool) {
 	case etag == "":
 		return Item{}, false
 	case s.ETag == etag:
-		return Item{ID: id, Unchanged: s.Skipped == "", Skipped: s.Skipped, State: s}, true
+		return Item{ID: id, Unchanged: s.Skipped == "", Below: s.Export, Skipped: s.Skipped, State: s}, true
 	case s.FailedETag == etag:
 		return Item{ID: id, Failed: s.Failed, State: s}, true
 	}

@@ -302,6 +302,11 @@ func (x *run) visit(ctx context.Context, item Item) error {
 	case item.Skipped != "":
 		x.counts.Skipped++
 		r.Status, r.Reason = itemSkipped, item.Skipped
+		if item.Below {
+			if err := x.keepBelow(ctx, item.ID); err != nil {
+				return err
+			}
+		}
 	case item.Unchanged && old.HasDocument:
 		x.counts.Unchanged++
 	default:
@@ -318,6 +323,16 @@ func (x *run) visit(ctx context.Context, item Item) error {
 	if err == nil && !ok {
 		return errChanged
 	}
+	return err
+}
+
+// keepBelow keeps the items of an export that has not changed.
+func (x *run) keepBelow(ctx context.Context, export string) error {
+	kept, err := keepBelow(ctx, x.handle, x.row, export)
+	x.counts.Unchanged += kept[itemStored]
+	x.counts.Skipped += kept[itemSkipped]
+	x.counts.Failed += kept[itemFailed]
+	x.counts.Seen += kept[itemStored] + kept[itemSkipped] + kept[itemFailed]
 	return err
 }
 

@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -89,7 +90,7 @@ func (s *S3) key() (string, *url.URL) {
 
 // bucket is a bucket during one walk.
 type bucket struct {
-	walking
+	exporter
 
 	s3     *S3
 	client *minio.Core
@@ -98,7 +99,7 @@ type bucket struct {
 }
 
 // open returns a bucket.
-func (s *S3) open(ctx context.Context, w walking) (*bucket, error) {
+func (s *S3) open(ctx context.Context, w walking, visit func(Item) error) (*bucket, error) {
 	name, endpoint := s.key()
 	access := credentials.NewStatic("", "", "", credentials.SignatureAnonymous)
 	if name != "" {
@@ -108,7 +109,13 @@ func (s *S3) open(ctx context.Context, w walking) (*bucket, error) {
 		}
 		access = credentials.NewStaticV4(s.AccessKey, strings.TrimSpace(key), "")
 	}
-	b := &bucket{walking: w, s3: s, meter: &meter{fetch: w.fetch, most: maxItemBytes}}
+	b := &bucket{s3: s, meter: &meter{fetch: w.fetch, most: maxItemBytes}, exporter: exporter{
+		walking: w, visit: visit, pathKey: "key",
+		uri: func(key string) string { return pathURI(url.URL{Scheme: "s3", Host: s.Bucket}, key) },
+		tooMany: func() error {
+			return fault.New(fault.Exhausted, "the bucket has more than %d objects and items of exports: name those that matter with prefix, include and exclude, or raise maxItems", w.maxItems)
+		},
+	}}
 	var err error
 	if b.chosen, err = newSelection(s.Include, s.Exclude); err != nil {
 		return nil, err
@@ -125,7 +132,7 @@ func (s *S3) open(ctx context.Context, w walking) (*bucket, error) {
 
 // walk implements kind. Objects with the ETag of the last walk are not read.
 func (s *S3) walk(ctx context.Context, w walking, visit func(Item) error) (listing, error) {
-	b, err := s.open(ctx, w)
+	b, err := s.open(ctx, w, visit)
 	if err != nil {
 		return listing{}, err
 	}
@@ -139,27 +146,27 @@ func (s *S3) walk(ctx context.Context, w walking, visit func(Item) error) (listi
 		if strings.HasSuffix(o.Key, "/") && o.Size == 0 || !strings.HasPrefix(o.Key, s.Prefix) || !b.chosen.has(o.Key) {
 			continue // a folder, or one that nobody asked for
 		}
-		id := pathURI(url.URL{Scheme: "s3", Host: s.Bucket}, o.Key)
+		id := b.uri(o.Key)
 		hash := sha256.Sum256([]byte(id))
 		if seen[hash] {
 			continue
 		}
-		if len(seen) == w.maxItems {
-			return listing{}, fault.New(fault.Exhausted, "the bucket has more than %d objects: name those that matter with prefix, include and exclude, or raise maxItems", w.maxItems)
+		if b.seen++; b.seen > w.maxItems {
+			return listing{}, b.tooMany()
 		}
 		seen[hash] = true
-		if err := b.visit(ctx, id, o, visit); err != nil {
+		if err := b.object(ctx, id, o); err != nil {
 			return listing{}, err
 		}
 	}
 	if ctx.Err() != nil { // the list ends without an error then
 		return listing{}, context.Cause(ctx)
 	}
-	return listing{}, nil
+	return listing{keepOthers: b.partial}, nil
 }
 
-// visit visits an object that is listed.
-func (b *bucket) visit(ctx context.Context, id string, o minio.ObjectInfo, visit func(Item) error) error {
+// object visits an object that is listed.
+func (b *bucket) object(ctx context.Context, id string, o minio.ObjectInfo) error {
 	etag := o.ETag
 	if len(etag) > maxReasonBytes {
 		etag = ""
@@ -169,7 +176,7 @@ func (b *bucket) visit(ctx context.Context, id string, o minio.ObjectInfo, visit
 		return err
 	}
 	if item, ok := known.unchanged(id, etag); ok {
-		return visit(item)
+		return b.visit(item)
 	}
 	item := Item{
 		ID: id, FileName: path.Base(o.Key), State: State{Known: true, ETag: etag},
@@ -180,10 +187,10 @@ func (b *bucket) visit(ctx context.Context, id string, o minio.ObjectInfo, visit
 	}
 	if why := unusablePath(o.Key); why != "" {
 		item.FileName, item.Skipped, item.State.Skipped = "", why, why
-		return visit(item)
+		return b.visit(item)
 	}
 	if o.Size > maxItemBytes {
-		return visit(item.tooLarge())
+		return b.visit(item.tooLarge())
 	}
 	gone, err := b.read(ctx, o.Key, &item)
 	switch {
@@ -193,9 +200,12 @@ func (b *bucket) visit(ctx context.Context, id string, o minio.ObjectInfo, visit
 		return err
 	case err != nil:
 		known.Known = true
-		return visit(Item{ID: id, Failed: err.Error(), State: known})
+		return b.visit(Item{ID: id, Failed: err.Error(), State: known})
 	}
-	return visit(item)
+	if known, err := b.items(ctx, o.Key, item, bytes.NewReader(item.Content), int64(len(item.Content))); known || err != nil {
+		return err
+	}
+	return b.visit(item)
 }
 
 // read reads the content of an object. gone is whether it was deleted since it was listed. Errors: as fetcher.get.

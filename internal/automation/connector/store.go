@@ -216,6 +216,23 @@ func record(ctx context.Context, h *data.Handle, r row, item itemRow, counts Cou
 	return ok, err
 }
 
+// keepBelow stores that the run has seen the items of an export that has not changed, and returns how many there are by
+// their status.
+func keepBelow(ctx context.Context, q data.Queryer, r row, export string) (map[string]int, error) {
+	kept, err := data.Select[struct {
+		Status string
+		Items  int
+	}](ctx, q, `
+		WITH kept AS (
+			UPDATE ragd_shared.connector_items SET seen_run = $2 WHERE connector_name = $1 AND seen_run < $2 AND starts_with(item_id, $3) RETURNING status)
+		SELECT status, count(*) AS items FROM kept GROUP BY status`, r.ConnectorName, r.Run, export+"/")
+	counts := map[string]int{}
+	for _, k := range kept {
+		counts[k.Status] = k.Items
+	}
+	return counts, err
+}
+
 // The documents that a complete run deletes: those of items that it did not see, and of those that
 // shall have none.
 const withoutItem = `connector_name = $1 AND has_document AND (seen_run < $2 OR status = 'skipped')`
