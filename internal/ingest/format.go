@@ -46,6 +46,9 @@ func contentType(given, uri string, content []byte, reads Reads) (parse.Format, 
 	if said, known := parse.FormatOf(declared); known && said == format || textual[declared] && declared != "application/octet-stream" {
 		settled = declared
 	}
+	if format == parse.Picture { // what is declared is often that of another kind
+		settled = parse.PictureType(content)
+	}
 	if format.IsText() {
 		settled = parse.WithCharset(settled, given, content)
 	}

@@ -36,6 +36,11 @@ func TestContentType(t *testing.T) {
 	if _, got, err := contentType("", "gate.png", picture, Reads{Pictures: true}); err != nil || got != "image/png" {
 		t.Errorf("a picture that can be read is %s, %v", got, err)
 	}
+	for _, declared := range []string{"", "image/png"} {
+		if _, got, err := contentType(declared, "gate.jpg", []byte("\xff\xd8\xff\xe0\x00\x10JFIF\x00"), Reads{Pictures: true}); err != nil || got != "image/jpeg" {
+			t.Errorf("a picture of another kind, declared %q, is %s, %v", declared, got, err)
+		}
+	}
 	if _, _, err := contentType("", "gate.png", picture, Reads{}); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("a picture that cannot be read: %v", err)
 	}

@@ -93,7 +93,7 @@ func bySignature(src Source) (Format, error) {
 		if format, ok, err := detectRecording(src); ok {
 			return format, err
 		}
-		kind, _, _ := strings.Cut(pictureType(content), "/")
+		kind, _, _ := strings.Cut(PictureType(content), "/")
 		if kind == "image" && src.Pictures {
 			return Picture, nil
 		}

@@ -154,7 +154,7 @@ func (w *outlookWriter) attachment(to *message.Writer, s *outlookStorage) error 
 	disposition := "attachment"
 	if s.number(propHidden) != 0 || s.number(propAttachmentFlags)&flagInHTML != 0 {
 		disposition = "inline"
-		if kind := pictureType(content); strings.HasPrefix(kind, "image/") {
+		if kind := PictureType(content); strings.HasPrefix(kind, "image/") {
 			mediaType = kind
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// pictureType returns the media type of binary content by its beginning.
-func pictureType(content []byte) string {
+// PictureType returns the media type of binary content by its beginning.
+func PictureType(content []byte) string {
 	if bytes.HasPrefix(content, []byte("II*\x00")) || bytes.HasPrefix(content, []byte("MM\x00*")) {
 		return "image/tiff"
 	}
@@ -21,7 +21,7 @@ func (p *parser) picture(ctx context.Context) error {
 		p.doc.Scanned = []int{1}
 		return nil
 	}
-	text, err := p.src.Recognize(ctx, p.src.Content, pictureType(p.src.Content))
+	text, err := p.src.Recognize(ctx, p.src.Content, PictureType(p.src.Content))
 	if err != nil {
 		return err
 	}
