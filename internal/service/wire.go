@@ -286,14 +286,12 @@ func (s *Service) parser() ingest.ParseFunc {
 	}
 	recordings := transcript.New(*s.config.Transcription)
 	return func(ctx context.Context, id tenant.ID, src parse.Source) (parse.Document, error) {
-		src.Recordings = s.config.Transcription.MaxBytes
-		if format, err := parse.Detect(src); err != nil || format != parse.Recording {
+		return recordings.Parse(ctx, string(id), src, func(ctx context.Context, src parse.Source) (parse.Document, error) {
+			if format, err := parse.Detect(src); err == nil && format == parse.Recording {
+				return parse.Parse(ctx, src)
+			}
 			return read(ctx, id, src)
-		}
-		src.Transcribe = func(ctx context.Context, recording []byte, mediaType string) ([]parse.Said, error) {
-			return recordings.Read(ctx, string(id), recording, mediaType)
-		}
-		return parse.Parse(ctx, src)
+		})
 	}
 }
 

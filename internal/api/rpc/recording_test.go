@@ -1,6 +1,8 @@
 package rpc_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/ingest/parse/transcript"
@@ -57,10 +61,38 @@ func TestARecordingIsSearchedByWhatIsSaidInIt(t *testing.T) {
 	if res, err := other.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: "what is the toll"}); err != nil || len(res.Sources) > 0 {
 		t.Errorf("another tenant finds %v, %v", res, err)
 	}
+	archive := &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "talks.zip", Source: &ragdv1.UploadDocumentRequest_Content{Content: zipped(t, "talk.ogg", recording)}}
+	failures.Store(2)
+	d = acme.Upload(t, archive)
+	if d.Status != "ready" {
+		t.Fatalf("uploaded %v", d)
+	}
+	res, err = acme.VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{QueryText: "what is the toll", Filter: structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"position.file": structpb.NewStringValue("talk.ogg")}})})
+	if err != nil || len(res.Sources) != 1 || !strings.Contains(res.Sources[0].Document, "nine crowns") {
+		t.Errorf("found in an archive %v, %v", res, err)
+	}
 	upload.Source = &ragdv1.UploadDocumentRequest_Content{Content: append(recording, make([]byte, 1000)...)}
 	if _, err := acme.UploadDocument(t.Context(), upload); err == nil || !strings.Contains(err.Error(), "over the limit of 1000 of the setting transcription-max-bytes") {
 		t.Errorf("a large recording: %v", err)
 	}
+}
+
+// zipped returns a zip file with one member.
+func zipped(t *testing.T, name string, content []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	w, err := z.Create(name)
+	if err == nil {
+		_, err = w.Write(content)
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 func TestARecordingIsRefusedWithoutAnEndpoint(t *testing.T) {

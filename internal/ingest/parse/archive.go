@@ -179,9 +179,13 @@ const maxSkipped = 100
 
 // member appends a file's text with its spans.
 func (p *parser) member(ctx context.Context, src Source) error {
-	src.Recognize, src.Pictures, src.Recordings, src.Convert = p.src.Recognize, p.src.Pictures, p.src.Recordings, p.src.Convert
+	src.Recognize, src.Pictures, src.Convert = p.src.Recognize, p.src.Pictures, p.src.Convert
+	src.Recordings, src.Transcripts = p.src.Recordings, p.src.Transcripts
 	inner, err := parseWithin(ctx, src, p.budget, p.nesting-1)
 	if err != nil {
+		return err
+	}
+	if err := p.unheard(inner.Unheard); err != nil {
 		return err
 	}
 	if p.doc.Scanned == nil {

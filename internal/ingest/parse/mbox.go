@@ -112,6 +112,9 @@ func (p *parser) message(ctx context.Context, src Source, known []string) error 
 	if err != nil {
 		return err
 	}
+	if err := p.unheard(d.Unheard); err != nil {
+		return err
+	}
 	p.doc.ContentType = joinedType
 	p.append(Span{Kind: Member, Name: textlimit.OneLine(src.FileName, maxProperty)}, "", d)
 	return nil

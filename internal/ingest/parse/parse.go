@@ -53,10 +53,10 @@ type Source struct {
 	Pictures bool
 	// Recognize reads the text in a picture or a picture of a page; nil leaves these unread.
 	Recognize Recognizer
-	// Recordings is the size in bytes of the largest recording that can be read, by Transcribe; 0 means that none can.
+	// Recordings is the size in bytes of the largest recording that can be read; 0 means that none can.
 	Recordings int64
-	// Transcribe returns what is said in a recording; nil rejects recordings.
-	Transcribe Transcriber
+	// Transcripts are those of the recordings in the file, by RecordingKey. Others are returned in Document.Unheard.
+	Transcripts map[string]Transcript
 	// Convert converts files of Office before 2007; nil rejects them.
 	Convert Converter
 }
@@ -75,7 +75,7 @@ type Document struct {
 	// readable name of the file, or "".
 	Title string
 	// Text is valid UTF-8 without null characters. It is never blank, but "" if the file is a picture or consists
-	// of Scanned pages.
+	// of Scanned pages, or has nothing but Unheard recordings.
 	Text string
 	// Body is the position in Text where the text begins that is searched: after the front
 	// matter of a Markdown file, else 0.
@@ -105,6 +105,9 @@ type Document struct {
 	// Scanned are the numbers of pages that are pictures and could not be read, in order, of the file or a member of it; 1 for
 	// a picture.
 	Scanned []int
+	// Unheard are the recordings in the file, or the file itself, that have no transcript yet. Parse the file again with
+	// Transcripts.
+	Unheard [][]byte
 	// Skipped are the members of an archive and the attachments of a message that
 	// could not be read, with the reason. Nil if there are none.
 	Skipped []string
@@ -247,7 +250,7 @@ func (p *parser) parse(ctx context.Context) error {
 	case Picture:
 		return p.picture(ctx)
 	case Recording:
-		return p.recording(ctx)
+		return p.recording()
 	case Markdown:
 		return p.markdown()
 	case LaTeX:
@@ -288,8 +291,8 @@ func (p *parser) finish() (Document, error) {
 	d.Text = cmp.Or(d.Text, p.text.String())
 	d.Spans = append(d.Spans, p.text.spans...)
 	d.Tables = p.text.tables
-	if strings.TrimSpace(d.Text) == "" && len(d.Scanned) > 0 {
-		return Document{Format: d.Format, ContentType: d.ContentType, Scanned: d.Scanned}, nil
+	if strings.TrimSpace(d.Text) == "" && len(d.Scanned)+len(d.Unheard) > 0 {
+		return Document{Format: d.Format, ContentType: d.ContentType, Scanned: d.Scanned, Unheard: d.Unheard}, nil
 	}
 	if strings.TrimSpace(d.Text) == "" {
 		return Document{}, noText(p.format, d.Skipped)

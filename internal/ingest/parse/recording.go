@@ -2,15 +2,26 @@ package parse
 
 import (
 	"bytes"
-	"context"
+	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
-// Transcriber returns what is said in a recording, in order. Its error ends Parse.
-type Transcriber func(ctx context.Context, recording []byte, mediaType string) ([]Said, error)
+// Transcript is what is said in a recording, in order.
+type Transcript struct {
+	Said []Said
+	// Refused is why there is none, for the caller; "" for a transcript.
+	Refused string
+}
+
+// RecordingKey returns the key of a recording in Source.Transcripts.
+func RecordingKey(recording []byte) string {
+	hash := sha256.Sum256(recording)
+	return string(hash[:])
+}
 
 // Said is a piece of what is said in a recording. Start and End are seconds from its beginning; both are 0 if they are not known.
 type Said struct {
@@ -124,23 +135,45 @@ const transcribe = "an operator can have recordings written down with the settin
 // maxSeconds bounds the times of a transcript: ten years.
 const maxSeconds = 10 * 366 * 24 * 3600
 
-// recording reads what is said in a recording, a line for each piece, with its times.
-func (p *parser) recording(ctx context.Context) error {
-	if p.src.Transcribe == nil {
-		return unsupported("a recording within another file", "upload it as a document of its own")
-	}
-	all, err := p.src.Transcribe(ctx, p.src.Content, RecordingType(p.src.Content))
-	if err != nil {
-		return err
+// Limits of the recordings within one file. They are held in memory until they have transcripts.
+const (
+	maxUnheard      = 20
+	maxUnheardBytes = 64 << 20
+)
+
+// recording reads the transcript of a recording, a line for each piece, with its times.
+func (p *parser) recording() error {
+	transcript, ok := p.src.Transcripts[RecordingKey(p.src.Content)]
+	switch {
+	case !ok:
+		p.doc.Unheard = [][]byte{p.src.Content}
+		return nil
+	case transcript.Refused != "":
+		return fault.Field("content", "%s", transcript.Refused)
 	}
 	s := &subtitleReader{out: &p.text}
 	milliseconds := func(seconds float64) int { return int(math.Round(min(max(0, seconds), maxSeconds) * 1000)) }
-	for _, said := range all {
+	for _, said := range transcript.Said {
 		s.begin(milliseconds(said.Start), milliseconds(said.End))
 		s.say("", storable(said.Text))
 		if p.text.full {
 			break
 		}
+	}
+	return nil
+}
+
+// unheard adds recordings of a member. It returns an error if there are too many.
+func (p *parser) unheard(recordings [][]byte) error {
+	for _, recording := range recordings {
+		size := len(recording)
+		for _, other := range p.doc.Unheard {
+			size += len(other)
+		}
+		if len(p.doc.Unheard) == maxUnheard || size > maxUnheardBytes {
+			return unsupported(fmt.Sprintf("one of more than %d recordings in a file, or of more than %d bytes of them", maxUnheard, maxUnheardBytes), "upload it as a document of its own")
+		}
+		p.doc.Unheard = append(p.doc.Unheard, recording)
 	}
 	return nil
 }

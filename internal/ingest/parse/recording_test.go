@@ -1,9 +1,12 @@
 package parse_test
 
 import (
-	"context"
+	"archive/zip"
+	"bytes"
+	"encoding/base64"
 	"encoding/binary"
-	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,17 +79,15 @@ func TestRecordingsAreDetected(t *testing.T) {
 func TestRecordingsAreReadWithTheirTimes(t *testing.T) {
 	t.Parallel()
 	src := parse.Source{Content: []byte("fLaC\x00\x00\x00\x22"), FileName: "pilot talk.flac", Recordings: 100}
-	src.Transcribe = func(_ context.Context, _ []byte, mediaType string) ([]parse.Said, error) {
-		return []parse.Said{
-			{Start: 0, End: 2.5, Text: " The gate  opens <soon>.\x00"}, {Start: 2.5, End: 4, Text: "Ships wait."}, {Start: 4, End: 5, Text: "Ships wait."},
-			{Start: 60.25, End: 62, Text: "A pilot comes."}, {Start: 1e300, End: -1, Text: "Of " + mediaType},
-		}, nil
-	}
+	key := parse.RecordingKey(src.Content)
+	hear := func(said ...parse.Said) { src.Transcripts = map[string]parse.Transcript{key: {Said: said}} }
+	hear(parse.Said{Start: 0, End: 2.5, Text: " The gate  opens <soon>.\x00"}, parse.Said{Start: 2.5, End: 4, Text: "Ships wait."}, parse.Said{Start: 4, End: 5, Text: "Ships wait."},
+		parse.Said{Start: 60.25, End: 62, Text: "A pilot comes."}, parse.Said{Start: 1e300, End: -1, Text: "Of the harbour."})
 	d, err := parse.Parse(t.Context(), src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "The gate opens <soon>.\nShips wait.\n\nA pilot comes.\n\nOf audio/flac"; d.Text != want || d.ContentType != "text/plain" || d.Title != "pilot talk" {
+	if want := "The gate opens <soon>.\nShips wait.\n\nA pilot comes.\n\nOf the harbour."; d.Text != want || d.ContentType != "text/plain" || d.Title != "pilot talk" {
 		t.Errorf("read %q of type %s, titled %q", d.Text, d.ContentType, d.Title)
 	}
 	want := []parse.Span{
@@ -99,23 +100,65 @@ func TestRecordingsAreReadWithTheirTimes(t *testing.T) {
 			break
 		}
 	}
-	src.Transcribe = func(context.Context, []byte, string) ([]parse.Said, error) {
-		return []parse.Said{{Text: "One piece."}}, nil
-	}
+	hear(parse.Said{Text: "One piece."})
 	if d, err = parse.Parse(t.Context(), src); err != nil || d.Text != "One piece." || len(d.Spans) != 0 {
 		t.Errorf("without times: %+v, %v", d, err)
 	}
-	failed := errors.New("failed")
-	src.Transcribe = func(context.Context, []byte, string) ([]parse.Said, error) { return nil, failed }
-	if _, err = parse.Parse(t.Context(), src); !errors.Is(err, failed) {
-		t.Errorf("failed with %v", err)
-	}
-	src.Transcribe = func(context.Context, []byte, string) ([]parse.Said, error) { return nil, nil }
+	hear()
 	if _, err = parse.Parse(t.Context(), src); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "a recording file without text") {
 		t.Errorf("silence: %v", err)
 	}
-	src.Transcribe = nil
-	if _, err = parse.Parse(t.Context(), src); err == nil || !strings.Contains(err.Error(), "upload it as a document of its own") {
-		t.Errorf("within another file: %v", err)
+	src.Transcripts[key] = parse.Transcript{Refused: "is refused"}
+	if _, err = parse.Parse(t.Context(), src); fault.KindOf(err) != fault.Invalid || err.Error() != "content: is refused" {
+		t.Errorf("refused: %v", err)
+	}
+}
+
+// Recordings in archives and attached to messages, also in others, are returned until there are transcripts.
+func TestRecordingsWithinFilesAreRead(t *testing.T) {
+	t.Parallel()
+	pack := func(files map[string][]byte) []byte {
+		var out bytes.Buffer
+		z := zip.NewWriter(&out)
+		for name, content := range files {
+			w, err := z.Create(name)
+			if err == nil {
+				_, err = w.Write(content)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	one, two := []byte("fLaC\x00\x00\x00\x22"), []byte("OggS\x00\x02\x00\x00OpusHead\xff")
+	message := []byte("Subject: Talk\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nListen.\n--b\nContent-Type: audio/ogg\nContent-Disposition: attachment; filename=two.ogg\nContent-Transfer-Encoding: base64\n\n" +
+		base64.StdEncoding.EncodeToString(two) + "\n--b--\n")
+	src := parse.Source{Content: pack(map[string][]byte{"one.flac": one}), FileName: "talks.zip", Recordings: 100}
+	d, err := parse.Parse(t.Context(), src)
+	if err != nil || len(d.Unheard) != 1 || !bytes.Equal(d.Unheard[0], one) || d.Text != "" {
+		t.Fatalf("an archive of nothing else: %+v, %v", d, err)
+	}
+	src.Content = pack(map[string][]byte{"talk.eml": message})
+	d, err = parse.Parse(t.Context(), src)
+	if err != nil || len(d.Unheard) != 1 || !bytes.Equal(d.Unheard[0], two) {
+		t.Fatalf("a message in an archive: %+v, %v", d, err)
+	}
+	src.Transcripts = map[string]parse.Transcript{parse.RecordingKey(two): {Said: []parse.Said{{Start: 1, End: 2, Text: "The gate opens."}}}}
+	d, err = parse.Parse(t.Context(), src)
+	if err != nil || len(d.Unheard) != 0 || !strings.Contains(d.Text, "# two.ogg\n\nThe gate opens.") || len(d.Skipped) != 0 ||
+		!slices.ContainsFunc(d.Spans, func(s parse.Span) bool { return s.Kind == parse.Time && s.Number == 1000 && s.Last == 2000 }) {
+		t.Errorf("with its transcript: %+v, %v", d, err)
+	}
+	many := map[string][]byte{}
+	for n := range 22 {
+		many[fmt.Sprintf("%d.flac", n)] = append(slices.Clone(one), byte(n))
+	}
+	src.Content = pack(many)
+	if d, err = parse.Parse(t.Context(), src); err != nil || len(d.Unheard) != 20 {
+		t.Errorf("many: %d, %v", len(d.Unheard), err)
 	}
 }

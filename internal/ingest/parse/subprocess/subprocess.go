@@ -94,7 +94,7 @@ func (p *Pool) Parse(ctx context.Context, tenant string, src parse.Source) (pars
 	config := p.config
 	config.OCR = nil
 	d, err := p.readIn(ctx, p.slots, tenant, src, config)
-	if err != nil || len(d.Scanned) == 0 || p.config.OCR == nil {
+	if err != nil || len(d.Scanned) == 0 || p.config.OCR == nil || len(d.Unheard) > 0 { // with recordings it is read again
 		return d, err
 	}
 	config.OCR, config.Timeout = p.config.OCR, p.config.OCR.Timeout

@@ -13,7 +13,6 @@ import (
 
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/model/endpoint"
-	"github.com/ragdhq/ragd/internal/operate/fault"
 )
 
 // Config are the settings of a Reader.
@@ -79,9 +78,41 @@ type answer struct {
 	}
 }
 
-// Read returns what is said in a recording of a tenant, see parse.Transcriber. An answer without segments is one piece
-// without times. Errors: those of endpoint.Client.Do; Invalid, naming the field content, if the endpoint refuses the recording.
-func (r *Reader) Read(ctx context.Context, tenant string, recording []byte, mediaType string) ([]parse.Said, error) {
+// Parse reads a file of a tenant by read, and once more with the transcripts of the recordings in it, which are made one
+// after the other. Errors: those of read; those of endpoint.Client.Do. A recording that the endpoint refuses is
+// Invalid to read.
+func (r *Reader) Parse(ctx context.Context, tenant string, src parse.Source, read func(context.Context, parse.Source) (parse.Document, error)) (parse.Document, error) {
+	src.Recordings = r.config.MaxBytes
+	d, err := read(ctx, src)
+	if err != nil || len(d.Unheard) == 0 {
+		return d, err
+	}
+	src.Transcripts = map[string]parse.Transcript{}
+	for _, recording := range d.Unheard {
+		key := parse.RecordingKey(recording)
+		if _, ok := src.Transcripts[key]; ok {
+			continue
+		}
+		said, err := r.transcribe(ctx, tenant, recording)
+		var status *endpoint.StatusError
+		switch {
+		case errors.As(err, &status) && (status.Refused() || status.Status == http.StatusUnsupportedMediaType):
+			src.Transcripts[key] = parse.Transcript{Refused: fmt.Sprintf(refused, status.Status)}
+		case err != nil:
+			return parse.Document{}, err
+		default:
+			src.Transcripts[key] = parse.Transcript{Said: said}
+		}
+	}
+	return read(ctx, src)
+}
+
+// refused is why a recording has no transcript, with the status of the answer.
+const refused = "is a recording that the endpoint of transcription refused with HTTP status %d: it may be damaged, too long or of a format that the endpoint does not read, or the model of the setting transcription-model does not answer with verbose_json"
+
+// transcribe returns what is said in a recording. An answer without segments is one piece without times.
+func (r *Reader) transcribe(ctx context.Context, tenant string, recording []byte) ([]parse.Said, error) {
+	mediaType := parse.RecordingType(recording)
 	values := []endpoint.Value{{Field: "model", Text: r.config.Model}, {Field: "response_format", Text: "verbose_json"}}
 	if r.config.Language != "" {
 		values = append(values, endpoint.Value{Field: "language", Text: r.config.Language})
@@ -93,7 +124,7 @@ func (r *Reader) Read(ctx context.Context, tenant string, recording []byte, medi
 		return r.client.PostFile(ctx, "/audio/transcriptions", values, file, &got)
 	})
 	if err != nil {
-		return nil, refusal(err)
+		return nil, err
 	}
 	if len(got.Segments) == 0 {
 		return []parse.Said{{Text: strings.TrimSpace(got.Text)}}, nil
@@ -103,15 +134,4 @@ func (r *Reader) Read(ctx context.Context, tenant string, recording []byte, medi
 		said[i] = parse.Said{Start: s.Start, End: s.End, Text: s.Text}
 	}
 	return said, nil
-}
-
-// refusal returns the error for a recording that the endpoint refused; other errors as they are.
-func refusal(err error) error {
-	var status *endpoint.StatusError
-	if !errors.As(err, &status) || !status.Refused() && status.Status != http.StatusUnsupportedMediaType {
-		return err
-	}
-	refused := fault.Field("content", "is a recording that the endpoint of transcription refused with HTTP status %d: it may be damaged, too long or of a format that the endpoint does not read, or the model of the setting transcription-model does not answer with verbose_json", status.Status)
-	refused.Cause = status
-	return refused
 }

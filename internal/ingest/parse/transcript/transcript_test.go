@@ -1,6 +1,7 @@
 package transcript_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -35,11 +36,21 @@ func TestReader(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	config := transcript.Config{BaseURL: server.URL + "/v1", APIKey: "secret-key", Model: "whisper-1", Language: "en", Timeout: time.Minute, MaxBytes: 100}
-	read := func(answerStatus int, answer string) ([]parse.Said, []call, error) {
+	recording := []byte("fLaC\x00\xff")
+	read := func(answerStatus int, answer string) (said []parse.Said, _ []call, err error) {
 		mu.Lock()
 		calls, status, body = nil, answerStatus, answer
 		mu.Unlock()
-		said, err := transcript.New(config).Read(t.Context(), "acme", []byte("fLaC\x00\xff"), "audio/flac")
+		_, err = transcript.New(config).Parse(t.Context(), "acme", parse.Source{Content: recording}, func(ctx context.Context, src parse.Source) (parse.Document, error) {
+			if src.Recordings != config.MaxBytes {
+				t.Errorf("recordings of up to %d bytes are read", src.Recordings)
+			}
+			if src.Transcripts == nil {
+				return parse.Document{Unheard: [][]byte{recording, recording}}, nil
+			}
+			said = src.Transcripts[parse.RecordingKey(recording)].Said
+			return parse.Parse(ctx, src)
+		})
 		mu.Lock()
 		defer mu.Unlock()
 		return said, calls, err
