@@ -347,6 +347,7 @@ var documentedLimits = []struct {
 	{"limits", "scanned page", "ingest/parse/pdftext.minPicturePixels ingest/parse/pdftext.scanResolution"},
 	{"limits", "<a id=\"character-recognition\"></a>", "ingest/parse/ocr.pictureTimeout ingest/parse/ocr.maxTextBytes/bytes"},
 	{"limits", "recording", "ingest/parse/transcript.maxAttempts"},
+	{"limits", "recordings in an archive", "ingest/parse.maxUnheard ingest/parse.maxUnheardBytes/bytes"},
 	{"limits", "sheets of a workbook", "ingest/parse.maxSheets"},
 	{"limits", "`uri`, `namespace`", "ingest.maxURIBytes"},
 	{"limits", "`title`", "ingest.maxTitleBytes"},

@@ -284,7 +284,7 @@ func (s *Service) parser() ingest.ParseFunc {
 	if s.config.Transcription == nil {
 		return read
 	}
-	recordings := transcript.New(*s.config.Transcription)
+	recordings := transcript.New(*s.config.Transcription, s.usage)
 	return func(ctx context.Context, id tenant.ID, src parse.Source) (parse.Document, error) {
 		return recordings.Parse(ctx, string(id), src, func(ctx context.Context, src parse.Source) (parse.Document, error) {
 			if format, err := parse.Detect(src); err == nil && format == parse.Recording {

@@ -66,11 +66,11 @@ Times are dates, such as 2026-11-01, or RFC 3339, such as 2026-11-01T08:00:00Z.`
 
 // writeUsage writes rows as comma-separated values, as they arrive.
 func writeUsage(w io.Writer, rows iter.Seq2[*ragdv1.Usage, error]) error {
-	columns := []string{"start", "tenant", "index", "stage", "model", "calls", "documents", "chunks", "bytes", "input_tokens", "output_tokens"}
+	columns := []string{"start", "tenant", "index", "stage", "model", "calls", "documents", "chunks", "bytes", "input_tokens", "output_tokens", "seconds"}
 	return output.CSV(w, columns, rows, func(u *ragdv1.Usage) []string {
 		return []string{
 			u.GetStartTime().AsTime().Format(time.RFC3339), u.GetTenantId(), u.GetIndexName(), u.GetStage(), u.GetModel(), output.Number(u.GetCalls()), output.Number(u.GetDocuments()),
-			output.Number(u.GetChunks()), output.Number(u.GetBytes()), output.Number(u.GetInputTokens()), output.Number(u.GetOutputTokens()),
+			output.Number(u.GetChunks()), output.Number(u.GetBytes()), output.Number(u.GetInputTokens()), output.Number(u.GetOutputTokens()), output.Number(u.GetSeconds()),
 		}
 	})
 }

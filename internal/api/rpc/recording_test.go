@@ -17,6 +17,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse/transcript"
 	"github.com/ragdhq/ragd/internal/service"
 	"github.com/ragdhq/ragd/internal/service/testing/servicetest"
+	"github.com/ragdhq/ragd/internal/service/testing/wait"
 )
 
 const talk = `{"text":"The lock opens at noon. The toll is nine crowns.","segments":[
@@ -71,6 +72,10 @@ func TestARecordingIsSearchedByWhatIsSaidInIt(t *testing.T) {
 	if err != nil || len(res.Sources) != 1 || !strings.Contains(res.Sources[0].Document, "nine crowns") {
 		t.Errorf("found in an archive %v, %v", res, err)
 	}
+	wait.For(t, "the usage", func() bool {
+		list, err := acme.ListUsage(t.Context(), &ragdv1.ListUsageRequest{Stage: "transcription", GroupBy: []string{"index", "model"}})
+		return err == nil && len(list.Rows) == 1 && list.Rows[0].Calls == 2 && list.Rows[0].Seconds == 132 && list.Rows[0].Model == "transcription/whisper-1" && list.Rows[0].IndexName == "docs"
+	})
 	upload.Source = &ragdv1.UploadDocumentRequest_Content{Content: append(recording, make([]byte, 1000)...)}
 	if _, err := acme.UploadDocument(t.Context(), upload); err == nil || !strings.Contains(err.Error(), "over the limit of 1000 of the setting transcription-max-bytes") {
 		t.Errorf("a large recording: %v", err)

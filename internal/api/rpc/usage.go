@@ -50,6 +50,6 @@ func usageMessage(r usage.Row) (*ragdv1.Usage, error) {
 	return &ragdv1.Usage{
 		StartTime: timestamp(r.Start), TenantId: r.Tenant, IndexName: r.Index, Stage: string(r.Stage), Model: r.Model,
 		Calls: float64(r.Calls), Documents: float64(r.Documents), Chunks: float64(r.Chunks), Bytes: float64(r.Bytes),
-		InputTokens: float64(r.InputTokens), OutputTokens: float64(r.OutputTokens),
+		InputTokens: float64(r.InputTokens), OutputTokens: float64(r.OutputTokens), Seconds: r.Seconds,
 	}, nil
 }

@@ -105,10 +105,10 @@ function from({ startTime }: Row, interval: string): string {
 /** table returns rows with a head, as `ragd usage --csv` writes them. */
 function table(rows: Row[]): (string | number)[][] {
   return [
-    ["start", "tenant", "index", "stage", "model", "calls", "documents", "chunks", "bytes", "input_tokens", "output_tokens"],
+    ["start", "tenant", "index", "stage", "model", "calls", "documents", "chunks", "bytes", "input_tokens", "output_tokens", "seconds"],
     ...rows.map((row) => [
       row.startTime ? timestampDate(row.startTime).toISOString() : "", row.tenantId, row.indexName, row.stage, row.model,
-      row.calls, row.documents, row.chunks, row.bytes, row.inputTokens, row.outputTokens,
+      row.calls, row.documents, row.chunks, row.bytes, row.inputTokens, row.outputTokens, row.seconds,
     ]),
   ];
 }

@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,15 +53,24 @@ func (c Config) Check() error {
 // maxAttempts bounds the attempts of one call. The job of the document tries again later.
 const maxAttempts = 2
 
+// Meter counts transcriptions, and says who may have more. It is safe for concurrent use.
+type Meter interface {
+	// Admit returns an error if a tenant may use no more tokens.
+	Admit(ctx context.Context, tenant string) error
+	// Transcribed counts the transcription of a recording of so many seconds. model is endpoint/model.
+	Transcribed(ctx context.Context, tenant, model string, seconds float64, input, output int)
+}
+
 // Reader reads recordings. Safe for concurrent use.
 type Reader struct {
 	config Config
 	client *endpoint.Client
+	meter  Meter
 }
 
 // New returns a Reader.
-func New(config Config) *Reader {
-	return &Reader{config, endpoint.New("the endpoint of transcription", endpoint.Config{
+func New(config Config, meter Meter) *Reader {
+	return &Reader{config: config, meter: meter, client: endpoint.New("the endpoint of transcription", endpoint.Config{
 		BaseURL: config.BaseURL, APIKey: config.APIKey, Timeout: config.Timeout, MaxAttempts: maxAttempts, Setting: "transcription",
 	})}
 }
@@ -72,10 +83,33 @@ var endings = map[string]string{
 // answer is an answer in the format verbose_json.
 type answer struct {
 	Text     string
+	Duration any // seconds, as a number or a text
 	Segments []struct {
 		Start, End float64
 		Text       string
 	}
+	Usage struct { // of models that charge for tokens
+		InputTokens  int `json:"input_tokens"`
+		OutputTokens int `json:"output_tokens"`
+	}
+}
+
+// maxCounted bounds the seconds and the tokens that are counted of a recording: what an endpoint says may be anything.
+const maxCounted = 10_000_000
+
+// seconds returns how long the recording is, by its last segment if the endpoint does not say it.
+func (a answer) seconds() float64 {
+	seconds, ok := a.Duration.(float64)
+	if said, isText := a.Duration.(string); isText {
+		parsed, err := strconv.ParseFloat(said, 64)
+		if ok = err == nil && !math.IsNaN(parsed); ok {
+			seconds = parsed
+		}
+	}
+	if n := len(a.Segments); !ok && n > 0 {
+		seconds = a.Segments[n-1].End
+	}
+	return min(max(seconds, 0), maxCounted)
 }
 
 // Parse reads a file of a tenant by read, and once more with the transcripts of the recordings in it, which are made one
@@ -118,6 +152,9 @@ func (r *Reader) transcribe(ctx context.Context, tenant string, recording []byte
 		values = append(values, endpoint.Value{Field: "language", Text: r.config.Language})
 	}
 	file := endpoint.File{Field: "file", Name: "recording." + endings[mediaType], MediaType: mediaType, Content: recording}
+	if err := r.meter.Admit(ctx, tenant); err != nil {
+		return nil, err
+	}
 	var got answer
 	err := r.client.Do(ctx, tenant, func(ctx context.Context) error {
 		got = answer{}
@@ -126,6 +163,8 @@ func (r *Reader) transcribe(ctx context.Context, tenant string, recording []byte
 	if err != nil {
 		return nil, err
 	}
+	tokens := func(n int) int { return min(max(n, 0), maxCounted) }
+	r.meter.Transcribed(ctx, tenant, "transcription/"+r.config.Model, got.seconds(), tokens(got.Usage.InputTokens), tokens(got.Usage.OutputTokens))
 	if len(got.Segments) == 0 {
 		return []parse.Said{{Text: strings.TrimSpace(got.Text)}}, nil
 	}

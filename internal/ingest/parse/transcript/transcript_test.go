@@ -2,6 +2,8 @@ package transcript_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +17,18 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/parse/transcript"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 )
+
+// meter keeps what it counts.
+type meter struct {
+	calls   []string
+	refuses error
+}
+
+func (m *meter) Admit(context.Context, string) error { return m.refuses }
+
+func (m *meter) Transcribed(_ context.Context, tenant, model string, seconds float64, input, output int) {
+	m.calls = append(m.calls, fmt.Sprintf("%s %s %v %d %d", tenant, model, seconds, input, output))
+}
 
 func TestReader(t *testing.T) {
 	t.Parallel()
@@ -36,12 +50,13 @@ func TestReader(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	config := transcript.Config{BaseURL: server.URL + "/v1", APIKey: "secret-key", Model: "whisper-1", Language: "en", Timeout: time.Minute, MaxBytes: 100}
+	counted := &meter{}
 	recording := []byte("fLaC\x00\xff")
 	read := func(answerStatus int, answer string) (said []parse.Said, _ []call, err error) {
 		mu.Lock()
 		calls, status, body = nil, answerStatus, answer
 		mu.Unlock()
-		_, err = transcript.New(config).Parse(t.Context(), "acme", parse.Source{Content: recording}, func(ctx context.Context, src parse.Source) (parse.Document, error) {
+		_, err = transcript.New(config, counted).Parse(t.Context(), "acme", parse.Source{Content: recording}, func(ctx context.Context, src parse.Source) (parse.Document, error) {
 			if src.Recordings != config.MaxBytes {
 				t.Errorf("recordings of up to %d bytes are read", src.Recordings)
 			}
@@ -66,6 +81,23 @@ func TestReader(t *testing.T) {
 	if said, _, err = read(200, `{"text":" One piece. "}`); err != nil || len(said) != 1 || said[0] != (parse.Said{Text: "One piece."}) {
 		t.Errorf("without segments: %v, %v", said, err)
 	}
+	if want := []string{"acme transcription/whisper-1 8.4 0 0", "acme transcription/whisper-1 0 0 0"}; !slices.Equal(counted.calls, want) {
+		t.Errorf("counted %q, want %q", counted.calls, want)
+	}
+	counted.calls = nil
+	for _, answer := range []string{`{"text":"a","duration":61.5,"usage":{"input_tokens":30,"output_tokens":4}}`, `{"text":"a","duration":"NaN","usage":{"input_tokens":-1}}`, `{"segments":[{"end":7,"text":"a"}]}`} {
+		if _, _, err := read(200, answer); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := []string{"acme transcription/whisper-1 61.5 30 4", "acme transcription/whisper-1 0 0 0", "acme transcription/whisper-1 7 0 0"}; !slices.Equal(counted.calls, want) {
+		t.Errorf("counted %q, want %q", counted.calls, want)
+	}
+	counted.refuses = fault.New(fault.Exhausted, "no tokens are left")
+	if _, asked, err := read(200, ""); !errors.Is(err, counted.refuses) || len(asked) != 0 {
+		t.Errorf("without tokens: %v after %d calls", err, len(asked))
+	}
+	counted.refuses = nil
 	for _, tc := range []struct {
 		status, calls int
 		body, says    string

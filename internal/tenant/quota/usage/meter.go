@@ -25,7 +25,7 @@ import (
 // Stage is a kind of work that is counted.
 type Stage string
 
-// The stages. The last three are calls of models.
+// The stages. The last four are calls of models.
 const (
 	Ingest    Stage = "ingest" // documents that became searchable
 	Upsert    Stage = "upsert" // ready-made vectors
@@ -34,10 +34,12 @@ const (
 	Embedding Stage = "embedding"
 	Rerank    Stage = "rerank"
 	Chat      Stage = "chat"
+
+	Transcription Stage = "transcription"
 )
 
 // Stages are all stages.
-var Stages = []Stage{Ingest, Upsert, Query, Walk, Embedding, Rerank, Chat}
+var Stages = []Stage{Ingest, Upsert, Query, Walk, Embedding, Rerank, Chat, Transcription}
 
 // stageOf maps the uses of endpoints to stages.
 var stageOf = map[endpoint.Use]Stage{endpoint.Embed: Embedding, endpoint.Rerank: Rerank, endpoint.Chat: Chat}
@@ -50,6 +52,7 @@ type Counts struct {
 	Bytes        int64 // of uploaded documents; of the values of vectors
 	InputTokens  int64
 	OutputTokens int64
+	Seconds      float64 // of transcribed recordings
 }
 
 func (c *Counts) add(o Counts) {
@@ -59,6 +62,7 @@ func (c *Counts) add(o Counts) {
 	c.Bytes += o.Bytes
 	c.InputTokens += o.InputTokens
 	c.OutputTokens += o.OutputTokens
+	c.Seconds += o.Seconds
 }
 
 const (
@@ -166,6 +170,15 @@ func (m *Meter) Count(ctx context.Context, tenant string, use endpoint.Use, mode
 		telemetry.Tokens(ctx, string(stageOf[use]), input, output)
 		model = model[:min(len(model), maxModelBytes)]
 		m.add(key{tenant: tenant, index: indexOf(ctx), stage: stageOf[use], model: model}, Counts{Calls: 1, InputTokens: int64(input), OutputTokens: int64(output)})
+	}
+}
+
+// Transcribed counts the transcription of a recording of so many seconds. It implements transcript.Meter.
+func (m *Meter) Transcribed(ctx context.Context, tenant, model string, seconds float64, input, output int) {
+	if m != nil {
+		telemetry.Tokens(ctx, string(Transcription), input, output)
+		model = model[:min(len(model), maxModelBytes)]
+		m.add(key{tenant: tenant, index: indexOf(ctx), stage: Transcription, model: model}, Counts{Calls: 1, InputTokens: int64(input), OutputTokens: int64(output), Seconds: seconds})
 	}
 }
 

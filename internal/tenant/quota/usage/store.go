@@ -18,16 +18,17 @@ import (
 // upsert adds given rows. Those of tenants that are gone are left out, also if another tenant
 // has the name now. Rows are locked in one order, so that instances never wait in a circle.
 const upsert = `
-	INSERT INTO ragd.usage AS u (tenant_id, hour, index_name, stage, model, calls, documents, chunks, bytes, input_tokens, output_tokens)
+	INSERT INTO ragd.usage AS u (tenant_id, hour, index_name, stage, model, calls, documents, chunks, bytes, input_tokens, output_tokens, seconds)
 	SELECT given.tenant_id, to_timestamp(given.hour), given.index_name, given.stage, given.model,
-		given.calls, given.documents, given.chunks, given.bytes, given.input_tokens, given.output_tokens
-	FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::timestamptz[])
-		AS given (tenant_id, hour, index_name, stage, model, calls, documents, chunks, bytes, input_tokens, output_tokens, used_at)
+		given.calls, given.documents, given.chunks, given.bytes, given.input_tokens, given.output_tokens, given.seconds
+	FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::timestamptz[], $13::float8[])
+		AS given (tenant_id, hour, index_name, stage, model, calls, documents, chunks, bytes, input_tokens, output_tokens, used_at, seconds)
 	JOIN ragd.tenants AS t ON t.tenant_id = given.tenant_id AND t.created_at <= given.used_at
 	ORDER BY given.tenant_id COLLATE "C", given.hour, given.index_name COLLATE "C", given.stage COLLATE "C", given.model COLLATE "C"
 	ON CONFLICT (tenant_id, hour, index_name, stage, model) DO UPDATE SET
 		calls = u.calls + excluded.calls, documents = u.documents + excluded.documents, chunks = u.chunks + excluded.chunks,
-		bytes = u.bytes + excluded.bytes, input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = u.output_tokens + excluded.output_tokens`
+		bytes = u.bytes + excluded.bytes, input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = u.output_tokens + excluded.output_tokens,
+		seconds = u.seconds + excluded.seconds`
 
 // counted is a row that waits to be written.
 type counted struct {
@@ -40,12 +41,14 @@ func write(ctx context.Context, on control, rows []counted) error {
 	var tenants, indexes, stages, models []string
 	var hours, calls, documents, chunks, bytes, inputs, outputs []int64
 	var at []time.Time
+	var seconds []float64
 	for _, r := range rows {
 		tenants, hours, indexes, stages, models = append(tenants, r.tenant), append(hours, r.hour), append(indexes, r.index), append(stages, string(r.stage)), append(models, r.model)
 		calls, documents, chunks, bytes = append(calls, r.Calls), append(documents, r.Documents), append(chunks, r.Chunks), append(bytes, r.Bytes)
 		inputs, outputs, at = append(inputs, r.InputTokens), append(outputs, r.OutputTokens), append(at, r.at)
+		seconds = append(seconds, r.Seconds)
 	}
-	_, err := on.Exec(ctx, upsert, tenants, hours, indexes, stages, models, calls, documents, chunks, bytes, inputs, outputs, at)
+	_, err := on.Exec(ctx, upsert, tenants, hours, indexes, stages, models, calls, documents, chunks, bytes, inputs, outputs, at, seconds)
 	return postgres.Fault(err)
 }
 
@@ -150,7 +153,7 @@ func list(ctx context.Context, on control, id *tenant.ID, q Question, after *pos
 				CASE WHEN $7 THEN u.index_name ELSE '' END COLLATE "C" AS index, CASE WHEN $8 THEN u.stage ELSE '' END COLLATE "C" AS stage,
 				CASE WHEN $9 THEN u.model ELSE '' END COLLATE "C" AS model,
 				sum(u.calls)::bigint AS calls, sum(u.documents)::bigint AS documents, sum(u.chunks)::bigint AS chunks, sum(u.bytes)::bigint AS bytes,
-				sum(u.input_tokens)::bigint AS input_tokens, sum(u.output_tokens)::bigint AS output_tokens
+				sum(u.input_tokens)::bigint AS input_tokens, sum(u.output_tokens)::bigint AS output_tokens, sum(u.seconds) AS seconds
 			FROM ragd.usage AS u
 			WHERE ($1::text IS NULL OR u.tenant_id = $1) AND u.hour >= $3 AND u.hour < $4
 				AND ($5::text = '' OR u.index_name = $5) AND ($6::text = '' OR u.stage = $6)

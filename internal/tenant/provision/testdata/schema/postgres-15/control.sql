@@ -237,7 +237,8 @@ CREATE TABLE ragd.usage (
     bytes bigint DEFAULT 0 NOT NULL,
     input_tokens bigint DEFAULT 0 NOT NULL,
     output_tokens bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT usage_stage_check CHECK ((stage = ANY (ARRAY['ingest'::text, 'upsert'::text, 'query'::text, 'walk'::text, 'embedding'::text, 'rerank'::text, 'chat'::text])))
+    seconds double precision DEFAULT 0 NOT NULL,
+    CONSTRAINT usage_stage_check CHECK ((stage = ANY (ARRAY['ingest'::text, 'upsert'::text, 'query'::text, 'walk'::text, 'embedding'::text, 'rerank'::text, 'chat'::text, 'transcription'::text])))
 )
 WITH (fillfactor='80');
 
