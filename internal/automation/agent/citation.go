@@ -30,6 +30,26 @@ var quotation = regexp.MustCompile(`(?s)(?:"([^"]+)"|“([^”]+)”|«([^»]+)�
 // WithoutMarkers returns an answer without the numbers of its citations.
 func WithoutMarkers(text string) string { return marker.ReplaceAllString(text, "") }
 
+// Marker is a marker of citations in an answer: bytes Start to End, end exclusive.
+type Marker struct {
+	Start, End int
+	Numbers    []int
+}
+
+// Markers returns the markers in an answer, in their order.
+func Markers(text string) (found []Marker) {
+	for _, at := range marker.FindAllStringIndex(text, -1) {
+		m := Marker{Start: at[0], End: at[1]}
+		for number := range strings.SplitSeq(text[at[0]+1:at[1]-1], ",") {
+			if n, err := strconv.Atoi(strings.TrimSpace(number)); err == nil {
+				m.Numbers = append(m.Numbers, n)
+			}
+		}
+		found = append(found, m)
+	}
+	return found
+}
+
 const (
 	// maxMarkers is how many markers of an answer are checked; further ones are removed.
 	maxMarkers = 1000

@@ -12,7 +12,6 @@ import (
 	"github.com/ragdhq/ragd/internal/model/endpoint"
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/fault"
-	"github.com/ragdhq/ragd/internal/operate/textlimit"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 	"github.com/ragdhq/ragd/internal/tool/remote"
@@ -26,6 +25,12 @@ type Question struct {
 	Message string
 	// ThreadID continues or begins a conversation; "" for a single question.
 	ThreadID string
+	// History is what was said before Message, by callers that keep the conversation themselves. The
+	// oldest messages beyond the limits are left out. If it ends with results of tools, Message may be empty.
+	History []llm.Message
+	// Tools are functions of the caller, which the model is offered beside those of the agent. A turn that
+	// calls any of them ends the run with Answer.Calls.
+	Tools []llm.Tool
 	// OnEvent is called as the run proceeds; nil if that is not wanted. Its error ends the run.
 	OnEvent func(Event) error
 }
@@ -37,6 +42,8 @@ type Answer struct {
 	Object    json.RawMessage `json:"object,omitempty"`
 	Citations []Citation      `json:"citations"`
 	Usage     Usage           `json:"usage"`
+	// Calls are of Question.Tools. The caller makes them and asks again with their results in the history.
+	Calls []llm.ToolCall `json:"-"`
 }
 
 // Usage is what an answer has taken.
@@ -154,10 +161,7 @@ func (s *Service) Ask(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if strings.TrimSpace(q.Message) == "" {
-		return Answer{}, fault.Field("message", "is empty")
-	}
-	if err := textlimit.Check("message", q.Message, maxMessageBytes); err != nil {
+	if err := q.check(); err != nil {
 		return Answer{}, err
 	}
 	limits := Limits{
@@ -194,6 +198,9 @@ func (r *run) answer(ctx context.Context) (Answer, error) {
 	}
 	inside := r.within(ctx, caller)
 	r.offer(r.unbound(inside))
+	if err := r.offerCallers(); err != nil {
+		return Answer{}, err
+	}
 	if err := r.begin(ctx, caller); err != nil {
 		return Answer{}, err
 	}
@@ -273,6 +280,12 @@ func (r *run) begin(ctx context.Context, caller *access.Request) error {
 			}
 		}
 	}
+	if err := r.say(ctx, recent(r.question.History)...); err != nil {
+		return err
+	}
+	if r.question.afterResults() {
+		return nil
+	}
 	return r.say(ctx, llm.Message{Role: llm.User, Text: r.question.Message})
 }
 
@@ -280,13 +293,19 @@ func (r *run) begin(ctx context.Context, caller *access.Request) error {
 func (r *run) say(ctx context.Context, messages ...llm.Message) error {
 	before := r.bytes
 	for _, m := range messages {
-		r.bytes += len(m.Text)
-		for _, call := range m.Calls {
-			r.bytes += len(call.Name) + len(call.Arguments)
-		}
+		r.bytes += bytesOf(m)
 	}
 	r.messages = append(r.messages, messages...)
 	return admission.Grow(ctx, memoryFactor*int64(r.bytes-before))
+}
+
+// bytesOf returns the bytes of the texts of a message.
+func bytesOf(m llm.Message) int {
+	n := len(m.Text)
+	for _, call := range m.Calls {
+		n += len(call.Name) + len(call.Arguments)
+	}
+	return n
 }
 
 func (r *run) tell(e Event) error {
@@ -313,6 +332,9 @@ func (r *run) steps(ctx context.Context, caller *access.Request) (Answer, error)
 		r.count(reply)
 		if err != nil {
 			return Answer{}, err
+		}
+		if calls := r.callersCalls(reply.Calls); len(calls) > 0 && !reply.Cut {
+			return Answer{Text: strings.TrimSpace(c.text.String()), Citations: c.citations(), Calls: calls, Usage: r.used()}, nil
 		}
 		if len(reply.Calls) > 0 {
 			if err := r.runCalls(ctx, reply); err != nil {
