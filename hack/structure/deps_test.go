@@ -201,7 +201,7 @@ var mayImport = map[string][]string{
 	"internal/operate/nearest":              {},
 	"internal/operate/notices":              {},
 	"internal/secure/oauthclient":           {"internal/operate/fault", "internal/secure/outbound", "internal/operate/textlimit"},
-	"internal/api/openai":                   {"gen/ragd/v1", "internal/api/jsonmessage", "internal/tenant/quota/admission", "internal/chunk", "internal/chunk/tokenizer", "internal/operate/fault", "internal/query/filter", "internal/api/httpserver", "internal/index", "internal/ingest", "internal/query", "internal/rerank", "internal/tenant", "internal/tenant/access", "internal/tenant/data", "internal/operate/textlimit"},
+	"internal/api/openai":                   {"gen/ragd/v1", "internal/automation/agent", "internal/chunk/sentence", "internal/model/llm", "internal/api/jsonmessage", "internal/tenant/quota/admission", "internal/chunk", "internal/chunk/tokenizer", "internal/operate/fault", "internal/query/filter", "internal/api/httpserver", "internal/index", "internal/ingest", "internal/query", "internal/rerank", "internal/tenant", "internal/tenant/access", "internal/tenant/data", "internal/operate/textlimit"},
 	"internal/secure/outbound":              {"internal/operate/fault"},
 	"internal/operate/pagination":           {"internal/operate/fault"},
 	"internal/ingest/export":                {"internal/ingest/parse", "internal/ingest/parse/mailbox", "internal/operate/fault", "internal/operate/textlimit"},

@@ -3,7 +3,7 @@
 //
 //	rpc          Connect, gRPC and gRPC-Web: one handler for each method
 //	mcp          tools, prompts and resources for agents: sessions in mcp/mcphttp, standard input in mcp/stdio
-//	openai       embeddings, files and vector stores for programs that use OpenAI's libraries
+//	openai       answers, embeddings, files and vector stores for programs that use OpenAI's libraries
 //	openapi      the API as an OpenAPI document, and a page that tries its calls
 //	console      the web page and the sign-in of browsers
 //	httpserver   what is in front of all doors: request ids, time limits, the request log

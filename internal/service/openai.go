@@ -13,7 +13,7 @@ import (
 // newOpenAI returns the handler of the OpenAI-compatible interface.
 func (s *Service) newOpenAI() *openai.Handler {
 	return openai.New(openai.Config{
-		API: rpc.Recorded{Handlers: s.Handlers}, Documents: s.Handlers.Ingest, DB: s.db, Models: s.knownModels,
+		API: rpc.Recorded{Handlers: s.Handlers}, Documents: s.Handlers.Ingest, DB: s.db, Agents: s.Handlers.Agents, Models: s.knownModels,
 		Gate: s.gate, Guard: s.guard, Authenticate: s.Credentials.Auth.Middleware,
 	})
 }

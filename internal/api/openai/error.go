@@ -44,9 +44,15 @@ type wireError struct {
 // fail answers with an error. The message of an internal error is replaced by one with the id of the
 // request, which leads the operator to the full text in the log.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
+	status, out := wired(w.Header(), r, err)
+	send(w, r, status, map[string]wireError{"error": out})
+}
+
+// wired records an error, and returns the status and the error object of the answer, whose headers it sets.
+func wired(header http.Header, r *http.Request, err error) (status int, out wireError) {
 	httpserver.Fail(r.Context(), err)
 	kind := fault.KindOf(err)
-	out := wireError{Message: fault.Public(err), Type: statuses[kind].kind}
+	out = wireError{Message: fault.Public(err), Type: statuses[kind].kind}
 	status, code := statuses[kind].status, kind.String()
 	var f *fault.Error
 	switch {
@@ -57,7 +63,7 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 			out.Param = &f.Violations[0].Field
 		}
 		if f.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.FormatInt(int64((f.RetryAfter+time.Second-1)/time.Second), 10))
+			header.Set("Retry-After", strconv.FormatInt(int64((f.RetryAfter+time.Second-1)/time.Second), 10))
 		}
 	}
 	switch {
@@ -67,16 +73,16 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 		status, out.Type = http.StatusRequestTimeout, "invalid_request_error"
 	case kind == fault.Unauthenticated:
 		code = "invalid_api_key"
-		w.Header().Set("WWW-Authenticate", `Bearer realm="ragd"`)
+		header.Set("WWW-Authenticate", `Bearer realm="ragd"`)
 	case kind == fault.Exhausted && f.RetryAfter > 0:
 		code = "rate_limit_exceeded"
 	case kind == fault.Exhausted:
 		// A limit that waiting does not help with. Clients would try in vain.
 		code = "insufficient_quota"
-		w.Header().Set("X-Should-Retry", "false")
+		header.Set("X-Should-Retry", "false")
 	}
 	out.Code = &code
-	send(w, r, status, map[string]wireError{"error": out})
+	return status, out
 }
 
 // late returns the error for a request that has stopped to arrive.

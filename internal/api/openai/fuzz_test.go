@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"testing"
 
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
 )
@@ -53,12 +54,14 @@ func FuzzSearchRequest(f *testing.F) {
 func FuzzRequests(f *testing.F) {
 	for _, seed := range []string{
 		`{"input":"a"}`, `{"input":["a"]}`, `{"input":[1]}`, `{"documents":[{"text":"a"},"b"]}`,
+		`{"model":"passages","messages":[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"f"}}]},{"role":"tool","tool_call_id":"c"}]}`,
+		`{"model":"passages","input":[{"content":"a","role":"user"},{"type":"function_call","call_id":"c","name":"f"},{"type":"function_call_output","call_id":"c","output":[]}],"tools":[{"type":"file_search"},{"type":"function","name":"f","parameters":{}}]}`,
 		`{"file_ids":["a"],"chunking_strategy":{"type":"static","static":{"max_chunk_size_tokens":100}}}`, `{"attributes":{"a":1e999}}`,
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, in := range []any{&embeddingsRequest{}, &rerankRequest{}, &storeRequest{}, &batchRequest{}, &updateFileRequest{}} {
+		for _, in := range []any{&embeddingsRequest{}, &rerankRequest{}, &storeRequest{}, &batchRequest{}, &updateFileRequest{}, &chatRequest{}, &responseRequest{}} {
 			if err := json.Unmarshal([]byte(text), in); err != nil {
 				if kind := fault.KindOf(malformed(err)); kind != fault.Invalid {
 					t.Errorf("%T of %q: %v is %v", in, text, err, kind)
@@ -66,12 +69,46 @@ func FuzzRequests(f *testing.F) {
 				continue
 			}
 			switch in := in.(type) {
+			case *chatRequest:
+				converses(t, in.read)
+			case *responseRequest:
+				converses(t, in.read)
 			case *storeRequest:
 				_ = in.check()
 				_, _ = in.ChunkingStrategy.settings()
 			case *updateFileRequest:
 				_, _ = checkAttributes(in.Attributes)
 			}
+		}
+	})
+}
+
+// converses checks that what read refuses is the caller's mistake, and that what it accepts has a question or is refused, too.
+func converses(t *testing.T, read func(*http.Request) (*conversation, form, error)) {
+	t.Helper()
+	c, _, err := read(httptest.NewRequest(http.MethodPost, "/v1/responses", http.NoBody))
+	if err == nil {
+		_, _, err = c.question()
+	}
+	if err != nil && fault.KindOf(err) != fault.Invalid {
+		t.Error(err)
+	}
+}
+
+// The extract of a text is made of its sentences, in their order.
+func FuzzSentences(f *testing.F) {
+	f.Add("# Head\n\nOne. Two!\nthree\n- a\n1. b\n\n| c |\n```\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		at := 0
+		for _, s := range sentencesOf(text) {
+			if s.start < at || s.end <= s.start || s.end > len(text) {
+				t.Fatalf("%q: %+v after %d", text, s, at)
+			}
+			at = s.end
+		}
+		said := extract([]*ragdv1.Source{{Document: text, Score: 1}})
+		if len(said.citations) > 0 && len(said.text) > 2*maxExtract {
+			t.Errorf("%q: %d bytes", text, len(said.text))
 		}
 	})
 }

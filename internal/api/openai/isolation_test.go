@@ -45,22 +45,43 @@ func stock(t *testing.T, s *servicetest.Service, tenant, marker string) (subject
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, err = client.CreateAgent(t.Context(), &ragdv1.CreateAgentRequest{AgentName: marker, Definition: servicetest.Object(t, map[string]any{"description": "Of " + marker, "model": "mine/" + marker})})
+	if err != nil {
+		t.Fatal(err)
+	}
 	file := c.upload(t, marker+".txt", "The harbour of "+marker+" has trees.")
 	store := c.want(t, http.StatusOK, http.MethodPost, "/v1/vector_stores", map[string]any{"name": "of " + marker, "metadata": map[string]string{"of": marker}})["id"].(string)
 	batch := c.want(t, http.StatusOK, http.MethodPost, "/v1/vector_stores/"+store+"/file_batches", map[string]any{"file_ids": []string{file}, "attributes": map[string]any{"of": marker}})["id"].(string)
 	client.AwaitAll(t, strings.TrimPrefix(store, "vs_"))
-	return subject{"store": store, "file": file, "batch": batch, "model": "mine/" + marker, "document": "file-" + shown.DocumentId}, client
+	return subject{"store": store, "file": file, "batch": batch, "model": "mine/" + marker, "document": "file-" + shown.DocumentId, "agent": "agent/" + marker}, client
 }
 
 // nobody has ids of the form of others, which nothing has.
 var nobody = subject{
 	"store": "vs_of-nobody-", "file": "file-nobodynobodynobodynobody", "batch": "vsfb_nobodynobodynobodynobody",
-	"model": "mine/nobodys", "document": "file-0198c3a4-0000-7000-8000-000000000001",
+	"model": "mine/nobodys", "agent": "agent/nobodys", "document": "file-0198c3a4-0000-7000-8000-000000000001",
 }
 
 // bodies returns the bodies that show what a call does with ids in it, by route. Routes without a
 // body are not in it.
 var bodies = map[string]func(of subject) []any{
+	"POST /v1/chat/completions": func(of subject) []any {
+		question := []any{map[string]any{"role": "user", "content": "What is the plan of the harbour with trees?"}}
+		return []any{
+			map[string]any{"model": of["agent"], "messages": question},
+			map[string]any{"model": "passages", "messages": question},
+			map[string]any{"model": "passages/" + strings.TrimPrefix(of["store"], "vs_"), "messages": question},
+		}
+	},
+	"POST /v1/responses": func(of subject) []any {
+		question, search := "What is the plan of the harbour with trees?", []any{map[string]any{"type": "file_search", "vector_store_ids": []string{of["store"]}}}
+		return []any{
+			map[string]any{"model": of["agent"], "input": question},
+			map[string]any{"model": of["agent"], "input": question, "tools": search},
+			map[string]any{"model": "passages", "input": question, "tools": search},
+			map[string]any{"model": "passages/docs", "input": question, "tools": search},
+		}
+	},
 	"POST /v1/embeddings": func(of subject) []any {
 		return []any{map[string]any{"model": of["model"], "input": "harbour"}}
 	},
@@ -143,9 +164,9 @@ func (c caller) ask(t *testing.T, r request) (int, string) {
 
 // neutral returns an answer without the ids of a subject.
 func (of subject) neutral(answer string) string {
-	for _, name := range []string{"store", "file", "batch", "document", "model"} {
+	for _, name := range []string{"store", "file", "batch", "document", "model", "agent"} {
 		answer = strings.ReplaceAll(answer, of[name], "<"+name+">")
-		for _, prefix := range []string{"vs_", "mine/"} { // some errors name the index, or the model of an endpoint
+		for _, prefix := range []string{"vs_", "mine/", "agent/"} { // some errors name the index, the model of an endpoint, or the agent
 			if rest, ok := strings.CutPrefix(of[name], prefix); ok {
 				answer = strings.ReplaceAll(answer, rest, "<"+name+">")
 			}
@@ -204,7 +225,7 @@ func TestNoRouteReachesAnotherTenant(t *testing.T) {
 				return mixed
 			})
 			mixes = append(mixes, func(of subject) subject { // in the store whose name both tenants have
-				mixed := subject{"store": "vs_docs", "file": own["document"], "batch": own["batch"], "model": own["model"], "document": own["document"]}
+				mixed := subject{"store": "vs_docs", "file": own["document"], "batch": own["batch"], "model": own["model"], "document": own["document"], "agent": own["agent"]}
 				if name != "store" {
 					mixed[name] = of[name]
 				}
@@ -239,7 +260,7 @@ func TestNoRouteReachesAnotherTenant(t *testing.T) {
 	routes := openai.Routes()
 	slices.SortFunc(routes, func(a, b string) int { return cmp.Compare(depth(a), depth(b)) })
 	for _, route := range routes {
-		for _, of := range []subject{own, {"store": "vs_docs", "file": own["document"], "batch": own["batch"], "model": own["model"]}} {
+		for _, of := range []subject{own, {"store": "vs_docs", "file": own["document"], "batch": own["batch"], "model": own["model"], "agent": own["agent"]}} {
 			if route == "DELETE /v1/vector_stores/{store}" && of["store"] == "vs_docs" { // the walk ends with its own store
 				continue
 			}

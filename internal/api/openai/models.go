@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/chunk/tokenizer"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant/access"
@@ -38,13 +39,13 @@ type list[T any] struct {
 
 // listModels implements GET /v1/models.
 func (h *Handler) listModels(ctx context.Context, _ *http.Request) (*list[model], error) {
-	all, err := h.models(ctx)
+	all, err := h.allModels(ctx)
 	return &list[model]{Object: "list", Data: all}, err
 }
 
 // getModel implements GET /v1/models/{model}.
 func (h *Handler) getModel(ctx context.Context, r *http.Request) (*model, error) {
-	all, err := h.models(ctx)
+	all, err := h.allModels(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +57,42 @@ func (h *Handler) getModel(ctx context.Context, r *http.Request) (*model, error)
 	return nil, fault.New(fault.NotFound, "model %q not found: GET /v1/models lists those that are known by name", shorten(r.PathValue("model")))
 }
 
+// maxListedIndexes is how many models passages/INDEX are listed. Further ones work all the same.
+const maxListedIndexes = 1000
+
+// allModels returns the models that embed, and those that answer: the agents of the caller, and passages of all
+// and of each index that it sees.
+func (h *Handler) allModels(ctx context.Context) ([]model, error) {
+	all, err := h.models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	add := func(id string, at time.Time) {
+		all = append(all, model{ID: id, Object: "model", Created: max(0, at.Unix()), OwnedBy: "ragd"})
+	}
+	agents, _, err := h.config.Agents.List(ctx, maxListedAgents, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range agents {
+		add(agentModel+a.Name, a.CreatedAt)
+	}
+	indexes, err := h.config.API.ListIndexes(ctx, &ragdv1.ListIndexesRequest{PageSize: maxListedIndexes})
+	if err != nil {
+		return nil, err
+	}
+	add(passagesModel, time.Time{})
+	for _, i := range indexes.GetIndexes() {
+		add(passagesModel+"/"+i.GetIndexName(), i.GetCreateTime().AsTime())
+	}
+	slices.SortFunc(all, func(a, b model) int { return cmp.Compare(a.ID, b.ID) })
+	return all, nil
+}
+
+// maxListedAgents is above the limit of a tenant.
+const maxListedAgents = 1000
+
+// models returns the models of endpoints, in the order of their names.
 func (h *Handler) models(ctx context.Context) ([]model, error) {
 	caller, err := access.Require(ctx, access.Read)
 	if err != nil {

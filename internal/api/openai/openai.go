@@ -1,6 +1,9 @@
 // Package openai serves the part of OpenAI's HTTP API that is about retrieval: embeddings,
-// models, files and vector stores, so that programs written with OpenAI's client libraries
+// models, files, vector stores and answers, so that programs written with OpenAI's client libraries
 // use this service by another base URL. Reranking is served as Cohere's clients ask for it.
+//
+// Chat completions and responses are two forms of one conversation: the models are the tenant's agents, and
+// passages, which answers without a chat model by the best sentences.
 //
 // A vector store is an index, and a file of a vector store is a document of it: whatever
 // one interface makes, the other one shows. Files that were uploaded and are in no vector
@@ -14,10 +17,12 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/api/httpserver"
+	"github.com/ragdhq/ragd/internal/automation/agent"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -28,6 +33,9 @@ import (
 
 // Paths are the paths of this interface. Those below a path that ends in a slash belong to it.
 var Paths = []string{"/v1/", "/v2/rerank"}
+
+// chatPaths are those of Paths that answer questions.
+var chatPaths = []string{"/v1/chat/completions", "/v1/responses"}
 
 // maxTime ends a request that no other limit ends, but not the upload or download of a file.
 const maxTime = 60 * time.Second
@@ -48,6 +56,7 @@ type Config struct {
 	API       API
 	Documents *ingest.Service
 	DB        *data.DB
+	Agents    *agent.Service
 	// Models returns the names of the models that a tenant may use, as far as they are known.
 	Models       func(ctx context.Context, id tenant.ID) ([]Model, error)
 	Gate         *admission.Gate
@@ -99,6 +108,8 @@ func (h *Handler) routes() map[string]http.Handler {
 		batch = store + "/file_batches/{batch}"
 	)
 	return map[string]http.Handler{
+		"POST /v1/chat/completions": talks(h, (*chatRequest).read),
+		"POST /v1/responses":        talks(h, (*responseRequest).read),
 		"POST /v1/embeddings":       call(h, h.embed),
 		"GET /v1/models":            ask(h, h.listModels),
 		"GET /v1/models/{model...}": ask(h, h.getModel),
@@ -173,7 +184,7 @@ func mayCall(caller *access.Request, r *http.Request) error {
 		return fault.New(fault.Denied, "this credential is bound to tools or MCP servers: it may only list and call tools, over MCP or with ToolService")
 	case r.Header.Get("Ragd-Server") != "":
 		return fault.Field("Ragd-Server", "this interface does not go through MCP servers: leave the header out")
-	case caller.Overrides.IndexName != nil:
+	case caller.Overrides.IndexName != nil && !slices.Contains(chatPaths, r.URL.Path):
 		return fault.Field("Ragd-Context", "indexName has no place here: the path names the vector store, which is an index")
 	case caller.Tenant == "":
 		return fault.New(fault.Invalid, "an operator names the tenant in the header Ragd-Tenant; programs use an API key of the tenant")
@@ -193,6 +204,16 @@ func ask[Out any](_ *Handler, do func(context.Context, *http.Request) (Out, erro
 
 // call is ask for requests whose body is a JSON object, which it decodes into an In.
 func call[In, Out any](h *Handler, do func(context.Context, *http.Request, *In) (Out, error)) http.Handler {
+	return reading(h, func(w http.ResponseWriter, r *http.Request, in *In) {
+		ctx, cancel := context.WithTimeout(r.Context(), maxTime)
+		defer cancel()
+		out, err := do(ctx, r, in)
+		answer(w, r, out, err)
+	})
+}
+
+// reading returns a handler of requests whose body is a JSON object, which it decodes into an In.
+func reading[In any](h *Handler, do func(http.ResponseWriter, *http.Request, *In)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, err := access.Caller(r.Context())
 		if err != nil {
@@ -209,10 +230,7 @@ func call[In, Out any](h *Handler, do func(context.Context, *http.Request, *In) 
 			refuse(w, r, err)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), maxTime)
-		defer cancel()
-		out, err := do(ctx, r, in)
-		answer(w, r, out, err)
+		do(w, r, in)
 	})
 }
 
@@ -225,5 +243,5 @@ func unknownPath(mux *http.ServeMux, r *http.Request) error {
 			return fault.New(fault.NotFound, "%s %s does not exist, but %s does", r.Method, shorten(r.URL.Path), method)
 		}
 	}
-	return fault.New(fault.NotFound, "%s %s does not exist here: served are /v1/embeddings, /v1/models, /v1/files, /v1/vector_stores and /v1/rerank; there is no chat, see docs/how-to/openai.md; calls of ragd itself go to addresses such as /ragd.v1.QueryService/VectorQuery, MCP to /mcp", r.Method, shorten(r.URL.Path))
+	return fault.New(fault.NotFound, "%s %s does not exist here: served are /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/models, /v1/files, /v1/vector_stores and /v1/rerank, see docs/how-to/openai.md; calls of ragd itself go to addresses such as /ragd.v1.QueryService/VectorQuery, MCP to /mcp", r.Method, shorten(r.URL.Path))
 }

@@ -283,7 +283,7 @@ func TestBadRequests(t *testing.T) {
 		param              any
 	}{
 		{"GET", "/v1/", "", 404, nil},
-		{"POST", "/v1/chat/completions", "{}", 404, nil},
+		{"POST", "/v1/completions", "{}", 404, nil},
 		{"PUT", "/v1/embeddings", "{}", 404, nil},
 		{"GET", "/v1/embeddings", "", 404, nil},
 		{"POST", "/v1/embeddings", "", 400, "input"},
