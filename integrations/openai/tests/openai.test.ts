@@ -43,6 +43,36 @@ test("files, a vector store and a search", async () => {
   for (const id of ids) await client.files.delete(id);
 });
 
+test("chat completions and responses", async () => {
+  const store = await client.vectorStores.create({ name: "Quay" });
+  const file = await toFile(Buffer.from("The crane of the quay lifts forty tons. It was built in 1936."), "crane.md");
+  await client.vectorStores.files.uploadAndPoll(store.id, file, { pollIntervalMs: 200 });
+  const question = "How many tons does the crane of the quay lift?";
+  const index = store.id.replace(/^vs_/, "");
+
+  const stream = client.chat.completions.stream({ model: `passages/${index}`, messages: [{ role: "user", content: question }] });
+  let streamed = "";
+  stream.on("content", (piece) => { streamed += piece; });
+  const whole = await stream.finalChatCompletion();
+  assert.ok(streamed.startsWith("The crane of the quay lifts forty tons."));
+  assert.equal(whole.choices[0]!.message.content, streamed);
+  assert.equal(whole.choices[0]!.finish_reason, "stop");
+
+  const answer = await client.responses.create({ model: "passages", input: question, tools: [{ type: "file_search", vector_store_ids: [store.id] }] });
+  assert.ok(answer.output_text.startsWith("The crane of the quay lifts forty tons."));
+
+  const agent = `agent/${process.env.RAGD_TEST_AGENT}`;
+  const events: string[] = [];
+  for await (const event of await client.responses.create({ model: agent, input: `${question} Look in the index ${index}`, stream: true })) {
+    events.push(event.type);
+    if (event.type === "response.completed") assert.equal(event.response.output[0]!.type, "message");
+  }
+  assert.equal(events[0], "response.created");
+  assert.equal(events.at(-1), "response.completed");
+  await assert.rejects(client.chat.completions.create({ model: "agent/nobody", messages: [{ role: "user", content: "?" }] }), OpenAI.NotFoundError);
+  await client.vectorStores.delete(store.id);
+});
+
 test("errors", async () => {
   await assert.rejects(client.vectorStores.retrieve("vs_none"), OpenAI.NotFoundError);
   await assert.rejects(client.embeddings.create({ model: "builtin/none", input: "x" }), (error: unknown) => {

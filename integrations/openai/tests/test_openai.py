@@ -18,6 +18,7 @@ from openai import AsyncOpenAI, OpenAI
 SERVER = os.environ["RAGD_SERVER"]
 KEY = os.environ["RAGD_API_KEY"]
 OPERATOR = os.environ["RAGD_OPERATOR_KEY"]
+AGENT = "agent/" + os.environ["RAGD_TEST_AGENT"]
 HANDBOOK = {
     "leave.md": ("people", "# Leave\n\nEverybody has 30 days of leave a year, and five more after ten years."),
     "travel.md": ("people", "# Travel\n\nTrains are booked in second class. Flights need the consent of a lead."),
@@ -195,6 +196,103 @@ def test_search_refuses(client: OpenAI, store: str, change: dict[str, object], p
     with pytest.raises(openai.BadRequestError) as caught:
         client.vector_stores.search(store, **({"query": "x"} | change))  # type: ignore[arg-type]
     assert caught.value.param == param
+
+
+QUESTION = "How many days of leave does everybody have a year?"
+
+
+def test_models_that_answer(client: OpenAI, store: str) -> None:
+    names = [m.id for m in client.models.list()]
+    assert {AGENT, "passages", "passages/" + store.removeprefix("vs_")} <= set(names)
+    assert client.models.retrieve(AGENT).owned_by == "ragd"
+
+
+def test_chat_with_an_agent(client: OpenAI, store: str) -> None:
+    question = f"{QUESTION} Look in the index {store.removeprefix('vs_')}"
+    made = client.chat.completions.create(model=AGENT, messages=[{"role": "user", "content": question}])
+    message = made.choices[0].message
+    assert message.content is not None and message.content.startswith(
+        "The documents answer this [1].\n\n- [1] Leave (leave.md)"
+    )
+    assert message.annotations is not None
+    cited = message.annotations[0].url_citation
+    assert (message.content[cited.start_index : cited.end_index], cited.title) == ("[1]", "Leave")
+    assert made.choices[0].finish_reason == "stop"
+    assert made.usage is not None and made.usage.total_tokens == made.usage.prompt_tokens + made.usage.completion_tokens > 0
+
+    said, usage = "", None
+    stream = client.chat.completions.create(
+        model=AGENT,
+        messages=[{"role": "user", "content": question}],
+        stream=True,
+        stream_options={"include_usage": True},
+        extra_headers={"Ragd-Footnotes": "false"},
+    )
+    for chunk in stream:
+        usage = chunk.usage or usage
+        if chunk.choices:
+            said += chunk.choices[0].delta.content or ""
+    assert said == "The documents answer this [1]."
+    assert usage is not None and usage.total_tokens > 0
+
+
+def test_chat_with_passages(client: OpenAI, store: str) -> None:
+    model = "passages/" + store.removeprefix("vs_")
+    with client.chat.completions.stream(model=model, messages=[{"role": "user", "content": QUESTION}]) as stream:
+        final = stream.get_final_completion()
+    content = final.choices[0].message.content
+    assert content is not None and content.startswith("Everybody has 30 days of leave a year") and "[1]" in content
+    unknown = client.chat.completions.create(model=model, messages=[{"role": "user", "content": "Who rules Peru?"}])
+    assert unknown.choices[0].message.content == "The documents have no passage that answers this."
+    assert not unknown.choices[0].message.annotations
+
+
+def test_responses(client: OpenAI, store: str) -> None:
+    made = client.responses.create(
+        model="passages",
+        input=QUESTION,
+        tools=[{"type": "file_search", "vector_store_ids": [store], "max_num_results": 3}],
+    )
+    assert [item.type for item in made.output] == ["file_search_call", "message"]
+    assert made.output_text.startswith("Everybody has 30 days of leave a year")
+    assert made.usage is not None and made.usage.total_tokens > 0
+    message = made.output[1]
+    assert message.type == "message" and message.content[0].type == "output_text"
+    cited = message.content[0].annotations[0]
+    assert cited.type == "file_citation" and cited.filename == "leave.md"
+    assert client.vector_stores.files.retrieve(cited.file_id, vector_store_id=store).status == "completed"
+
+    with client.responses.stream(
+        model=AGENT, input=[{"role": "user", "content": f"{QUESTION} Look in the index {store.removeprefix('vs_')}"}]
+    ) as stream:
+        kinds = [event.type for event in stream]
+        final = stream.get_final_response()
+    assert kinds[0] == "response.created" and kinds[-1] == "response.completed"
+    assert "response.output_text.annotation.added" in kinds
+    assert final.output_text == "The documents answer this [1]."
+    again = client.responses.create(
+        model=AGENT,
+        input=[{"role": "user", "content": "Hello."}, *final.output, {"role": "user", "content": QUESTION}],  # type: ignore[list-item]
+    )
+    assert again.status == "completed"
+
+
+def test_answers_refuse(client: OpenAI, other: OpenAI, store: str) -> None:
+    ask: list[tuple[OpenAI, str]] = [(client, "openai/gpt-test"), (client, "agent/nobody"), (other, AGENT)]
+    ask.append((other, "passages/" + store.removeprefix("vs_")))
+    for who, model in ask:
+        with pytest.raises(openai.NotFoundError) as caught:
+            who.chat.completions.create(model=model, messages=[{"role": "user", "content": QUESTION}])
+        assert caught.value.param == "model"
+        with pytest.raises(openai.NotFoundError):
+            who.responses.create(model=model, input=QUESTION, stream=True)
+    with pytest.raises(openai.NotFoundError):
+        other.responses.create(
+            model="passages", input=QUESTION, tools=[{"type": "file_search", "vector_store_ids": [store]}]
+        )
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.responses.create(model=AGENT, input=QUESTION, previous_response_id="resp_1")
+    assert refused.value.param == "previous_response_id"
 
 
 def test_vector_stores(client: OpenAI, store: str) -> None:
@@ -382,7 +480,7 @@ def test_errors(client: OpenAI) -> None:
         wrong.models.list()
     assert refused.value.code == "invalid_api_key"
     with pytest.raises(openai.NotFoundError) as missing:
-        client.chat.completions.create(model="x", messages=[{"role": "user", "content": "hi"}])
+        client.completions.create(model="x", prompt="hi")
     assert "/v1/chat/completions" in missing.value.message
     for body in ["", "[]", "{", '{"input": 3}', '{"input": "a"} {}', "\xff", '{"input":' + "[" * 5000]:
         answer = httpx.post(SERVER + "/v1/embeddings", content=body, headers={"Authorization": f"Bearer {KEY}"})
