@@ -284,7 +284,7 @@ var documentedLimits = []struct {
 	{"limits", "tools of an agent", "automation/agent.maxTools automation/agent.maxIndexes automation/agent.maxRules"},
 	{"limits", "`limits.steps`", "automation/agent.maxSteps automation/agent.maxTokens automation/agent.maxSeconds automation/agent.defaultSteps automation/agent.defaultTokens automation/agent.defaultSeconds"},
 	{"limits", "`sampling.maxTokens`", "automation/agent.maxTurnTokens automation/agent.maxStops"},
-	{"limits", "message to an agent", "automation/agent.maxMessageBytes/bytes"},
+	{"limits", "message to an agent", "automation/agent.MaxMessageBytes/bytes"},
 	{"limits", "result of a tool that a model", "automation/agent.maxResultBytes/bytes automation/agent.maxRunBytes/bytes"},
 	{"limits", "calls of one turn", "automation/agent.maxStepCalls automation/agent.maxSameCalls automation/agent.maxParallelCalls"},
 	{"limits", "threads of a tenant", "automation/agent.maxThreads automation/agent.maxOwnThreads"},

@@ -232,6 +232,29 @@ func TestResponsesAskAnAgent(t *testing.T) {
 	}
 }
 
+// An agent that answers in JSON does so here, in one piece.
+func TestAnAgentWithAnOutputSchemaAnswersInJSON(t *testing.T) {
+	t.Parallel()
+	s, ai, client := chatting(t)
+	_, err := client.CreateAgent(t.Context(), &ragdv1.CreateAgentRequest{AgentName: "counter", Definition: servicetest.Object(t, map[string]any{
+		"description": "Counts years.", "model": "openai/m", "outputSchema": map[string]any{"type": "object", "required": []any{"years"}},
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ai.Script(searching, modelserver.Turn{Text: `{"years": 2}`}, searching, modelserver.Turn{Text: `{"years": 2}`})
+	acme, body := of(s, client), map[string]any{"model": "agent/counter", "messages": user("How many years?")}
+	answer := acme.want(t, http.StatusOK, http.MethodPost, chatPath, body)
+	if got := at(answer, "choices", 0, "message", "content"); got != `{"years": 2}` {
+		t.Error(answer)
+	}
+	body["stream"] = true
+	streamed, _ := acme.events(t, chatPath, body)
+	if got := at(streamed[1].data, "choices", 0, "delta", "content"); got != `{"years": 2}` {
+		t.Error(streamed)
+	}
+}
+
 // A call of a function of the caller ends the turn, and its result continues it.
 func TestFunctionsOfTheCaller(t *testing.T) {
 	t.Parallel()
@@ -415,7 +438,7 @@ func TestConversationsThatAreRefused(t *testing.T) {
 			"the assistant last":  {map[string]any{field: append(user("a"), map[string]any{"role": "assistant", "content": "b"})}, 400, field},
 			"a picture":           {map[string]any{field: []any{map[string]any{"role": "user", "content": []any{map[string]any{"type": "image_url"}}}}}, 400, field + "[0].content[0].type"},
 			"an unknown role":     {map[string]any{field: []any{map[string]any{"role": "bishop", "content": "a"}}}, 400, field + "[0].role"},
-			"a long message":      {map[string]any{field: user(strings.Repeat("a", 65<<10))}, 400, field},
+			"a long message":      {map[string]any{field: append(user("a"), user(strings.Repeat("a", 65<<10))...)}, 400, field + "[1]"},
 			"a forced tool":       {map[string]any{"tool_choice": "required"}, 400, "tool_choice"},
 			"an unknown field":    {map[string]any{"colour": "red"}, 400, "colour"},
 			"functions, passages": {map[string]any{"model": "passages", "tools": function("a")}, 400, "tools"},
@@ -436,7 +459,7 @@ func TestConversationsThatAreRefused(t *testing.T) {
 			}
 		}
 		status, answer := acme.do(t, http.MethodPost, path, map[string]any{"model": "agent/lawyer", field: user("a"), "tools": function("vector_query")})
-		if status != http.StatusBadRequest || !strings.HasPrefix(errorOf(answer)["param"].(string), "tools[0]") {
+		if status != http.StatusBadRequest || errorOf(answer)["param"] != map[string]string{chatPath: "tools[0].function.name", responsePath: "tools[0].name"}[path] {
 			t.Errorf("%s, a tool with the name of the agent's: %d %v", path, status, answer)
 		}
 	}

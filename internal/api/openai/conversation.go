@@ -12,6 +12,7 @@ import (
 	"github.com/ragdhq/ragd/internal/automation/agent"
 	"github.com/ragdhq/ragd/internal/model/llm"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
 // FootnotesHeader says whether answers have their sources below the text: true or false. By default
@@ -33,6 +34,7 @@ type conversation struct {
 	asked     string          // the last text of the role user
 	pending   map[string]bool // ids of calls without results
 	tools     []llm.Tool
+	toolsAt   []string    // the field of each in the request
 	search    *fileSearch // nil for all that the caller may search
 	thread    string      // "" for none
 	footnotes bool
@@ -91,6 +93,9 @@ func (c *conversation) say(at, role, text string, calls ...llm.ToolCall) error {
 	if strings.TrimSpace(text) == "" && len(calls) == 0 {
 		return nil
 	}
+	if err := textlimit.Check(at, text, agent.MaxMessageBytes); err != nil {
+		return err
+	}
 	if role == "user" {
 		c.asked = text
 	}
@@ -120,6 +125,9 @@ func (c *conversation) say(at, role, text string, calls ...llm.ToolCall) error {
 func (c *conversation) result(at, callID, text string) error {
 	if !c.pending[callID] {
 		return fault.Field(at, "is the result of the call %q, which the messages before it do not have", shorten(callID))
+	}
+	if err := textlimit.Check(at, text, agent.MaxMessageBytes); err != nil {
+		return err
 	}
 	delete(c.pending, callID)
 	c.messages = append(c.messages, llm.Message{Role: llm.ToolRole, CallID: callID, Text: text})
@@ -195,6 +203,7 @@ func (c *conversation) offer(at string, t offeredTool) error {
 	if t.Parameters[0] != '{' {
 		return fault.Field(at+".parameters", "must be a JSON Schema of an object")
 	}
+	c.toolsAt = append(c.toolsAt, at)
 	c.tools = append(c.tools, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
 	return nil
 }
@@ -295,6 +304,9 @@ func (c *conversation) agentError(name string, err error) error {
 	}
 	for from, to := range map[string]string{"message": c.field, "history": c.field, "threadId": "conversation"} {
 		err = fault.Rename(from, to, err)
+	}
+	for i := len(c.toolsAt) - 1; i >= 0; i-- { // from the last: the number in the request is the same or higher
+		err = fault.Rename(fmt.Sprintf("tools[%d].name", i), c.toolsAt[i]+".name", err)
 	}
 	return err
 }

@@ -27,7 +27,7 @@ func (q Question) check() error {
 	if strings.TrimSpace(q.Message) == "" && !q.afterResults() {
 		return fault.Field("message", "is empty")
 	}
-	if err := textlimit.Check("message", q.Message, maxMessageBytes); err != nil {
+	if err := textlimit.Check("message", q.Message, MaxMessageBytes); err != nil {
 		return err
 	}
 	switch {
@@ -39,7 +39,7 @@ func (q Question) check() error {
 		return fault.Field("history", "has more than %d messages or %d bytes since the user's last message", maxHistoryMessages, maxHistoryBytes)
 	}
 	for i, m := range q.History {
-		if err := textlimit.Check(fmt.Sprintf("history[%d]", i), m.Text, maxMessageBytes); err != nil {
+		if err := textlimit.Check(fmt.Sprintf("history[%d]", i), m.Text, MaxMessageBytes); err != nil {
 			return err
 		}
 	}

@@ -126,7 +126,7 @@ func (e Event) String() string {
 
 // Limits of a run.
 const (
-	maxMessageBytes = 64 << 10
+	MaxMessageBytes = 64 << 10 // of a question
 	maxResultBytes  = 64 << 10 // of one result of a tool
 	maxRunBytes     = 2 << 20  // of all messages of a run
 	memoryFactor    = 4        // bytes of memory for a byte of a message: with its passages and as JSON for the model
