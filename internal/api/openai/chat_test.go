@@ -348,6 +348,11 @@ func TestPassagesAnswerWithoutAModel(t *testing.T) {
 	}
 	bound.want(t, http.StatusNotFound, http.MethodPost, chatPath, map[string]any{"model": "passages/terms", "messages": user("warranty")})
 
+	chosen := of(s, client, "Ragd-Footnotes", "false", "Ragd-Context", `{"indexName": "harbour"}`)
+	if text, _ := ask(chosen, "passages", "How long does the warranty last from the day of delivery?"); strings.Contains(text, "two years") {
+		t.Errorf("with the index of the request context: %q", text)
+	}
+
 	search := map[string]any{"type": "file_search", "vector_store_ids": []string{"vs_harbour"}, "max_num_results": 2}
 	asking := map[string]any{"model": "passages", "input": "When does the tide turn?", "tools": []any{search}}
 	answer = acme.want(t, http.StatusOK, http.MethodPost, responsePath, asking)
