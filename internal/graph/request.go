@@ -46,7 +46,6 @@ type Request struct {
 	query.Question
 	Options Options
 	Scope   Scope
-	Boost   *query.Boost // of the sources' scores; not with Global; nil: none
 	// ExplainNodes is the number of nodes that an explanation has at most; 100.
 	ExplainNodes *int
 }
@@ -93,8 +92,9 @@ type Explain struct {
 	Repeated int
 	// Context is the effective request context.
 	Context []access.ContextValue
-	// FilterNotes are as in query.Explain.
+	// FilterNotes and Profiles are as in query.Explain.
 	FilterNotes []string
+	Profiles    []query.AppliedProfile
 }
 
 // ChosenTopic is a topic of which an answer has chunks.
@@ -144,7 +144,7 @@ type walkPlan struct {
 	explained int // most nodes of an explanation
 	budget    *budget.Budget
 	expansion query.Expansion
-	boost     *query.Booster // nil: none
+	boosts    query.Boosters
 
 	withVectors, withSources bool // whether the answer has them
 }
@@ -156,6 +156,16 @@ func (r Request) effective(c *access.Request) (Request, error) {
 	r.Options.Steps = cmp.Or(c.Overrides.RandomWalkSteps, r.Options.Steps)
 	r.Options.Restart = cmp.Or(c.Overrides.RestartProb, r.Options.Restart)
 	return r, err
+}
+
+// profiled returns the request with the parameters of its ranking profile, and which one that is; none with Global, which ranks topics.
+func (r Request) profiled(i index.Index) (Request, []query.AppliedProfile, error) {
+	if r.Scope == Global {
+		return r, nil, nil
+	}
+	question, applied, err := r.Profiled(i)
+	r.Question = question
+	return r, applied, err
 }
 
 // plan validates an effective request.
@@ -181,7 +191,7 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 	if p.expansion, err = r.Expansion(0); err != nil {
 		return p, err
 	}
-	if p.boost, err = r.Boost.Booster(); err != nil {
+	if p.boosts, err = r.Boosters(); err != nil {
 		return p, err
 	}
 	if p.request.Namespace, err = index.Namespace(r.Namespace); err != nil {
@@ -202,8 +212,8 @@ func (r Request) plan(i index.Index) (walkPlan, error) {
 		return p, fault.Field("scope", "unknown scope %q; known are local and global", r.Scope)
 	case r.Scope == Global && (len(o.EdgeTypes) > 0 || o.Candidates > 0 || o.Steps != nil || o.Restart != nil || o.Threshold != nil):
 		return p, fault.Field("graphOptions", "cannot be combined with scope global, which does not walk")
-	case r.Scope == Global && p.boost != nil:
-		return p, fault.Field("boost", "cannot be combined with scope global, which ranks topics and not chunks; leave it out, or filter by %s", r.Boost.Field)
+	case r.Scope == Global && len(p.boosts) > 0:
+		return p, fault.Field("boost", "cannot be combined with scope global, which ranks topics and not chunks; leave it out, or filter instead")
 	case r.Scope == Global && strings.TrimSpace(r.QueryText) == "":
 		return p, fault.Field("queryText", "is needed for scope global and must not be blank")
 	case p.explained < 1 || p.explained > MaxExplained:

@@ -127,9 +127,21 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, i index.Index, table
 	if err != nil {
 		return Response{}, err
 	}
+	ranked, applied, err := req.profiled(i)
+	if err != nil {
+		return Response{}, err
+	}
+	if len(applied) > 0 {
+		if err := s.queries.CheckReranker(ctx, id, ranked.Reranker); err != nil {
+			return Response{}, fault.Under("profile", err)
+		}
+		if p, err = ranked.plan(i); err != nil {
+			return Response{}, fault.Under("profile", err)
+		}
+	}
 	p.tenant, p.tables = id, tables
 	began := time.Now()
-	run := &run{service: s, plan: p, watch: query.StartStopwatch(ctx, "graph")}
+	run := &run{service: s, plan: p, watch: query.StartStopwatch(ctx, "graph"), explain: Explain{Profiles: applied}}
 	switch {
 	case req.Scope == Global:
 		err = run.global(ctx)

@@ -133,7 +133,7 @@ func (r *run) gather(ctx context.Context, h *data.Handle, around *neighborhood, 
 		found[chunkOf(source)] = source
 	}
 	reached := most
-	if r.plan.request.MinSimilarity != nil || r.plan.boost != nil { // not each is similar enough, or stays among the best
+	if r.plan.request.MinSimilarity != nil || len(r.plan.boosts) > 0 { // not each is similar enough, or stays among the best
 		reached = max(reached, query.MaxTopK)
 	}
 	var chunks, missing []ChunkRef

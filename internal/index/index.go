@@ -102,6 +102,7 @@ type Index struct {
 	RecallTarget float64
 
 	tunings      tunings
+	profiles     profiles
 	synonyms     *wording.Synonyms  // nil for none
 	curations    *wording.Curations // nil for none
 	measured     Measurement        // of the search width

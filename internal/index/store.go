@@ -53,6 +53,7 @@ type indexRow struct {
 	Tuning          *tunings           // nil without one, and in a schema without the column
 	Synonyms        []wording.Synonym  // nil without any, and in a schema without the column
 	Curations       []wording.Curation // the same
+	RankingProfiles *profiles          // the same
 	RecordQuestions bool
 	TermsCounted    bool
 	Building        bool
@@ -70,7 +71,7 @@ var recallTargetSQL = fmt.Sprintf(`coalesce((to_jsonb(i)->>'recall_target')::flo
 var indexColumns = `i.index_id, i.generation, i.index_name, i.dimension, i.metric, i.vector_type, i.index_config, i.metadata_indexes, i.embedding_model,
 	i.chunking, i.extract, nullif(to_jsonb(i)->'metadata_schema', 'null') AS metadata_schema, i.text_language, (to_jsonb(i)->>'text_analysis')::int AS text_analysis, (to_jsonb(i)->>'embedded_form')::int AS embedded_form, ` + languagesSQL + ` AS languages, i.graph, i.built, i.search_width, i.width_recall::float8 AS width_recall, i.width_questions, i.own_questions, i.measured_at,
 	` + recallTargetSQL + ` AS recall_target, nullif(to_jsonb(i)->'recall_curve', 'null') AS recall_curve, nullif(to_jsonb(i)->'tuning', 'null') AS tuning,
-	nullif(to_jsonb(i)->'synonyms', 'null') AS synonyms, nullif(to_jsonb(i)->'curations', 'null') AS curations,
+	nullif(to_jsonb(i)->'synonyms', 'null') AS synonyms, nullif(to_jsonb(i)->'curations', 'null') AS curations, nullif(to_jsonb(i)->'ranking_profiles', 'null') AS ranking_profiles,
 	i.record_questions, i.counted_chunks > 0 AS terms_counted, i.build_job_id IS NOT NULL AS building,
 	i.reembed_job_id::text, i.next_model, i.next_dimension, i.next_vector_type, i.created_at, i.updated_at`
 
@@ -89,6 +90,9 @@ func (r indexRow) index() Index {
 	}
 	if len(r.Curations) > 0 {
 		i.curations = wording.NewCurations(r.Curations)
+	}
+	if r.RankingProfiles != nil {
+		i.profiles = *r.RankingProfiles
 	}
 	if len(i.MetadataSchema) > 0 {
 		i.metadataSchema = schema.Later(metadataSchemaField, i.MetadataSchema)

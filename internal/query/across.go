@@ -204,10 +204,15 @@ func (s *Service) ask(ctx context.Context, id tenant.ID, name string, p prepared
 	watch := StartStopwatch(context.WithValue(within, stagesKey{}, nil), "query") // stages of several would mix
 	asked.err = s.indexes.Use(within, id, name, func(i index.Index, tables *data.Handle) (err error) {
 		ctx := usage.InIndex(within, i.Name)
+		p, applied, err := req.profiledPart(i, p)
+		if err != nil {
+			return err
+		}
 		s.meter.Add(ctx, string(id), usage.Query, usage.Counts{Calls: 1})
 		if asked.answer, err = s.retrieve(ctx, id, i, tables.Reading(req.Freshness), p, watch); err != nil {
 			return err
 		}
+		asked.answer.explain.Profiles = applied
 		asked.mode, asked.index = asked.answer.explain.Mode, i
 		if req.Highlight {
 			s.Highlight(i, p.text, asked.answer.sources)
@@ -298,6 +303,7 @@ func explainAll(parts, answered []part) Explain {
 		e.Curations = append(e.Curations, part.Curations...)
 		e.Synonyms = append(e.Synonyms, part.Synonyms...)
 		e.Repeated += part.Repeated
+		e.Profiles = append(e.Profiles, part.Profiles...)
 		if part.Plan != e.Plan {
 			e.Plan = ""
 		}

@@ -53,6 +53,8 @@ type Explain struct {
 	FilterNotes []string
 	// Conditions are those of a question in the syntax web, in English.
 	Conditions []string
+	// Profiles are the ranking profiles that were applied.
+	Profiles []AppliedProfile
 }
 
 // Stage is one step of a query.

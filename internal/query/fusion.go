@@ -24,11 +24,11 @@ const (
 // Fusion configures how the legs of a hybrid search are joined. The zero value is
 // Weighted with the default weights.
 type Fusion struct {
-	Method        Method
-	VectorWeight  *float64 // only the ratio of the weights matters
-	KeywordWeight *float64
+	Method        Method   `json:"fusion,omitempty"`
+	VectorWeight  *float64 `json:"vectorWeight,omitempty"` // only the ratio of the weights matters
+	KeywordWeight *float64 `json:"keywordWeight,omitempty"`
 	// VectorLogOdds is added to the log-odds of the weight of the vector leg, which is not given then.
-	VectorLogOdds *float64
+	VectorLogOdds *float64 `json:"vectorLogOdds,omitempty"`
 }
 
 // Default weights of the vector leg; the keyword leg has the rest. The builtin model

@@ -98,7 +98,7 @@ func (l *Like) check(p prepared) error {
 		return fault.Field("like", "and queryVector are mutually exclusive: leave one out")
 	case p.mode == Keyword:
 		return fault.Field("like", "compares embeddings, which searchMode keyword does not: leave searchMode out")
-	case p.boost != nil && l.Combine == Best:
+	case len(p.boosts) > 0 && l.Combine == Best:
 		return fault.Field("boost", "is not for like.combine best, whose sources are of several searches: leave one out")
 	}
 	for _, list := range l.lists() {

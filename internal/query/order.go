@@ -25,7 +25,7 @@ func (p prepared) checkOrder(r Request) error {
 			return err
 		}
 	}
-	if err := exclusive("orderBy", other{"reranker", r.Reranker != nil}, other{"boost", r.Boost != nil}, other{"diversity", r.Diversity > 0},
+	if err := exclusive("orderBy", other{"reranker", r.Reranker != nil}, other{"boost", r.Boost != nil}, other{"boosts", len(r.Boosts) > 0}, other{"diversity", r.Diversity > 0},
 		other{"expand", r.Expand != ""}, other{"neighbours", r.Neighbours > 0}); err != nil {
 		return err
 	}

@@ -37,7 +37,10 @@ type Question struct {
 	Namespace       string // index.DefaultNamespace if empty
 	TopK            *int   // DefaultTopK if nil
 	Filter          filter.Filter
-	Mode            Mode      // Hybrid if empty and possible, else Vector
+	Mode            Mode   // Hybrid if empty and possible, else Vector
+	Boost           *Boost // instead of one of Boosts; nil: none
+	Boosts          []Boost
+	Profile         string    // name, or name@version, of a ranking profile; the default of the index if empty
 	IncludeVectors  *bool     // false if nil
 	IncludeSources  *bool     // true if nil
 	Reranker        *Reranker // nil: the order of the search

@@ -30,7 +30,6 @@ type Request struct {
 	Neighbours     int     // chunks to add before and after each source, see Question.Expand
 	Diversity      float64 // 0: by score alone, to 1: as unlike each other as can be
 	MaxPerDocument int     // sources from one document; 0: any number
-	Boost          *Boost  // nil: none
 	Like           *Like   // nil: none; else instead of QueryVector
 	Syntax         Syntax  // of QueryText
 	Prefix         bool    // the last word of QueryText may be the beginning of one
@@ -69,7 +68,7 @@ type Source struct {
 	// KeywordScore is the calibrated score of the keywords, above 0 and below 1; nil without a
 	// keyword search, and if no term of the question matches.
 	KeywordScore *float64
-	Recency      *Recency // nil without a Boost
+	Recency      *Recency // nil without boosts
 	BM25         float64  // of which the KeywordScore is made
 	Pin          int      // its place among those that curations of the index put first, from 1; 0: none
 	Group        *int     // number in Response.Groups, from 0; nil without Request.GroupBy
@@ -122,9 +121,9 @@ type prepared struct {
 	maxPerDocument int
 	prefix         bool
 	order          []filter.Order
-	group          *groupBy      // nil: none
-	page           *page         // nil: none
-	boost          *Booster      // nil: none
+	group          *groupBy // nil: none
+	page           *page    // nil: none
+	boosts         Boosters
 	reranker       *Reranker     // nil: none
 	rerankFrom     int           // candidates of the reranker
 	access         filter.Filter // mandatory, part of scope.filter
@@ -188,8 +187,11 @@ func (r Request) prepare() (prepared, error) {
 	if err := p.fusion.check(); err != nil {
 		return p, err
 	}
-	if p.boost, err = r.Boost.check(p.fusion); err != nil {
+	if p.boosts, err = r.Boosters(); err != nil {
 		return p, err
+	}
+	if len(p.boosts) > 0 && p.fusion.Method == RRF {
+		return p, fault.Field("boost", "needs scores that do not depend on ranks: leave out hybrid.fusion rrf")
 	}
 	p.sparse, p.sparseField = r.SparseVector, "sparseVector"
 	if err := p.checkOrder(r); err != nil {

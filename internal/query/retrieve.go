@@ -23,6 +23,7 @@ type Found struct {
 // tables is the handle of the index's tables. Errors: as for Query.
 func (s *Service) Candidates(ctx context.Context, id tenant.ID, i index.Index, tables *data.Handle, q Question) (Found, error) {
 	q.Reranker, q.Explain, q.Distinct, q.Expand = nil, false, new(false), ""
+	q.Boost, q.Boosts = nil, nil // they are for the scores of the walk
 	p, err := Request{Question: q}.prepare()
 	if err != nil {
 		return Found{}, err

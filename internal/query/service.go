@@ -137,17 +137,30 @@ func (s *Service) ready(ctx context.Context, id tenant.ID, req Request) (p prepa
 
 // answer answers an effective request from one index. plain: sources need no documents.
 func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain bool) (Response, error) {
-	p, most, err := s.ready(ctx, id, req)
+	asked, limit, err := s.ready(ctx, id, req)
 	if err != nil {
 		return Response{}, err
 	}
-	p.plain = plain
+	asked.plain = plain
+	p, most := asked, limit
+	var applied []AppliedProfile
 	watch := StartStopwatch(ctx, "query")
 	var found answer
 	var fitted Fitted
 	var named, next string
 	err = s.indexes.Use(ctx, id, req.IndexName, func(i index.Index, tables *data.Handle) (err error) {
 		ctx := usage.InIndex(ctx, i.Name)
+		if p, most, applied = asked, limit, nil; !plain {
+			ranked, with, err := req.profiled(i, false)
+			if err != nil {
+				return err
+			}
+			if applied = with; len(applied) > 0 {
+				if p, most, err = s.ready(ctx, id, ranked); err != nil {
+					return fault.Under("profile", err)
+				}
+			}
+		}
 		if !plain && !p.prefix { // a question that is still being typed is none
 			began := time.Now()
 			defer func() {
@@ -186,7 +199,7 @@ func (s *Service) answer(ctx context.Context, id tenant.ID, req Request, plain b
 	response := Response{Sources: found.sources, Warnings: append(p.warnings, found.warnings...), Reranking: found.reranking, RelevantContext: fitted.Context, Budget: fitted.Report, ID: named, Groups: found.groups, GroupCount: found.groupCount, NextPageToken: next, DidYouMean: meant(req.QueryText, found.explain.Corrections)}
 	if req.Explain {
 		found.explain.Stages, found.explain.Context = watch.Stages, req.context
-		found.explain.FilterNotes = req.asked.Notes()
+		found.explain.FilterNotes, found.explain.Profiles = req.asked.Notes(), applied
 		response.Explain = &found.explain
 	}
 	return response, nil

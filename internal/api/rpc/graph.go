@@ -18,6 +18,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 	}
 	found, err := h.Graphs.Query(ctx, graph.Request{
 		Question: query.Question{
+			Boost: boostOf(req.GetBoost()), Boosts: boostsOf(req.GetBoosts()), Profile: req.GetProfile(),
 			QueryText: req.GetQueryText(), QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(),
 			VectorStoreName: req.GetVectorStoreName(), Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f,
 			Mode: query.Mode(req.GetSearchMode()), IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
@@ -26,7 +27,7 @@ func (h *Handlers) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*
 			Freshness: freshnessOf(req), MaxTokens: intOf(req.MaxTokens), EncodingName: req.GetEncodingName(), Distinct: req.Distinct, Expand: query.Expand(req.GetExpand()),
 		},
 		Options: graphOptions(req.GetGraphOptions()),
-		Scope:   graph.Scope(req.GetScope()), Boost: boostOf(req.GetBoost()), ExplainNodes: intOf(req.ExplainNodes),
+		Scope:   graph.Scope(req.GetScope()), ExplainNodes: intOf(req.ExplainNodes),
 	})
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func graphExplainMessage(e *graph.Explain, r *rerank.Report) *ragdv1.GraphExplai
 		return nil
 	}
 	search := explainMessage(&query.Explain{Mode: e.Mode, Stages: e.Stages}, r)
-	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages(), Reranking: search.GetReranking(), Context: contextMessages(e.Context), RepeatedCount: int32(e.Repeated), FilterNotes: e.FilterNotes}
+	message := &ragdv1.GraphExplain{SearchMode: search.GetSearchMode(), Stages: search.GetStages(), Reranking: search.GetReranking(), Context: contextMessages(e.Context), RepeatedCount: int32(e.Repeated), FilterNotes: e.FilterNotes, Profiles: appliedMessages(e.Profiles)}
 	for _, n := range e.Nodes {
 		message.Nodes = append(message.Nodes, graphNodeMessage(n))
 	}

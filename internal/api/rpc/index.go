@@ -267,6 +267,12 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 		}
 	}
 	message.Tuning = tuningMessage(i.Tuning())
+	for _, p := range i.Profiles() {
+		message.RankingProfiles = append(message.RankingProfiles, p.Name)
+		if p.Default {
+			message.DefaultRankingProfile = p.Name
+		}
+	}
 	if i.Next != nil {
 		message.NextEmbeddingModel, message.ReembedJobId = i.Next.EmbeddingModel, i.Next.JobID
 	}

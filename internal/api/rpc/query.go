@@ -78,6 +78,7 @@ func requestOf(req *ragdv1.VectorQueryRequest) (query.Request, error) {
 	f, err := filter.Parse(req.GetFilter().AsInterface())
 	return query.Request{
 		Question: query.Question{
+			Boost: boostOf(req.GetBoost()), Boosts: boostsOf(req.GetBoosts()), Profile: req.GetProfile(),
 			QueryText: req.GetQueryText(), QueryVector: req.GetQueryVector(), IndexName: req.GetIndexName(),
 			VectorStoreName: req.GetVectorStoreName(), Namespace: req.GetNamespace(), TopK: intOf(req.TopK), Filter: f,
 			Mode: query.Mode(req.GetSearchMode()), IncludeVectors: req.IncludeVectors, IncludeSources: req.IncludeSources,
@@ -88,7 +89,7 @@ func requestOf(req *ragdv1.VectorQueryRequest) (query.Request, error) {
 		IndexNames: req.GetIndexNames(), IndexWeights: indexWeightsOf(req.GetIndexWeights()),
 		Fusion: fusionOf(req.GetHybrid()), DatabaseConfig: databaseConfigOf(req.GetDatabaseConfig()),
 		Neighbours: int(req.GetNeighbours()), Diversity: req.GetDiversity(), MaxPerDocument: int(req.GetMaxPerDocument()), Prefix: req.GetPrefix(),
-		Boost: boostOf(req.GetBoost()), Like: likeOf(req.GetLike()), Syntax: query.Syntax(req.GetQuerySyntax()),
+		Like: likeOf(req.GetLike()), Syntax: query.Syntax(req.GetQuerySyntax()),
 		OrderBy: orderOf(req.GetOrderBy()), GroupBy: groupByOf(req.GetGroupBy()), PageSize: intOf(req.PageSize), PageToken: req.GetPageToken(),
 	}, err
 }
@@ -156,13 +157,6 @@ func indexWeightsOf(weights []*ragdv1.IndexWeight) []query.IndexWeight {
 	return out
 }
 
-func boostOf(b *ragdv1.Boost) *query.Boost {
-	if b == nil {
-		return nil
-	}
-	return &query.Boost{Field: b.GetField(), HalfLife: b.GetHalfLife(), Weight: b.Weight}
-}
-
 func likeOf(l *ragdv1.Like) *query.Like {
 	if l == nil {
 		return nil
@@ -178,17 +172,6 @@ func examplesOf(examples []*ragdv1.Example) []query.Example {
 		out[n] = query.Example{ID: e.GetId(), DocumentID: e.GetDocumentId(), URI: e.GetUri(), Text: e.GetText()}
 	}
 	return out
-}
-
-func recencyMessage(r *query.Recency) *ragdv1.Recency {
-	if r == nil {
-		return nil
-	}
-	message := &ragdv1.Recency{Score: r.Score, Factor: r.Factor}
-	if !r.Time.IsZero() {
-		message.Time = timestamp(r.Time)
-	}
-	return message
 }
 
 func databaseConfigOf(c *ragdv1.DatabaseConfig) query.DatabaseConfig {
@@ -267,6 +250,7 @@ func explainMessage(e *query.Explain, r *rerank.Report) *ragdv1.Explain {
 		SearchMode: string(e.Mode), Plan: e.Plan, Candidates: int32(e.Candidates), Complete: e.Complete, Exact: e.Exact,
 		SearchWidth: int32(e.SearchWidth), RecallTarget: e.RecallTarget, MeasuredRecall: e.MeasuredRecall, Calibration: e.Calibration, RepeatedCount: int32(e.Repeated), Context: contextMessages(e.Context),
 		Reranking: rerankingMessage(r), FilterNotes: e.FilterNotes, VectorWeight: e.VectorWeight, VectorLogOdds: e.VectorLogOdds, Conditions: e.Conditions,
+		Profiles: appliedMessages(e.Profiles),
 	}
 	for _, stage := range e.Stages {
 		message.Stages = append(message.Stages, &ragdv1.Stage{

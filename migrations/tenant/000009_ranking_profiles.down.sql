@@ -1,0 +1,1 @@
+ALTER TABLE indexes DROP COLUMN ranking_profiles;
