@@ -94,6 +94,9 @@ func (to target) value(f protoreflect.FieldDescriptor, depth int) any {
 	if f.FullName() == "ragd.v1.VectorQueryRequest.index_names" || f.FullName() == "ragd.v1.VectorQueryRequest.index_weights" {
 		return nil // instead of index_name; TestSeveralIndexesKeepWalls asks with it
 	}
+	if f.Name() == "boosts" {
+		return nil // the fields of a boost exclude each other
+	}
 	if f.FullName() == "ragd.v1.CountChunksRequest.query_vector" {
 		return nil // is for a search; without it, the words are counted
 	}
@@ -103,6 +106,8 @@ func (to target) value(f protoreflect.FieldDescriptor, depth int) any {
 	switch {
 	case f.FullName() == "ragd.v1.CreateToolRequest.settings", f.FullName() == "ragd.v1.UpdateToolRequest.settings":
 		return map[string]any{"indexName": to["index_name"]}
+	case f.Name() == "ranking":
+		return map[string]any{"diversity": 0.1}
 	case f.FullName() == "ragd.v1.CreateToolRequest.kind":
 		return "vector_query"
 	case f.Message() != nil && f.Message().ParentFile().Package() == "ragd.v1" && f.IsList() && depth > 0:

@@ -8,11 +8,13 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 	"github.com/ragdhq/ragd/internal/automation/evaluate"
 	"github.com/ragdhq/ragd/internal/automation/evaluate/measure"
+	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/notable"
 )
@@ -23,11 +25,49 @@ func (h *Handlers) StartEvaluation(ctx context.Context, req *ragdv1.StartEvaluat
 	if err != nil {
 		return nil, err
 	}
+	if settings.Agent == nil {
+		if settings, err = h.pinned(ctx, req.GetSetName(), indexName, settings); err != nil {
+			return nil, err
+		}
+	}
 	started, err := h.Evaluations.Start(ctx, req.GetSetName(), indexName, settings)
 	if err != nil {
 		return nil, err
 	}
 	return evaluationMessage(started)
+}
+
+// pinned returns settings whose query names the version of the ranking profile that it has now, so that all questions are asked with it.
+func (h *Handlers) pinned(ctx context.Context, setName, indexName string, s evaluate.Settings) (evaluate.Settings, error) {
+	if indexName == "" {
+		set, err := h.Evaluations.GetSet(ctx, setName)
+		if err != nil {
+			return s, err
+		}
+		indexName = set.IndexName
+	}
+	var message interface {
+		proto.Message
+		GetProfile() string
+	} = &ragdv1.VectorQueryRequest{}
+	if s.Graph {
+		message = &ragdv1.GraphRagRequest{}
+	}
+	err := protojson.Unmarshal(s.Request, message)
+	if err != nil {
+		return s, err
+	}
+	profile, err := h.Queries.PinnedProfile(ctx, indexName, message.GetProfile())
+	if err != nil {
+		return s, err
+	}
+	if profile == index.NoProfile && message.GetProfile() == "" {
+		return s, nil
+	}
+	fields := message.ProtoReflect().Descriptor().Fields()
+	message.ProtoReflect().Set(fields.ByName("profile"), protoreflect.ValueOfString(profile))
+	s.Request, err = protojson.Marshal(message)
+	return s, err
 }
 
 // evaluationSettings converts the settings of a request, with the name of its index. Errors:

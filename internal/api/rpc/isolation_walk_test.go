@@ -29,7 +29,7 @@ func world(t *testing.T, s *servicetest.Service, tenant, marker string) (_ targe
 // worldNames are those of a world, by the fields of requests that take them.
 var worldNames = target{
 	"index_name": "docs", "uri": "plan.txt", "prompt_name": "greet", "tool_name": "find", "server_name": "desk", "secret_name": "token",
-	"endpoint_name": "mine", "name": "tier", "hook_name": "tell", "connector_name": "site", "agent_name": "helper", "workflow_name": "flow", "set_name": "set",
+	"endpoint_name": "mine", "name": "tier", "profile_name": "fresh", "hook_name": "tell", "connector_name": "site", "agent_name": "helper", "workflow_name": "flow", "set_name": "set",
 }
 
 // prefixed returns the names of a world with a prefix.
@@ -58,6 +58,7 @@ func prefixedWorld(t *testing.T, s *servicetest.Service, tenant, marker, prefix 
 		return answer
 	}
 	make("IndexService/CreateIndex", `{"indexName": "P-docs", "metadataIndexes": ["team"]}`)
+	make("IndexService/CreateRankingProfile", `{"indexName": "P-docs", "profileName": "P-fresh", "description": "of MARKER", "ranking": {"boosts": [{"filter": {"of": "MARKER"}}]}}`)
 	shown := c.Upload(t, &ragdv1.UploadDocumentRequest{
 		IndexName: to["index_name"], Uri: to["uri"], Title: "The plan of " + marker, Source: servicetest.Text("The plan of " + marker + " is to open a harbour with trees."),
 		Metadata: servicetest.Object(t, map[string]any{"team": "red", "of": marker}),

@@ -98,7 +98,8 @@ CREATE TABLE tenant.indexes (
     embedded_form integer DEFAULT 0 NOT NULL,
     tuning jsonb,
     synonyms jsonb,
-    curations jsonb
+    curations jsonb,
+    ranking_profiles jsonb
 );
 
 ALTER TABLE tenant.indexes ALTER COLUMN index_id ADD GENERATED ALWAYS AS IDENTITY (
