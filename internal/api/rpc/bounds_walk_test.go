@@ -37,6 +37,10 @@ func hide(t *testing.T, c servicetest.Client) target {
 		IndexName: "zebra-secret", Uri: "kumquat-doc1.txt", Title: "The kumquat plan", Source: servicetest.Text("The kumquat plan is to plant trees."),
 		Metadata: servicetest.Object(t, map[string]any{"fruit": "kumquat", "of": "kumquat"}),
 	})
+	_, err := c.CreateRankingProfile(ctx, &ragdv1.CreateRankingProfileRequest{
+		IndexName: "zebra-secret", ProfileName: "kumquat-fresh1", Description: "kumquats first", Ranking: &ragdv1.Ranking{Diversity: new(0.1)},
+	})
+	noError(t, err)
 	jobs, err := c.ListJobs(ctx, &ragdv1.ListJobsRequest{})
 	noError(t, err)
 	_, err = c.CreateTool(ctx, &ragdv1.CreateToolRequest{
@@ -59,14 +63,14 @@ func hide(t *testing.T, c servicetest.Client) target {
 	noError(t, err)
 	return target{
 		"index_name": "zebra-secret", "document_id": doc.DocumentId, "job_id": jobs.Jobs[0].JobId, "set_name": "kumquat-set1",
-		"evaluation_id": run.EvaluationId, "tool_name": "kumquat_tool1", "uri": "kumquat-doc1.txt", "api_key_id": key.ApiKey.ApiKeyId,
+		"evaluation_id": run.EvaluationId, "tool_name": "kumquat_tool1", "profile_name": "kumquat-fresh1", "uri": "kumquat-doc1.txt", "api_key_id": key.ApiKey.ApiKeyId,
 	}
 }
 
 // absent names nothing that exists.
 var absent = target{
 	"index_name": "zebra-absent", "document_id": "0198c3a4-0000-7000-8000-000000000001", "job_id": "0198c3a4-0000-7000-8000-000000000002",
-	"set_name": "absents-set1", "evaluation_id": "0198c3a4-0000-7000-8000-000000000003", "tool_name": "absents_tool1", "uri": "absents-doc1.txt",
+	"set_name": "absents-set1", "evaluation_id": "0198c3a4-0000-7000-8000-000000000003", "tool_name": "absents_tool1", "profile_name": "absents-fresh1", "uri": "absents-doc1.txt",
 	"api_key_id": "abcdefghijkl",
 }
 
@@ -142,7 +146,7 @@ var encoded = regexp.MustCompile(`"value":"[^"]*"`)
 // neutral returns an answer without the names and ids of the target.
 func (to target) neutral(answer string) string {
 	answer = encoded.ReplaceAllString(answer, "")
-	for _, name := range []string{"index_name", "document_id", "job_id", "set_name", "evaluation_id", "tool_name", "uri", "api_key_id"} {
+	for _, name := range []string{"index_name", "document_id", "job_id", "set_name", "evaluation_id", "tool_name", "uri", "api_key_id", "profile_name"} {
 		answer = strings.ReplaceAll(answer, to[name], "<"+name+">")
 	}
 	return answer
