@@ -22,7 +22,7 @@ func TestGraph(t *testing.T) {
 
 `},
 		{args: args("graph fox -k 1 --explain"), stdout: "...   the walk is here with probability 0."},
-		{args: args("graph fox -k 1 --explain --boost when:30d:0.25"), stdout: "...; 0.7317 x 0.7500 for its time (no time)\n"},
+		{args: args("graph fox -k 1 --explain --boost when:30d:0.25"), stdout: "...; 0.7317 x 0.7500 by boosts\n"},
 		{args: args("graph fox --boost when"), code: 1, stderr: "...boost.halfLife: must be a number with a unit"},
 		{args: args("graph fox --dot -"), stdout: "...\t\ttype=\"mention\"\n\t\tlabel=\"names \\\"Fox\\\"\"\n"},
 		{args: args("graph fox --dot - --json"), code: 2, stderr: "ragd graph: --json and --dot - both write to standard output: give --dot a file (see `ragd graph --help`)\n"},

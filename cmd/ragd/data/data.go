@@ -12,7 +12,7 @@ import (
 // Commands returns the commands of this package.
 func Commands(p *command.Program) []*cobra.Command {
 	return []*cobra.Command{
-		indexCommands(p), documentCommands(p), jobCommands(p), storeCommands(p),
+		indexCommands(p), documentCommands(p), jobCommands(p), storeCommands(p), profileCommands(p),
 		ingestCommand(p), queryCommand(p), countCommand(p), suggestCommand(p), graphCommand(p), chunkCommand(p), usageCommand(p),
 	}
 }

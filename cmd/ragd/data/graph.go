@@ -51,7 +51,7 @@ with --dot - it is printed instead of the chunks.`,
 	full := flags.Bool("full", false, "print chunks as a whole, not only the sentences that match best")
 	explain := flags.Bool("explain", false, "print of what each score is made and how long each stage took")
 	budget := budgetFlags(flags, "the text for a prompt")
-	boost := boostFlag(flags)
+	ranking := rankingFlags(flags)
 	distinct := distinctFlag(flags)
 	expand := expandFlag(flags)
 	within := command.ContextFlag(flags)
@@ -66,8 +66,10 @@ with --dot - it is printed instead of the chunks.`,
 		req := &ragdv1.GraphRagRequest{
 			QueryText: args[0], IndexName: *index, TopK: topK, SearchMode: *mode, Namespace: *namespace, Explain: true, Highlight: true,
 			Reranker:     reranker(),
-			Boost:        boost(),
 			GraphOptions: &ragdv1.GraphOptions{EdgeTypes: *types}, Scope: *scope,
+		}
+		if req.Boost, req.Boosts, req.Profile, err = ranking(); err != nil {
+			return err
 		}
 		req.MaxTokens, req.EncodingName = budget()
 		req.Distinct, req.Expand = distinct(), *expand

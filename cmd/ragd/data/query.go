@@ -8,11 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/misuse"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
@@ -62,7 +64,10 @@ uri:URI or text:TEXT.`,
 		if len(args) > 0 {
 			question = args[0]
 		}
-		req := request(question)
+		req, err := request(question)
+		if err != nil {
+			return err
+		}
 		if strings.ContainsAny(*index, ",*") {
 			req.IndexNames = strings.Split(*index, ",")
 		} else {
@@ -102,6 +107,9 @@ func printExplain(p *command.Program, explain *ragdv1.Explain) error {
 		return nil
 	}
 	fmt.Fprintf(p.Out.Stdout, "%s\n\n", output.OneLine(summary(explain)))
+	for _, profile := range explain.GetProfiles() {
+		fmt.Fprintln(p.Out.Stdout, profileLine(profile))
+	}
 	for _, condition := range explain.GetConditions() {
 		fmt.Fprintf(p.Out.Stdout, "condition: %s\n", output.OneLine(condition))
 	}
@@ -168,19 +176,34 @@ func summary(e *ragdv1.Explain) string {
 	return strings.Join(facts, "; ")
 }
 
-// boostFlag adds --boost and returns what it says, nil if it was not given.
-func boostFlag(flags *pflag.FlagSet) func() *ragdv1.Boost {
-	boost := flags.String("boost", "", "rank recent chunks higher, as FIELD:HALFLIFE or FIELD:HALFLIFE:WEIGHT, such as published:30d (weight 0 to 1, default 0.5)")
-	return func() *ragdv1.Boost {
-		if *boost == "" {
-			return nil
+// rankingFlags adds --boost and --profile and returns what they say.
+func rankingFlags(flags *pflag.FlagSet) func() (one *ragdv1.Boost, several []*ragdv1.Boost, profile string, err error) {
+	given := flags.StringArray("boost", nil, "rank recent chunks higher, as FIELD:HALFLIFE or FIELD:HALFLIFE:WEIGHT, such as published:30d (weight 0 to 1, default 0.5), or any boost as JSON; repeatable")
+	profile := flags.String("profile", "", "ranking profile, as NAME or NAME@VERSION; none for no profile (default that of the index, if it has one)")
+	return func() (one *ragdv1.Boost, several []*ragdv1.Boost, _ string, err error) {
+		for _, text := range *given {
+			boost, err := boostOf(text)
+			if err != nil {
+				return nil, nil, "", err
+			}
+			several = append(several, boost)
 		}
-		return boostOf(*boost)
+		if len(several) == 1 {
+			return several[0], nil, *profile, nil
+		}
+		return nil, several, *profile, nil
 	}
 }
 
 // boostOf returns the boost of a flag, whose field may have colons; the service checks it.
-func boostOf(flag string) *ragdv1.Boost {
+func boostOf(flag string) (*ragdv1.Boost, error) {
+	if strings.HasPrefix(strings.TrimSpace(flag), "{") {
+		out := &ragdv1.Boost{}
+		if err := protojson.Unmarshal([]byte(flag), out); err != nil {
+			return nil, misuse.Errorf("--boost: %s is no boost in JSON: %v", flag, err)
+		}
+		return out, nil
+	}
 	parts := strings.Split(flag, ":")
 	out := &ragdv1.Boost{}
 	if n := len(parts); n > 2 {
@@ -192,7 +215,7 @@ func boostOf(flag string) *ragdv1.Boost {
 		out.HalfLife, parts = parts[n-1], parts[:n-1]
 	}
 	out.Field = strings.Join(parts, ":")
-	return out
+	return out, nil
 }
 
 // groupByOf returns the groups of a flag, whose field may have colons; the service checks it.
@@ -207,7 +230,7 @@ func groupByOf(flag string) *ragdv1.GroupBy {
 
 // queryFlags adds the flags of a search. The returned function builds the request for a
 // question.
-func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryRequest {
+func queryFlags(flags *pflag.FlagSet) func(question string) (*ragdv1.VectorQueryRequest, error) {
 	topK := flags.Int32P("top-k", "k", 10, "chunks wanted")
 	mode := flags.String("mode", "", "vector, keyword or hybrid (default hybrid where it is possible)")
 	vector := flags.Float32Slice("vector", nil, "a ready-made embedding to look for, as numbers with commas between")
@@ -226,7 +249,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	explain := flags.Bool("explain", false, "print of what each score is made, how the answer was found and how long each stage took")
 	budget := budgetFlags(flags, "the text for a prompt")
 	distinct := distinctFlag(flags)
-	boost := boostFlag(flags)
+	ranking := rankingFlags(flags)
 	order := flags.StringSlice("order-by", nil, "metadata fields to order by instead of the score, with :desc for the greatest first; without QUESTION all chunks of the filter")
 	group := flags.String("group-by", "", "a metadata field to group by, as FIELD or FIELD:SIZE (default 3 chunks of a group); --top-k counts groups")
 	pageSize := flags.Int32("page-size", 0, "instead of --top-k: chunks of a page, up to 1000")
@@ -235,8 +258,8 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 	expand := expandFlag(flags)
 	syntax := flags.String("syntax", "", "web: read the question as people type it: \"a phrase\", -without, title:word, prefix*, a OR b (default words)")
 	like := likeFlags(flags)
-	return func(question string) *ragdv1.VectorQueryRequest {
-		req := &ragdv1.VectorQueryRequest{
+	return func(question string) (req *ragdv1.VectorQueryRequest, err error) {
+		req = &ragdv1.VectorQueryRequest{
 			QueryText: question, QuerySyntax: *syntax, QueryVector: *vector, TopK: topK, SearchMode: *mode, Namespace: *namespace,
 			Neighbours: *neighbours, Diversity: *diversity, MaxPerDocument: *perDocument,
 			Reranker: reranker(), Explain: *explain, Highlight: question != "", Prefix: *begun,
@@ -246,7 +269,9 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 		if object := filter(); object != nil {
 			req.Filter = structpb.NewStructValue(object)
 		}
-		req.Boost = boost()
+		if req.Boost, req.Boosts, req.Profile, err = ranking(); err != nil {
+			return nil, err
+		}
 		for _, field := range *order {
 			name, descending := strings.CutSuffix(field, ":desc")
 			req.OrderBy = append(req.OrderBy, &ragdv1.OrderBy{Field: name, Descending: descending})
@@ -275,6 +300,6 @@ func queryFlags(flags *pflag.FlagSet) func(question string) *ragdv1.VectorQueryR
 		if flags.Changed("max-staleness") {
 			req.MaxStaleness = durationpb.New(*staleness)
 		}
-		return req
+		return req, nil
 	}
 }

@@ -272,16 +272,16 @@ func explainReranking(d *ragdv1.RerankDetails, separate bool) string {
 	return text
 }
 
-// explainRecency describes what a boost did to a score; "" for none.
+// explainRecency describes what boosts did to a score; "" for none.
 func explainRecency(r *ragdv1.Recency) string {
 	if r == nil {
 		return ""
 	}
-	age := "no time"
+	text := fmt.Sprintf("%.4f x %.4f by boosts", r.GetScore(), r.GetFactor())
 	if r.GetTime() != nil {
-		age = r.GetTime().AsTime().Format(time.RFC3339)
+		text += fmt.Sprintf(" (its time is %s)", r.GetTime().AsTime().Format(time.RFC3339))
 	}
-	return fmt.Sprintf("%.4f x %.4f for its time (%s)", r.GetScore(), r.GetFactor(), age)
+	return text
 }
 
 // explainWalk describes the score of a source of a walk.

@@ -41,6 +41,7 @@ with the same documents and name it with --index.`,
 		Example: `  ragd eval run handbook
   ragd eval run handbook --mode hybrid --rerank lexical --label "with reranking"
   ragd eval run handbook --graph --k 5,20
+  ragd eval run handbook --profile fresh@2
   ragd eval run handbook --index handbook-large --settings '{"hybrid": {"vectorWeight": 0.7}}'`,
 		Args: command.Arguments("SET"),
 	}
@@ -51,6 +52,7 @@ with the same documents and name it with --index.`,
 	ks := flags.Int32Slice("k", nil, "how many documents are looked at (default 5,10)")
 	minScore := flags.Float64("min-score", 0, "measure the precision of the sources that score more than this")
 	label := flags.String("label", "", "a note for people")
+	profile := flags.String("profile", "", "ranking profile, as NAME or NAME@VERSION; none for no profile (default that of the index, if it has one)")
 	filter := command.ObjectFlag(flags, "filter", "only chunks that this filter selects")
 	settings := command.ObjectFlag(flags, "settings", `other fields of the query, such as {"topK": 50}`)
 	reranker := command.RerankerFlag(flags, "rerank what was found")
@@ -60,7 +62,7 @@ with the same documents and name it with --index.`,
 		if flags.Changed("min-score") {
 			req.MinScore = minScore
 		}
-		fields := map[string]*structpb.Value{"indexName": structpb.NewStringValue(*index), "searchMode": structpb.NewStringValue(*mode)}
+		fields := map[string]*structpb.Value{"indexName": structpb.NewStringValue(*index), "searchMode": structpb.NewStringValue(*mode), "profile": structpb.NewStringValue(*profile)}
 		if f := filter(); f != nil {
 			fields["filter"] = structpb.NewStructValue(f)
 		}

@@ -34,6 +34,10 @@ export interface SearchOptions extends CallOptions {
   recallTarget?: number;
   /** Ranks recent chunks higher, by a metadata field with dates. */
   boost?: Fields<typeof BoostSchema>;
+  /** Several boosts instead of boost. */
+  boosts?: Fields<typeof BoostSchema>[];
+  /** A ranking profile of the index, as name or name@version; "none" for no profile. Default: that of the index, if it has one. */
+  profile?: string;
   /** Adds which passage and words match. */
   highlight?: boolean;
   /** Adds timings and the plan; of a graph query also the nodes and edges of the walk. */
@@ -321,14 +325,14 @@ export class RagdIndex {
   }
 
   #search(text: string, options: SearchOptions) {
-    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, recallTarget, boost, highlight, distinct, expand, explain, includeVectors, includeSources, maxStalenessMs, writeToken, maxTokens, encodingName } = options;
+    const { topK, mode, namespace, vector, reranker, minScore, minSimilarity, recallTarget, boost, boosts, profile, highlight, distinct, expand, explain, includeVectors, includeSources, maxStalenessMs, writeToken, maxTokens, encodingName } = options;
     return {
       indexName: this.name,
       queryText: text,
       queryVector: vector,
       filter: options.filter && fromJson(ValueSchema, options.filter),
       searchMode: mode,
-      topK, namespace, reranker, minScore, minSimilarity, recallTarget, boost, highlight, distinct, expand, explain, includeVectors, includeSources, writeToken, maxTokens, encodingName,
+      topK, namespace, reranker, minScore, minSimilarity, recallTarget, boost, boosts, profile, highlight, distinct, expand, explain, includeVectors, includeSources, writeToken, maxTokens, encodingName,
       maxStaleness: maxStalenessMs === undefined ? undefined : durationFromMs(maxStalenessMs),
     };
   }
