@@ -25,8 +25,8 @@ const (
 	MaxProfileVersions = 20
 	// MaxProfileBytes bounds the parameters of one version, as JSON.
 	MaxProfileBytes = 8 << 10
-	// maxProfileName bounds its name, and maxProfileDescription its description, in bytes.
-	maxProfileName, maxProfileDescription = 64, 500
+	maxProfileName        = 64  // bytes
+	maxProfileDescription = 500 // bytes
 )
 
 // NoProfile stands for no profile where one is named.
