@@ -181,7 +181,7 @@ func (p *parser) operators(field path, object map[string]any, element bool, at l
 var (
 	fieldOperators = []string{
 		"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$all", "$elemMatch",
-		"$exists", "$size", "$regex", "$options", "$contains", "$startsWith",
+		"$exists", "$size", "$regex", "$options", "$contains", "$startsWith", "$geoRadius", "$geoBox", "$geoPolygon",
 	}
 	logicalOperators = []string{"$and", "$or", "$nor", "$not"}
 )
@@ -239,6 +239,8 @@ func (p *parser) operator(key string, field path, object map[string]any, at loca
 	case "$startsWith":
 		prefix, err := p.prefix(v, at)
 		return begins{field, prefix}, err
+	case "$geoRadius", "$geoBox", "$geoPolygon":
+		return p.geo(key, field, v, at)
 	case "$not":
 		return p.notOperators(field, v, at)
 	}
