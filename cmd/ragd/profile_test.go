@@ -20,6 +20,8 @@ func TestProfileCommands(t *testing.T) {
 		{args: args("graph fox -k 1 --json --profile first@1"), stdout: `..."profileName": "first"`},
 		{args: append(args("query fox -k 1 --explain --profile none --boost when:30d --boost"), `{"field": "size", "origin": 3, "halfDistance": 1}`), stdout: "... x 0.5000 by boosts"},
 		{args: append(args("query fox --boost"), `{"fields": "size"}`), code: 2, stderr: "...is no boost in JSON"},
+		{args: args("query --near place:52.52,east"), code: 2, stderr: "...--near \"place:52.52,east\" is not FIELD:LAT,LON"},
+		{args: args("query --near team:52.52,13.4 --json"), stdout: anything},
 		{args: args("query fox --profile second"), code: 1, stderr: "ragd: index \"documents\" has no ranking profile \"second\": list its ranking profiles to see the names, or create it\n"},
 		{args: args("profile update first --restore 1"), stdout: "...versions     3 2 1\n"},
 		{args: args("profile update first --default=false"), stdout: "...default      false\n"},

@@ -24,7 +24,7 @@ const (
 	// MaxProfileVersions bounds the versions of one.
 	MaxProfileVersions = 20
 	// MaxProfileBytes bounds the parameters of one version, as JSON.
-	MaxProfileBytes = 8 << 10
+	MaxProfileBytes       = 8 << 10
 	maxProfileName        = 64  // bytes
 	maxProfileDescription = 500 // bytes
 )

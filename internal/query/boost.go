@@ -24,9 +24,9 @@ type Boost struct {
 	HalfLife string   `json:"halfLife,omitempty"` // such as 30d, for a field with times
 	Weight   *float64 `json:"weight,omitempty"`   // above 0, to 1; DefaultBoostWeight if nil
 	Decay    Decay    `json:"decay,omitempty"`    // Exponential if empty
-	// Origin is a time or a number. Nil: now, and what is to come has the distance 0.
+	// Origin is a time, a number or a point {lat, lon}. Nil: now, and what is to come has the distance 0.
 	Origin any `json:"origin,omitempty"`
-	// HalfDistance takes the place of HalfLife for a field with numbers.
+	// HalfDistance takes the place of HalfLife for a field with numbers or, in meters, with points.
 	HalfDistance *float64 `json:"halfDistance,omitempty"`
 	// Offset is the distance from which on the decay begins: a text such as 7d for times, else a number.
 	Offset any `json:"offset,omitempty"`
@@ -160,6 +160,9 @@ func (b Boost) check(at string, resolve func(filter.Filter) (filter.Filter, erro
 	if err := filter.CheckField(at+".field", b.Field); err != nil {
 		return out, err
 	}
+	if _, isObject := b.Origin.(map[string]any); isObject {
+		return out, b.checkPoint(at, &out)
+	}
 	if _, isNumber := b.Origin.(float64); isNumber || b.HalfDistance != nil {
 		return out, b.checkNumber(at, &out)
 	}
@@ -194,7 +197,7 @@ func (b Boost) checkTime(at string, out *booster) error {
 		text, _ := b.Origin.(string)
 		micros, ok := filter.InstantAt(text, from.origin)
 		if !ok {
-			return fault.Field(at+".origin", `must be a time such as "2026-03-01" or "now-30d", or a number with halfDistance`)
+			return fault.Field(at+".origin", `must be a time such as "2026-03-01" or "now-30d", or a number or a point {"lat": 52.52, "lon": 13.4} with halfDistance`)
 		}
 		from.origin = time.UnixMicro(micros).UTC()
 	}
@@ -216,11 +219,24 @@ func (b Boost) checkNumber(at string, out *booster) error {
 	origin, isNumber := b.Origin.(float64)
 	switch {
 	case !isNumber || !finite(origin):
-		return fault.Field(at+".origin", "must be a number: halfDistance is for a field with numbers")
+		return fault.Field(at+".origin", "must be a number or a point: halfDistance is for a field with numbers or points")
 	case b.HalfLife != "":
 		return fault.Field(at+".halfLife", "is for a field with times: for one with numbers give halfDistance")
 	}
 	out.field = numbers{b.Field, origin}
+	return b.checkDistances(at, out)
+}
+
+// checkPoint fills a boost by a point.
+func (b Boost) checkPoint(at string, out *booster) error {
+	origin, ok := filter.ParsePoint(b.Origin)
+	switch {
+	case !ok:
+		return fault.Field(at+".origin", `must be a point such as {"lat": 52.52, "lon": 13.4}, with lat from -90 to 90 and lon from -180 to 180 degrees`)
+	case b.HalfLife != "":
+		return fault.Field(at+".halfLife", "is for a field with times: for one with points give halfDistance, in meters")
+	}
+	out.field = points{b.Field, origin}
 	return b.checkDistances(at, out)
 }
 

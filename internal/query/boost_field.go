@@ -76,3 +76,25 @@ func (f numbers) within(distance float64) map[string]any {
 
 // decimal returns a number as a text without exponent, which filters compare as a number.
 func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// points measures in meters how far the points of a field are from a point.
+type points struct {
+	field  string
+	origin filter.Point
+}
+
+func (f points) name() string { return f.field }
+
+func (f points) distance(metadata map[string]any) (float64, time.Time, bool) {
+	point, ok := filter.PointOf(metadata, f.field)
+	return f.origin.Distance(point), time.Time{}, ok
+}
+
+func (f points) within(distance float64) map[string]any {
+	if !finite(distance) {
+		return nil
+	}
+	return map[string]any{"$geoRadius": map[string]any{
+		"center": map[string]any{"lat": f.origin.Lat, "lon": f.origin.Lon}, "radius": distance*(1+1e-9) + 0.1,
+	}}
+}

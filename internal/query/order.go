@@ -24,6 +24,9 @@ func (p prepared) checkOrder(r Request) error {
 		if err := filter.CheckField("orderBy["+strconv.Itoa(n)+"].field", o.Field); err != nil {
 			return err
 		}
+		if _, ok := filter.ParsePoint(o.Origin); o.Origin != nil && !ok {
+			return fault.Field("orderBy["+strconv.Itoa(n)+"].origin", `must be a point such as {"lat": 52.52, "lon": 13.4}, from which distances are measured`)
+		}
 	}
 	if err := exclusive("orderBy", other{"reranker", r.Reranker != nil}, other{"boost", r.Boost != nil}, other{"boosts", len(r.Boosts) > 0}, other{"diversity", r.Diversity > 0},
 		other{"expand", r.Expand != ""}, other{"neighbours", r.Neighbours > 0}); err != nil {

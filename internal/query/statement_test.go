@@ -45,6 +45,12 @@ func TestStatements(t *testing.T) {
 	listed, found := vector, keyword
 	listed.OrderBy = []filter.Order{{Field: "published", Descending: true}, {Field: "maker.name"}}
 	found.OrderBy = listed.OrderBy
+	nearby := vector
+	nearby.OrderBy = []filter.Order{{Field: "place", Origin: map[string]any{"lat": 52.5, "lon": 13.4}}}
+	around, err := filter.Parse([]byte(`{"place": {"$geoRadius": {"center": {"lat": 52.5, "lon": 13.4}, "radius": 1500}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	for _, tc := range []struct {
 		name    string
@@ -65,6 +71,8 @@ func TestStatements(t *testing.T) {
 		{name: "hybrid_exact_web", request: hybrid, terms: terms, edit: func(s *search) {
 			s.request.conditions = []condition{{alternatives: []operand{{query: "'crane'"}, {text: "fees", title: true}}}, {without: true, alternatives: []operand{{query: "'draft'"}}}}
 		}},
+		{name: "vector_exact_around", request: vector, filter: around},
+		{name: "ordered_by_distance", request: nearby},
 		{name: "plain_exact", request: vector, edit: func(s *search) { s.request.plain = true }},
 		{name: "plain_index_scan", request: vector, edit: func(s *search) { s.plan, s.estimate, s.request.plain = indexScan, many, true }},
 		{name: "plain_list", request: vector, filter: two, edit: func(s *search) { s.request.plain, s.request.vector = true, nil }},

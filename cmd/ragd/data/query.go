@@ -218,6 +218,19 @@ func boostOf(flag string) (*ragdv1.Boost, error) {
 	return out, nil
 }
 
+// nearOf returns the order of a flag, whose field may have colons.
+func nearOf(flag string) (*ragdv1.OrderBy, error) {
+	at := strings.LastIndexByte(flag, ':')
+	lat, lon, ok := strings.Cut(flag[at+1:], ",")
+	latitude, latErr := strconv.ParseFloat(lat, 64)
+	longitude, lonErr := strconv.ParseFloat(lon, 64)
+	if at < 0 || !ok || latErr != nil || lonErr != nil {
+		return nil, misuse.Errorf("--near %q is not FIELD:LAT,LON, such as place:52.52,13.4", flag)
+	}
+	origin, err := structpb.NewValue(map[string]any{"lat": latitude, "lon": longitude})
+	return &ragdv1.OrderBy{Field: flag[:at], Origin: origin}, err
+}
+
 // groupByOf returns the groups of a flag, whose field may have colons; the service checks it.
 func groupByOf(flag string) *ragdv1.GroupBy {
 	if at := strings.LastIndexByte(flag, ':'); at >= 0 {
@@ -251,6 +264,7 @@ func queryFlags(flags *pflag.FlagSet) func(question string) (*ragdv1.VectorQuery
 	distinct := distinctFlag(flags)
 	ranking := rankingFlags(flags)
 	order := flags.StringSlice("order-by", nil, "metadata fields to order by instead of the score, with :desc for the greatest first; without QUESTION all chunks of the filter")
+	near := flags.String("near", "", "order by the distance of a point in the metadata, as FIELD:LAT,LON, such as place:52.52,13.4; without QUESTION all chunks of the filter")
 	group := flags.String("group-by", "", "a metadata field to group by, as FIELD or FIELD:SIZE (default 3 chunks of a group); --top-k counts groups")
 	pageSize := flags.Int32("page-size", 0, "instead of --top-k: chunks of a page, up to 1000")
 	pageToken := flags.String("page-token", "", "for the page after one that ended with this token")
@@ -275,6 +289,13 @@ func queryFlags(flags *pflag.FlagSet) func(question string) (*ragdv1.VectorQuery
 		for _, field := range *order {
 			name, descending := strings.CutSuffix(field, ":desc")
 			req.OrderBy = append(req.OrderBy, &ragdv1.OrderBy{Field: name, Descending: descending})
+		}
+		if *near != "" {
+			nearest, err := nearOf(*near)
+			if err != nil {
+				return nil, err
+			}
+			req.OrderBy = append(req.OrderBy, nearest)
 		}
 		if *group != "" {
 			req.GroupBy = groupByOf(*group)

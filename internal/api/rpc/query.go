@@ -129,7 +129,7 @@ func fusionOf(h *ragdv1.Hybrid) query.Fusion {
 func orderOf(order []*ragdv1.OrderBy) []filter.Order {
 	out := make([]filter.Order, len(order))
 	for n, o := range order {
-		out[n] = filter.Order{Field: o.GetField(), Descending: o.GetDescending()}
+		out[n] = filter.Order{Field: o.GetField(), Descending: o.GetDescending(), Origin: o.GetOrigin().AsInterface()}
 	}
 	return out
 }

@@ -10,18 +10,24 @@ import (
 type Order struct {
 	Field      string
 	Descending bool
+	// Origin is a point, as ParsePoint reads it: the field has points, which are sorted by their distance from it. Nil: by their values.
+	Origin any
 }
 
 // SQL returns the terms of ORDER BY for the metadata in column. The arguments are as for Filter.SQL.
 func (o Order) SQL(column string, args *Args) string {
 	c := newCompiler(column, args)
 	p := parsePath(o.Field)
-	value, text := c.json(column, p), c.text(column, p)
-	instant := instantExpression("CASE WHEN jsonb_typeof(" + value + ") = 'string' THEN " + text + " END")
 	direction := " NULLS LAST"
 	if o.Descending {
 		direction = " DESC NULLS LAST"
 	}
+	if origin, ok := ParsePoint(o.Origin); ok {
+		lat, lon, isPoint := c.point(column, p)
+		return "CASE WHEN " + isPoint + " THEN " + origin.haversineSQL(c, lat, lon) + " END" + direction
+	}
+	value, text := c.json(column, p), c.text(column, p)
+	instant := instantExpression("CASE WHEN jsonb_typeof(" + value + ") = 'string' THEN " + text + " END")
 	return strings.Join([]string{
 		"CASE jsonb_typeof(" + value + ") WHEN 'number' THEN 0 WHEN 'string' THEN CASE WHEN " + instant + " IS NULL THEN 2 ELSE 1 END WHEN 'boolean' THEN 3 END" + direction,
 		c.number(column, p) + direction,
@@ -33,11 +39,33 @@ func (o Order) SQL(column string, args *Args) string {
 // Compare compares two metadata as SQL sorts them; 0 for equal values.
 func (o Order) Compare(a, b map[string]any) int {
 	p := parsePath(o.Field)
+	if origin, ok := ParsePoint(o.Origin); ok {
+		return o.compareDistances(origin, p.find(a), p.find(b))
+	}
 	x, y := sortKeyOf(p.find(a)), sortKeyOf(p.find(b))
 	if x.kind == lastKind || y.kind == lastKind {
 		return cmp.Compare(x.kind, y.kind)
 	}
 	order := cmp.Or(cmp.Compare(x.kind, y.kind), compareNumbers(x.number, y.number), cmp.Compare(x.instant, y.instant), strings.Compare(x.text, y.text))
+	if o.Descending {
+		return -order
+	}
+	return order
+}
+
+// compareDistances compares two values by their distances from a point; what is no point comes last.
+func (o Order) compareDistances(origin Point, a, b any) int {
+	x, isPointX := ParsePoint(a)
+	y, isPointY := ParsePoint(b)
+	switch {
+	case !isPointX && !isPointY:
+		return 0
+	case !isPointX:
+		return 1
+	case !isPointY:
+		return -1
+	}
+	order := cmp.Compare(origin.haversine(x), origin.haversine(y))
 	if o.Descending {
 		return -order
 	}

@@ -29,7 +29,7 @@ func TestOrdersAgreeWithSQL(t *testing.T) {
 		rows = append(rows, row)
 	}
 	load(t, conn, rows, nil)
-	for _, order := range []Order{{"a", false}, {"a", true}, {"a.b", true}, {"a.0", false}} {
+	for _, order := range []Order{{Field: "a"}, {Field: "a", Descending: true}, {Field: "a.b", Descending: true}, {Field: "a.0"}} {
 		args := NewArgs()
 		found, err := conn.Query(t.Context(), "SELECT id FROM row ORDER BY "+order.SQL("metadata", args)+", id", args.Values()...)
 		if err != nil {
