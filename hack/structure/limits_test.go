@@ -403,6 +403,7 @@ var documentedLimits = []struct {
 	{"filters", "a field name", "query/filter.MaxNameBytes"},
 	{"filters", "a `$regex`", "query/filter.MaxRegexBytes"},
 	{"filters", "a number", "query/filter.MaxDigits"},
+	{"filters", "points of a `$geoPolygon`", "query/filter.MaxPolygonPoints"},
 	{"chunking", "any size option", "chunk.MaxSizeLimit"},
 	{"chunking", "entries in a list option", "chunk.maxListItems"},
 	{"chunking", "length of an entry", "chunk.maxItemBytes"},

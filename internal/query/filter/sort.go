@@ -23,8 +23,7 @@ func (o Order) SQL(column string, args *Args) string {
 		direction = " DESC NULLS LAST"
 	}
 	if origin, ok := ParsePoint(o.Origin); ok {
-		lat, lon, isPoint := c.point(column, p)
-		return "CASE WHEN " + isPoint + " THEN " + origin.haversineSQL(c, lat, lon) + " END" + direction
+		return c.ofPoint(column, p, func(lat, lon string) string { return origin.haversineSQL(c, lat, lon) }) + direction
 	}
 	value, text := c.json(column, p), c.text(column, p)
 	instant := instantExpression("CASE WHEN jsonb_typeof(" + value + ") = 'string' THEN " + text + " END")

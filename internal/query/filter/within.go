@@ -98,21 +98,22 @@ func (n within) truth(v any) truth {
 
 // sql tests the box around the area first, in the form in which Postgres indexes on the fields lat and lon serve it.
 func (n within) sql(c *compiler, at string, want bool) string {
-	lat, lon, isPoint := c.point(at, n.path)
-	inside := n.area.sql(c, lat, lon)
+	inside := c.ofPoint(at, n.path, func(lat, lon string) string { return n.area.sql(c, lat, lon) })
 	if !want {
-		return "CASE WHEN " + isPoint + " THEN NOT (" + inside + ") END"
+		return "NOT " + inside
 	}
 	around := n.area.box().conditions(c.number(at, n.path.below(path{latKey})), c.number(at, n.path.below(path{lonKey})), func(x float64) string {
 		return c.args.Add(formatFloat(x)) + "::numeric"
 	})
-	return "(" + around + " AND CASE WHEN " + isPoint + " THEN " + inside + " END)"
+	return "(" + around + " AND " + inside + ")"
 }
 
-// point returns SQL for the latitude and the longitude at p as float8, where isPoint is true.
-func (c *compiler) point(at string, p path) (lat, lon, isPoint string) {
-	latitude, longitude := c.number(at, p.below(path{latKey})), c.number(at, p.below(path{lonKey}))
-	return latitude + "::float8", longitude + "::float8", latitude + " BETWEEN -90 AND 90 AND " + longitude + " BETWEEN -180 AND 180"
+// ofPoint returns SQL for an expression of the latitude and the longitude at p as float8, which are read once; NULL where no point is.
+func (c *compiler) ofPoint(at string, p path, expression func(lat, lon string) string) string {
+	point := c.element()
+	lat, lon := point+".lat", point+".lon"
+	return "(SELECT CASE WHEN " + lat + " BETWEEN -90 AND 90 AND " + lon + " BETWEEN -180 AND 180 THEN " + expression(lat+"::float8", lon+"::float8") + " END FROM (SELECT " +
+		c.number(at, p.below(path{latKey})) + " AS lat, " + c.number(at, p.below(path{lonKey})) + " AS lon OFFSET 0) AS " + point + ")"
 }
 
 // float binds a number as float8.
