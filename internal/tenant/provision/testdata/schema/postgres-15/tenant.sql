@@ -156,6 +156,8 @@ ALTER TABLE ONLY tenant.indexes
 ALTER TABLE ONLY tenant.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (job_id);
 
+CREATE INDEX documents_by_title ON tenant.documents USING btree (index_id, namespace, "left"(lower(title), 100) COLLATE "C");
+
 CREATE INDEX documents_in_order ON tenant.documents USING btree (index_id, created_at, document_id);
 
 CREATE INDEX jobs_newest ON tenant.jobs USING btree (created_at DESC, job_id DESC);
