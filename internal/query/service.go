@@ -7,6 +7,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/model/embed"
+	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/query/budget"
@@ -28,6 +29,7 @@ type Service struct {
 	estimates    *estimator
 	lists        *lists
 	tallies      *tallies
+	ended        *cache.Cache[endedKey, []string]
 	meter        *usage.Meter
 	notable      *notable.Recorder
 }
@@ -37,7 +39,7 @@ type Service struct {
 func New(indexes *index.Service, models *embed.Registry, reranker *rerank.Reranker, defaultModel string, processor *limit.Processor) *Service {
 	return &Service{
 		indexes: indexes, models: models, reranker: reranker, defaultModel: defaultModel, processor: processor, estimates: newEstimator(), lists: newLists(),
-		tallies: newTallies(),
+		tallies: newTallies(), ended: newEnded(),
 	}
 }
 

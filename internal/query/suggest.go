@@ -5,13 +5,16 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/index/analyzer"
+	"github.com/ragdhq/ragd/internal/operate/cache"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/query/filter"
+	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
@@ -27,7 +30,23 @@ const (
 	// maxSuggestedWords bounds the words that are looked up.
 	maxSuggestedWords = 6
 	suggestTimeout    = "1s"
+	// endedSize and endedTTL bound the completions of beginnings that are kept.
+	endedSize = 10_000
+	endedTTL  = 30 * time.Second
 )
+
+// endedKey names the completions of a beginning for callers who may see the whole index.
+type endedKey struct {
+	tenant          tenant.ID
+	index           int64
+	generation      int
+	namespace       string
+	beginning, with string // with is a tsquery of the words before
+}
+
+func newEnded() *cache.Cache[endedKey, []string] {
+	return cache.New(cache.Config[endedKey, []string]{Entries: endedSize, TTL: endedTTL})
+}
 
 // SuggestionKind says where a suggestion comes from.
 type SuggestionKind string
@@ -84,7 +103,7 @@ func (s *Service) Suggest(ctx context.Context, req SuggestRequest) (out []Sugges
 		if err != nil {
 			return err
 		}
-		words, err := suggestWords(ctx, h, i, within, prefix)
+		words, err := s.suggestWords(ctx, h, i, within, prefix)
 		out = mixed(titles, questions, words, most)
 		return err
 	})
@@ -145,7 +164,7 @@ func suggestWhole(ctx context.Context, h *data.Handle, i index.Index, within sco
 
 // suggestWords returns a prefix with its last word completed by words of chunks that have the words before it too. The most common come
 // first; with a filter, which must not tell how common they are outside of it, they are in alphabetical order.
-func suggestWords(ctx context.Context, h *data.Handle, i index.Index, within scope, prefix string) (out []Suggestion, err error) {
+func (s *Service) suggestWords(ctx context.Context, h *data.Handle, i index.Index, within scope, prefix string) (out []Suggestion, err error) {
 	languages := i.AskedLanguages(i.Languages)
 	begin := strings.LastIndexFunc(prefix, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) })
 	if begin >= 0 {
@@ -157,15 +176,6 @@ func suggestWords(ctx context.Context, h *data.Handle, i index.Index, within sco
 	if utf8.RuneCountInString(beginning) < minBeginning || len(languages) == 0 || !analyzer.Storable(beginning) {
 		return nil, nil
 	}
-	there, err := index.HasWords(ctx, h)
-	if err != nil || !there {
-		return nil, err
-	}
-	found, err := endings(ctx, h, []analyzer.Asked{{Word: last}}, []int{0})
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	candidates := found[0].words
 	with := ""
 	for _, asked := range analyzer.Informative(analyzer.Question(before, languages)) {
 		quoted := make([]string, len(asked.Terms))
@@ -176,10 +186,42 @@ func suggestWords(ctx context.Context, h *data.Handle, i index.Index, within sco
 			with += " & (" + strings.Join(quoted, " | ") + ")"
 		}
 	}
-	candidates = candidates[:min(len(candidates), maxSuggestedWords)]
+	key := endedKey{h.Tenant(), i.ID, i.Generation, within.namespace, beginning, with}
+	words, known := s.ended.Get(key)
+	if known = known && !within.filtered(); !known {
+		began := time.Now()
+		words, err = completed(ctx, h, i, within, last, with, languages)
+		if fault.KindOf(err) == fault.Deadline && ctx.Err() == nil { // there are titles and questions
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !within.filtered() {
+			s.ended.PutLoaded(key, words, began)
+		}
+	}
+	for _, word := range words {
+		out = append(out, Suggestion{Text: before + word, Kind: WordSuggestion})
+	}
+	return out, nil
+}
+
+// completed returns words of visible chunks that begin as a word does, as they are spelled there. with is a tsquery that the chunks match
+// too, with & before it; empty: any.
+func completed(ctx context.Context, h *data.Handle, i index.Index, within scope, begun, with string, languages []string) (out []string, err error) {
+	there, err := index.HasWords(ctx, h)
+	if err != nil || !there {
+		return nil, err
+	}
+	found, err := endings(ctx, h, []analyzer.Asked{{Word: begun}}, []int{0})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	candidates := found[0].words[:min(len(found[0].words), maxSuggestedWords)]
 	texts := make([][]string, len(candidates))
 	b := h.Batch()
-	b.Set("statement_timeout", suggestTimeout)
+	b.Set("statement_timeout", nearTimeout)
 	b.Set("plan_cache_mode", "force_custom_plan") // a common term is found by reading the first chunks, a rare one by the Postgres index
 	for n, word := range candidates {
 		args := filter.NewArgs(analyzer.Quote(word.term)+with, spelledBytes)
@@ -195,13 +237,12 @@ func suggestWords(ctx context.Context, h *data.Handle, i index.Index, within sco
 			continue
 		}
 		spelled := cmp.Or(analyzer.Spelled(texts[n][0], word.term, languages), word.term)
-		suggestion := Suggestion{Text: before + spelled, Kind: WordSuggestion}
-		if strings.HasPrefix(analyzer.Fold(spelled), beginning) && !slices.Contains(out, suggestion) {
-			out = append(out, suggestion)
+		if strings.HasPrefix(analyzer.Fold(spelled), analyzer.Fold(begun)) && !slices.Contains(out, spelled) {
+			out = append(out, spelled)
 		}
 	}
 	if within.filtered() {
-		slices.SortFunc(out, func(x, y Suggestion) int { return strings.Compare(x.Text, y.Text) })
+		slices.Sort(out)
 	}
 	return out, nil
 }

@@ -112,6 +112,11 @@ func (to target) value(f protoreflect.FieldDescriptor, depth int) any {
 		return map[string]any{"indexName": to["index_name"]}
 	case f.Name() == "ranking":
 		return map[string]any{"diversity": 0.1}
+	case f.FullName() == "ragd.v1.Curation.pins":
+		return map[string]any{"uri": to["uri"]}
+	case f.FullName() == "ragd.v1.Curation.question", f.FullName() == "ragd.v1.Synonym.terms", f.FullName() == "ragd.v1.Synonym.targets",
+		f.Name() == "synonym_ids", f.Name() == "curation_ids":
+		return "trees"
 	case f.FullName() == "ragd.v1.CreateToolRequest.kind":
 		return "vector_query"
 	case f.Message() != nil && f.Message().ParentFile().Package() == "ragd.v1" && f.IsList() && depth > 0:
