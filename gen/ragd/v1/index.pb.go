@@ -202,6 +202,10 @@ type Index struct {
 	Chunking       *Chunking `protobuf:"bytes,6,opt,name=chunking,proto3" json:"chunking,omitempty"`
 	// auto, simple, a language such as english, or a PostgreSQL text search configuration.
 	TextLanguage string `protobuf:"bytes,7,opt,name=text_language,json=textLanguage,proto3" json:"text_language,omitempty"`
+	// The names of its ranking profiles, in order.
+	RankingProfiles []string `protobuf:"bytes,60,rep,name=ranking_profiles,json=rankingProfiles,proto3" json:"ranking_profiles,omitempty"`
+	// That of queries that name none; empty for none.
+	DefaultRankingProfile string `protobuf:"bytes,61,opt,name=default_ranking_profile,json=defaultRankingProfile,proto3" json:"default_ranking_profile,omitempty"`
 	// Number of chunks with an embedding. For a credential with a mandatory filter this and
 	// the counts of documents cover only what it may read.
 	Count int32 `protobuf:"varint,8,opt,name=count,proto3" json:"count,omitempty"`
@@ -328,6 +332,20 @@ func (x *Index) GetChunking() *Chunking {
 func (x *Index) GetTextLanguage() string {
 	if x != nil {
 		return x.TextLanguage
+	}
+	return ""
+}
+
+func (x *Index) GetRankingProfiles() []string {
+	if x != nil {
+		return x.RankingProfiles
+	}
+	return nil
+}
+
+func (x *Index) GetDefaultRankingProfile() string {
+	if x != nil {
+		return x.DefaultRankingProfile
 	}
 	return ""
 }
@@ -3018,11 +3036,632 @@ func (x *DeleteCurationsResponse) GetDeletedCount() int32 {
 	return 0
 }
 
+// Ranking has parameters of ranking, each as in VectorQuery, where those of a query go before them. What a query cannot have beside
+// something else that it says, such as boosts beside orderBy, is left out of it.
+type Ranking struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in VectorQuery, at most 8. A query with boost or boosts has those alone.
+	Boosts []*Boost `protobuf:"bytes,1,rep,name=boosts,proto3" json:"boosts,omitempty"`
+	Hybrid *Hybrid  `protobuf:"bytes,2,opt,name=hybrid,proto3" json:"hybrid,omitempty"`
+	// For queries with queryText. Its candidates are how deep it goes. Not for questions to several indexes.
+	Reranker       *Reranker `protobuf:"bytes,3,opt,name=reranker,proto3" json:"reranker,omitempty"`
+	Diversity      *float64  `protobuf:"fixed64,4,opt,name=diversity,proto3,oneof" json:"diversity,omitempty"`
+	MaxPerDocument *int32    `protobuf:"varint,5,opt,name=max_per_document,json=maxPerDocument,proto3,oneof" json:"max_per_document,omitempty"`
+	MinScore       *float64  `protobuf:"fixed64,6,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
+	MinSimilarity  *float64  `protobuf:"fixed64,7,opt,name=min_similarity,json=minSimilarity,proto3,oneof" json:"min_similarity,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *Ranking) Reset() {
+	*x = Ranking{}
+	mi := &file_ragd_v1_index_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Ranking) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Ranking) ProtoMessage() {}
+
+func (x *Ranking) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Ranking.ProtoReflect.Descriptor instead.
+func (*Ranking) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *Ranking) GetBoosts() []*Boost {
+	if x != nil {
+		return x.Boosts
+	}
+	return nil
+}
+
+func (x *Ranking) GetHybrid() *Hybrid {
+	if x != nil {
+		return x.Hybrid
+	}
+	return nil
+}
+
+func (x *Ranking) GetReranker() *Reranker {
+	if x != nil {
+		return x.Reranker
+	}
+	return nil
+}
+
+func (x *Ranking) GetDiversity() float64 {
+	if x != nil && x.Diversity != nil {
+		return *x.Diversity
+	}
+	return 0
+}
+
+func (x *Ranking) GetMaxPerDocument() int32 {
+	if x != nil && x.MaxPerDocument != nil {
+		return *x.MaxPerDocument
+	}
+	return 0
+}
+
+func (x *Ranking) GetMinScore() float64 {
+	if x != nil && x.MinScore != nil {
+		return *x.MinScore
+	}
+	return 0
+}
+
+func (x *Ranking) GetMinSimilarity() float64 {
+	if x != nil && x.MinSimilarity != nil {
+		return *x.MinSimilarity
+	}
+	return 0
+}
+
+// RankingProfile is a version of parameters of ranking under a name.
+type RankingProfile struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	IndexName   string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	ProfileName string                 `protobuf:"bytes,2,opt,name=profile_name,json=profileName,proto3" json:"profile_name,omitempty"`
+	// From 1; incremented by each change of ranking.
+	Version int32 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	// For people.
+	Description string   `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
+	Ranking     *Ranking `protobuf:"bytes,5,opt,name=ranking,proto3" json:"ranking,omitempty"`
+	// Whether queries of the index that name no profile have this one.
+	Default bool `protobuf:"varint,6,opt,name=default,proto3" json:"default,omitempty"`
+	// When this version was made.
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// Versions that exist, the newest first.
+	Versions      []int32 `protobuf:"varint,8,rep,packed,name=versions,proto3" json:"versions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RankingProfile) Reset() {
+	*x = RankingProfile{}
+	mi := &file_ragd_v1_index_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RankingProfile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RankingProfile) ProtoMessage() {}
+
+func (x *RankingProfile) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RankingProfile.ProtoReflect.Descriptor instead.
+func (*RankingProfile) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *RankingProfile) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *RankingProfile) GetProfileName() string {
+	if x != nil {
+		return x.ProfileName
+	}
+	return ""
+}
+
+func (x *RankingProfile) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *RankingProfile) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *RankingProfile) GetRanking() *Ranking {
+	if x != nil {
+		return x.Ranking
+	}
+	return nil
+}
+
+func (x *RankingProfile) GetDefault() bool {
+	if x != nil {
+		return x.Default
+	}
+	return false
+}
+
+func (x *RankingProfile) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
+func (x *RankingProfile) GetVersions() []int32 {
+	if x != nil {
+		return x.Versions
+	}
+	return nil
+}
+
+type CreateRankingProfileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// 1 to 64 letters, digits, _ and -; not none.
+	ProfileName string `protobuf:"bytes,2,opt,name=profile_name,json=profileName,proto3" json:"profile_name,omitempty"`
+	// At most 500 bytes.
+	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	// Required, with at least one parameter. Its filters, times and fields are read anew by each query, so that now-30d moves along.
+	Ranking *Ranking `protobuf:"bytes,4,opt,name=ranking,proto3" json:"ranking,omitempty"`
+	// Makes it the default of the index, in place of another.
+	Default       bool `protobuf:"varint,5,opt,name=default,proto3" json:"default,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateRankingProfileRequest) Reset() {
+	*x = CreateRankingProfileRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateRankingProfileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateRankingProfileRequest) ProtoMessage() {}
+
+func (x *CreateRankingProfileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateRankingProfileRequest.ProtoReflect.Descriptor instead.
+func (*CreateRankingProfileRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *CreateRankingProfileRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *CreateRankingProfileRequest) GetProfileName() string {
+	if x != nil {
+		return x.ProfileName
+	}
+	return ""
+}
+
+func (x *CreateRankingProfileRequest) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *CreateRankingProfileRequest) GetRanking() *Ranking {
+	if x != nil {
+		return x.Ranking
+	}
+	return nil
+}
+
+func (x *CreateRankingProfileRequest) GetDefault() bool {
+	if x != nil {
+		return x.Default
+	}
+	return false
+}
+
+type GetRankingProfileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName   string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	ProfileName string `protobuf:"bytes,2,opt,name=profile_name,json=profileName,proto3" json:"profile_name,omitempty"`
+	// Default: the latest.
+	Version       int32 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRankingProfileRequest) Reset() {
+	*x = GetRankingProfileRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRankingProfileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRankingProfileRequest) ProtoMessage() {}
+
+func (x *GetRankingProfileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRankingProfileRequest.ProtoReflect.Descriptor instead.
+func (*GetRankingProfileRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *GetRankingProfileRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *GetRankingProfileRequest) GetProfileName() string {
+	if x != nil {
+		return x.ProfileName
+	}
+	return ""
+}
+
+func (x *GetRankingProfileRequest) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+type ListRankingProfilesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName     string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRankingProfilesRequest) Reset() {
+	*x = ListRankingProfilesRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRankingProfilesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRankingProfilesRequest) ProtoMessage() {}
+
+func (x *ListRankingProfilesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRankingProfilesRequest.ProtoReflect.Descriptor instead.
+func (*ListRankingProfilesRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *ListRankingProfilesRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+type ListRankingProfilesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All: an index has at most 32.
+	Profiles      []*RankingProfile `protobuf:"bytes,1,rep,name=profiles,proto3" json:"profiles,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRankingProfilesResponse) Reset() {
+	*x = ListRankingProfilesResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRankingProfilesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRankingProfilesResponse) ProtoMessage() {}
+
+func (x *ListRankingProfilesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRankingProfilesResponse.ProtoReflect.Descriptor instead.
+func (*ListRankingProfilesResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *ListRankingProfilesResponse) GetProfiles() []*RankingProfile {
+	if x != nil {
+		return x.Profiles
+	}
+	return nil
+}
+
+type UpdateRankingProfileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName   string  `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	ProfileName string  `protobuf:"bytes,2,opt,name=profile_name,json=profileName,proto3" json:"profile_name,omitempty"`
+	Description *string `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
+	// Replaces all parameters.
+	Ranking *Ranking `protobuf:"bytes,4,opt,name=ranking,proto3" json:"ranking,omitempty"`
+	// The parameters of this earlier version, instead of ranking.
+	RestoreVersion int32 `protobuf:"varint,5,opt,name=restore_version,json=restoreVersion,proto3" json:"restore_version,omitempty"`
+	// Whether it is the default of the index.
+	Default       *bool `protobuf:"varint,6,opt,name=default,proto3,oneof" json:"default,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateRankingProfileRequest) Reset() {
+	*x = UpdateRankingProfileRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateRankingProfileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateRankingProfileRequest) ProtoMessage() {}
+
+func (x *UpdateRankingProfileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateRankingProfileRequest.ProtoReflect.Descriptor instead.
+func (*UpdateRankingProfileRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *UpdateRankingProfileRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *UpdateRankingProfileRequest) GetProfileName() string {
+	if x != nil {
+		return x.ProfileName
+	}
+	return ""
+}
+
+func (x *UpdateRankingProfileRequest) GetDescription() string {
+	if x != nil && x.Description != nil {
+		return *x.Description
+	}
+	return ""
+}
+
+func (x *UpdateRankingProfileRequest) GetRanking() *Ranking {
+	if x != nil {
+		return x.Ranking
+	}
+	return nil
+}
+
+func (x *UpdateRankingProfileRequest) GetRestoreVersion() int32 {
+	if x != nil {
+		return x.RestoreVersion
+	}
+	return 0
+}
+
+func (x *UpdateRankingProfileRequest) GetDefault() bool {
+	if x != nil && x.Default != nil {
+		return *x.Default
+	}
+	return false
+}
+
+type DeleteRankingProfileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName   string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	ProfileName string `protobuf:"bytes,2,opt,name=profile_name,json=profileName,proto3" json:"profile_name,omitempty"`
+	// The one version to delete. Default: all.
+	Version       int32 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteRankingProfileRequest) Reset() {
+	*x = DeleteRankingProfileRequest{}
+	mi := &file_ragd_v1_index_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteRankingProfileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteRankingProfileRequest) ProtoMessage() {}
+
+func (x *DeleteRankingProfileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteRankingProfileRequest.ProtoReflect.Descriptor instead.
+func (*DeleteRankingProfileRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *DeleteRankingProfileRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *DeleteRankingProfileRequest) GetProfileName() string {
+	if x != nil {
+		return x.ProfileName
+	}
+	return ""
+}
+
+func (x *DeleteRankingProfileRequest) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+type DeleteRankingProfileResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteRankingProfileResponse) Reset() {
+	*x = DeleteRankingProfileResponse{}
+	mi := &file_ragd_v1_index_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteRankingProfileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteRankingProfileResponse) ProtoMessage() {}
+
+func (x *DeleteRankingProfileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_index_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteRankingProfileResponse.ProtoReflect.Descriptor instead.
+func (*DeleteRankingProfileResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_index_proto_rawDescGZIP(), []int{51}
+}
+
 var File_ragd_v1_index_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/index.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\"p\n" +
+	"\x13ragd/v1/index.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/chunk.proto\x1a\x13ragd/v1/query.proto\"p\n" +
 	"\vIndexConfig\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12'\n" +
 	"\x04hnsw\x18\x02 \x01(\v2\x13.ragd.v1.HnswConfigR\x04hnsw\x12$\n" +
@@ -3032,7 +3671,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\x98\t\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xfb\t\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -3041,7 +3680,9 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\findex_config\x18\x04 \x01(\v2\x14.ragd.v1.IndexConfigR\vindexConfig\x12'\n" +
 	"\x0fembedding_model\x18\x05 \x01(\tR\x0eembeddingModel\x12-\n" +
 	"\bchunking\x18\x06 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x12#\n" +
-	"\rtext_language\x18\a \x01(\tR\ftextLanguage\x12\x14\n" +
+	"\rtext_language\x18\a \x01(\tR\ftextLanguage\x12)\n" +
+	"\x10ranking_profiles\x18< \x03(\tR\x0frankingProfiles\x126\n" +
+	"\x17default_ranking_profile\x18= \x01(\tR\x15defaultRankingProfile\x12\x14\n" +
 	"\x05count\x18\b \x01(\x05R\x05count\x12%\n" +
 	"\x0edocument_count\x18\t \x01(\x05R\rdocumentCount\x124\n" +
 	"\x16pending_document_count\x18\n" +
@@ -3271,7 +3912,66 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\fcuration_ids\x18\x02 \x03(\tR\vcurationIds\x12\x10\n" +
 	"\x03all\x18\x03 \x01(\bR\x03all\">\n" +
 	"\x17DeleteCurationsResponse\x12#\n" +
-	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount2\xfe\t\n" +
+	"\rdeleted_count\x18\x01 \x01(\x05R\fdeletedCount\"\xed\x02\n" +
+	"\aRanking\x12&\n" +
+	"\x06boosts\x18\x01 \x03(\v2\x0e.ragd.v1.BoostR\x06boosts\x12'\n" +
+	"\x06hybrid\x18\x02 \x01(\v2\x0f.ragd.v1.HybridR\x06hybrid\x12-\n" +
+	"\breranker\x18\x03 \x01(\v2\x11.ragd.v1.RerankerR\breranker\x12!\n" +
+	"\tdiversity\x18\x04 \x01(\x01H\x00R\tdiversity\x88\x01\x01\x12-\n" +
+	"\x10max_per_document\x18\x05 \x01(\x05H\x01R\x0emaxPerDocument\x88\x01\x01\x12 \n" +
+	"\tmin_score\x18\x06 \x01(\x01H\x02R\bminScore\x88\x01\x01\x12*\n" +
+	"\x0emin_similarity\x18\a \x01(\x01H\x03R\rminSimilarity\x88\x01\x01B\f\n" +
+	"\n" +
+	"_diversityB\x13\n" +
+	"\x11_max_per_documentB\f\n" +
+	"\n" +
+	"_min_scoreB\x11\n" +
+	"\x0f_min_similarity\"\xad\x02\n" +
+	"\x0eRankingProfile\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
+	"\fprofile_name\x18\x02 \x01(\tR\vprofileName\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x05R\aversion\x12 \n" +
+	"\vdescription\x18\x04 \x01(\tR\vdescription\x12*\n" +
+	"\aranking\x18\x05 \x01(\v2\x10.ragd.v1.RankingR\aranking\x12\x18\n" +
+	"\adefault\x18\x06 \x01(\bR\adefault\x12;\n" +
+	"\vcreate_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\x12\x1a\n" +
+	"\bversions\x18\b \x03(\x05R\bversions\"\xc7\x01\n" +
+	"\x1bCreateRankingProfileRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
+	"\fprofile_name\x18\x02 \x01(\tR\vprofileName\x12 \n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription\x12*\n" +
+	"\aranking\x18\x04 \x01(\v2\x10.ragd.v1.RankingR\aranking\x12\x18\n" +
+	"\adefault\x18\x05 \x01(\bR\adefault\"v\n" +
+	"\x18GetRankingProfileRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
+	"\fprofile_name\x18\x02 \x01(\tR\vprofileName\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x05R\aversion\";\n" +
+	"\x1aListRankingProfilesRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\"R\n" +
+	"\x1bListRankingProfilesResponse\x123\n" +
+	"\bprofiles\x18\x01 \x03(\v2\x17.ragd.v1.RankingProfileR\bprofiles\"\x96\x02\n" +
+	"\x1bUpdateRankingProfileRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
+	"\fprofile_name\x18\x02 \x01(\tR\vprofileName\x12%\n" +
+	"\vdescription\x18\x03 \x01(\tH\x00R\vdescription\x88\x01\x01\x12*\n" +
+	"\aranking\x18\x04 \x01(\v2\x10.ragd.v1.RankingR\aranking\x12'\n" +
+	"\x0frestore_version\x18\x05 \x01(\x05R\x0erestoreVersion\x12\x1d\n" +
+	"\adefault\x18\x06 \x01(\bH\x01R\adefault\x88\x01\x01B\x0e\n" +
+	"\f_descriptionB\n" +
+	"\n" +
+	"\b_default\"y\n" +
+	"\x1bDeleteRankingProfileRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
+	"\fprofile_name\x18\x02 \x01(\tR\vprofileName\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x05R\aversion\"\x1e\n" +
+	"\x1cDeleteRankingProfileResponse2\xce\r\n" +
 	"\fIndexService\x12:\n" +
 	"\vCreateIndex\x12\x1b.ragd.v1.CreateIndexRequest\x1a\x0e.ragd.v1.Index\x12C\n" +
 	"\rDescribeIndex\x12\x1d.ragd.v1.DescribeIndexRequest\x1a\x0e.ragd.v1.Index\"\x03\x90\x02\x01\x12M\n" +
@@ -3287,7 +3987,12 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x0eDeleteSynonyms\x12\x1e.ragd.v1.DeleteSynonymsRequest\x1a\x1f.ragd.v1.DeleteSynonymsResponse\x12K\n" +
 	"\fPutCurations\x12\x1c.ragd.v1.PutCurationsRequest\x1a\x1d.ragd.v1.PutCurationsResponse\x12S\n" +
 	"\rListCurations\x12\x1d.ragd.v1.ListCurationsRequest\x1a\x1e.ragd.v1.ListCurationsResponse\"\x03\x90\x02\x01\x12T\n" +
-	"\x0fDeleteCurations\x12\x1f.ragd.v1.DeleteCurationsRequest\x1a .ragd.v1.DeleteCurationsResponse\x12N\n" +
+	"\x0fDeleteCurations\x12\x1f.ragd.v1.DeleteCurationsRequest\x1a .ragd.v1.DeleteCurationsResponse\x12U\n" +
+	"\x14CreateRankingProfile\x12$.ragd.v1.CreateRankingProfileRequest\x1a\x17.ragd.v1.RankingProfile\x12T\n" +
+	"\x11GetRankingProfile\x12!.ragd.v1.GetRankingProfileRequest\x1a\x17.ragd.v1.RankingProfile\"\x03\x90\x02\x01\x12e\n" +
+	"\x13ListRankingProfiles\x12#.ragd.v1.ListRankingProfilesRequest\x1a$.ragd.v1.ListRankingProfilesResponse\"\x03\x90\x02\x01\x12U\n" +
+	"\x14UpdateRankingProfile\x12$.ragd.v1.UpdateRankingProfileRequest\x1a\x17.ragd.v1.RankingProfile\x12c\n" +
+	"\x14DeleteRankingProfile\x12$.ragd.v1.DeleteRankingProfileRequest\x1a%.ragd.v1.DeleteRankingProfileResponse\x12N\n" +
 	"\rTruncateIndex\x12\x1d.ragd.v1.TruncateIndexRequest\x1a\x1e.ragd.v1.TruncateIndexResponse\x12H\n" +
 	"\vDeleteIndex\x12\x1b.ragd.v1.DeleteIndexRequest\x1a\x1c.ragd.v1.DeleteIndexResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
@@ -3303,7 +4008,7 @@ func file_ragd_v1_index_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_index_proto_rawDescData
 }
 
-var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_ragd_v1_index_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_ragd_v1_index_proto_goTypes = []any{
 	(*IndexConfig)(nil),                  // 0: ragd.v1.IndexConfig
 	(*IvfConfig)(nil),                    // 1: ragd.v1.IvfConfig
@@ -3348,44 +4053,56 @@ var file_ragd_v1_index_proto_goTypes = []any{
 	(*ListCurationsResponse)(nil),        // 40: ragd.v1.ListCurationsResponse
 	(*DeleteCurationsRequest)(nil),       // 41: ragd.v1.DeleteCurationsRequest
 	(*DeleteCurationsResponse)(nil),      // 42: ragd.v1.DeleteCurationsResponse
-	(*Chunking)(nil),                     // 43: ragd.v1.Chunking
-	(*timestamppb.Timestamp)(nil),        // 44: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),              // 45: google.protobuf.Struct
-	(*structpb.Value)(nil),               // 46: google.protobuf.Value
+	(*Ranking)(nil),                      // 43: ragd.v1.Ranking
+	(*RankingProfile)(nil),               // 44: ragd.v1.RankingProfile
+	(*CreateRankingProfileRequest)(nil),  // 45: ragd.v1.CreateRankingProfileRequest
+	(*GetRankingProfileRequest)(nil),     // 46: ragd.v1.GetRankingProfileRequest
+	(*ListRankingProfilesRequest)(nil),   // 47: ragd.v1.ListRankingProfilesRequest
+	(*ListRankingProfilesResponse)(nil),  // 48: ragd.v1.ListRankingProfilesResponse
+	(*UpdateRankingProfileRequest)(nil),  // 49: ragd.v1.UpdateRankingProfileRequest
+	(*DeleteRankingProfileRequest)(nil),  // 50: ragd.v1.DeleteRankingProfileRequest
+	(*DeleteRankingProfileResponse)(nil), // 51: ragd.v1.DeleteRankingProfileResponse
+	(*Chunking)(nil),                     // 52: ragd.v1.Chunking
+	(*timestamppb.Timestamp)(nil),        // 53: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),              // 54: google.protobuf.Struct
+	(*structpb.Value)(nil),               // 55: google.protobuf.Value
+	(*Boost)(nil),                        // 56: ragd.v1.Boost
+	(*Hybrid)(nil),                       // 57: ragd.v1.Hybrid
+	(*Reranker)(nil),                     // 58: ragd.v1.Reranker
 }
 var file_ragd_v1_index_proto_depIdxs = []int32{
 	2,  // 0: ragd.v1.IndexConfig.hnsw:type_name -> ragd.v1.HnswConfig
 	1,  // 1: ragd.v1.IndexConfig.ivf:type_name -> ragd.v1.IvfConfig
 	0,  // 2: ragd.v1.Index.index_config:type_name -> ragd.v1.IndexConfig
-	43, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
-	44, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
-	44, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
+	52, // 3: ragd.v1.Index.chunking:type_name -> ragd.v1.Chunking
+	53, // 4: ragd.v1.Index.create_time:type_name -> google.protobuf.Timestamp
+	53, // 5: ragd.v1.Index.update_time:type_name -> google.protobuf.Timestamp
 	8,  // 6: ragd.v1.Index.graph:type_name -> ragd.v1.Graph
 	6,  // 7: ragd.v1.Index.search_width:type_name -> ragd.v1.SearchWidth
-	45, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
+	54, // 8: ragd.v1.Index.extract:type_name -> google.protobuf.Struct
 	4,  // 9: ragd.v1.Index.fields:type_name -> ragd.v1.MetadataField
-	45, // 10: ragd.v1.Index.metadata_schema:type_name -> google.protobuf.Struct
+	54, // 10: ragd.v1.Index.metadata_schema:type_name -> google.protobuf.Struct
 	5,  // 11: ragd.v1.Index.tuning:type_name -> ragd.v1.IndexTuning
-	46, // 12: ragd.v1.MetadataField.values:type_name -> google.protobuf.Value
-	46, // 13: ragd.v1.MetadataField.least:type_name -> google.protobuf.Value
-	46, // 14: ragd.v1.MetadataField.greatest:type_name -> google.protobuf.Value
-	44, // 15: ragd.v1.IndexTuning.adopt_time:type_name -> google.protobuf.Timestamp
-	44, // 16: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
+	55, // 12: ragd.v1.MetadataField.values:type_name -> google.protobuf.Value
+	55, // 13: ragd.v1.MetadataField.least:type_name -> google.protobuf.Value
+	55, // 14: ragd.v1.MetadataField.greatest:type_name -> google.protobuf.Value
+	53, // 15: ragd.v1.IndexTuning.adopt_time:type_name -> google.protobuf.Timestamp
+	53, // 16: ragd.v1.SearchWidth.measure_time:type_name -> google.protobuf.Timestamp
 	7,  // 17: ragd.v1.Graph.settings:type_name -> ragd.v1.GraphSettings
-	44, // 18: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
+	53, // 18: ragd.v1.Graph.components_time:type_name -> google.protobuf.Timestamp
 	0,  // 19: ragd.v1.CreateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
-	43, // 20: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	52, // 20: ragd.v1.CreateIndexRequest.chunking:type_name -> ragd.v1.Chunking
 	7,  // 21: ragd.v1.CreateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	45, // 22: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
-	45, // 23: ragd.v1.CreateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
+	54, // 22: ragd.v1.CreateIndexRequest.extract:type_name -> google.protobuf.Struct
+	54, // 23: ragd.v1.CreateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
 	0,  // 24: ragd.v1.UpdateIndexRequest.index_config:type_name -> ragd.v1.IndexConfig
 	11, // 25: ragd.v1.UpdateIndexRequest.metadata_indexes:type_name -> ragd.v1.MetadataIndexes
-	43, // 26: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
+	52, // 26: ragd.v1.UpdateIndexRequest.chunking:type_name -> ragd.v1.Chunking
 	7,  // 27: ragd.v1.UpdateIndexRequest.graph:type_name -> ragd.v1.GraphSettings
-	45, // 28: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
-	45, // 29: ragd.v1.UpdateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
+	54, // 28: ragd.v1.UpdateIndexRequest.extract:type_name -> google.protobuf.Struct
+	54, // 29: ragd.v1.UpdateIndexRequest.metadata_schema:type_name -> google.protobuf.Struct
 	18, // 30: ragd.v1.ListNotableQuestionsResponse.questions:type_name -> ragd.v1.NotableQuestion
-	44, // 31: ragd.v1.NotableQuestion.last_time:type_name -> google.protobuf.Timestamp
+	53, // 31: ragd.v1.NotableQuestion.last_time:type_name -> google.protobuf.Timestamp
 	3,  // 32: ragd.v1.ListIndexesResponse.indexes:type_name -> ragd.v1.Index
 	28, // 33: ragd.v1.PutSynonymsRequest.synonyms:type_name -> ragd.v1.Synonym
 	28, // 34: ragd.v1.ListSynonymsResponse.synonyms:type_name -> ragd.v1.Synonym
@@ -3393,43 +4110,61 @@ var file_ragd_v1_index_proto_depIdxs = []int32{
 	36, // 36: ragd.v1.Curation.hides:type_name -> ragd.v1.Curated
 	35, // 37: ragd.v1.PutCurationsRequest.curations:type_name -> ragd.v1.Curation
 	35, // 38: ragd.v1.ListCurationsResponse.curations:type_name -> ragd.v1.Curation
-	9,  // 39: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
-	23, // 40: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
-	24, // 41: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
-	10, // 42: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
-	12, // 43: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
-	14, // 44: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
-	19, // 45: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
-	16, // 46: ragd.v1.IndexService.ListNotableQuestions:input_type -> ragd.v1.ListNotableQuestionsRequest
-	29, // 47: ragd.v1.IndexService.PutSynonyms:input_type -> ragd.v1.PutSynonymsRequest
-	31, // 48: ragd.v1.IndexService.ListSynonyms:input_type -> ragd.v1.ListSynonymsRequest
-	33, // 49: ragd.v1.IndexService.DeleteSynonyms:input_type -> ragd.v1.DeleteSynonymsRequest
-	37, // 50: ragd.v1.IndexService.PutCurations:input_type -> ragd.v1.PutCurationsRequest
-	39, // 51: ragd.v1.IndexService.ListCurations:input_type -> ragd.v1.ListCurationsRequest
-	41, // 52: ragd.v1.IndexService.DeleteCurations:input_type -> ragd.v1.DeleteCurationsRequest
-	21, // 53: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
-	26, // 54: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
-	3,  // 55: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
-	3,  // 56: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
-	25, // 57: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
-	3,  // 58: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
-	13, // 59: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
-	15, // 60: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
-	20, // 61: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
-	17, // 62: ragd.v1.IndexService.ListNotableQuestions:output_type -> ragd.v1.ListNotableQuestionsResponse
-	30, // 63: ragd.v1.IndexService.PutSynonyms:output_type -> ragd.v1.PutSynonymsResponse
-	32, // 64: ragd.v1.IndexService.ListSynonyms:output_type -> ragd.v1.ListSynonymsResponse
-	34, // 65: ragd.v1.IndexService.DeleteSynonyms:output_type -> ragd.v1.DeleteSynonymsResponse
-	38, // 66: ragd.v1.IndexService.PutCurations:output_type -> ragd.v1.PutCurationsResponse
-	40, // 67: ragd.v1.IndexService.ListCurations:output_type -> ragd.v1.ListCurationsResponse
-	42, // 68: ragd.v1.IndexService.DeleteCurations:output_type -> ragd.v1.DeleteCurationsResponse
-	22, // 69: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
-	27, // 70: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
-	55, // [55:71] is the sub-list for method output_type
-	39, // [39:55] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	56, // 39: ragd.v1.Ranking.boosts:type_name -> ragd.v1.Boost
+	57, // 40: ragd.v1.Ranking.hybrid:type_name -> ragd.v1.Hybrid
+	58, // 41: ragd.v1.Ranking.reranker:type_name -> ragd.v1.Reranker
+	43, // 42: ragd.v1.RankingProfile.ranking:type_name -> ragd.v1.Ranking
+	53, // 43: ragd.v1.RankingProfile.create_time:type_name -> google.protobuf.Timestamp
+	43, // 44: ragd.v1.CreateRankingProfileRequest.ranking:type_name -> ragd.v1.Ranking
+	44, // 45: ragd.v1.ListRankingProfilesResponse.profiles:type_name -> ragd.v1.RankingProfile
+	43, // 46: ragd.v1.UpdateRankingProfileRequest.ranking:type_name -> ragd.v1.Ranking
+	9,  // 47: ragd.v1.IndexService.CreateIndex:input_type -> ragd.v1.CreateIndexRequest
+	23, // 48: ragd.v1.IndexService.DescribeIndex:input_type -> ragd.v1.DescribeIndexRequest
+	24, // 49: ragd.v1.IndexService.ListIndexes:input_type -> ragd.v1.ListIndexesRequest
+	10, // 50: ragd.v1.IndexService.UpdateIndex:input_type -> ragd.v1.UpdateIndexRequest
+	12, // 51: ragd.v1.IndexService.BuildIndex:input_type -> ragd.v1.BuildIndexRequest
+	14, // 52: ragd.v1.IndexService.RebuildGraph:input_type -> ragd.v1.RebuildGraphRequest
+	19, // 53: ragd.v1.IndexService.DeleteAskedQuestions:input_type -> ragd.v1.DeleteAskedQuestionsRequest
+	16, // 54: ragd.v1.IndexService.ListNotableQuestions:input_type -> ragd.v1.ListNotableQuestionsRequest
+	29, // 55: ragd.v1.IndexService.PutSynonyms:input_type -> ragd.v1.PutSynonymsRequest
+	31, // 56: ragd.v1.IndexService.ListSynonyms:input_type -> ragd.v1.ListSynonymsRequest
+	33, // 57: ragd.v1.IndexService.DeleteSynonyms:input_type -> ragd.v1.DeleteSynonymsRequest
+	37, // 58: ragd.v1.IndexService.PutCurations:input_type -> ragd.v1.PutCurationsRequest
+	39, // 59: ragd.v1.IndexService.ListCurations:input_type -> ragd.v1.ListCurationsRequest
+	41, // 60: ragd.v1.IndexService.DeleteCurations:input_type -> ragd.v1.DeleteCurationsRequest
+	45, // 61: ragd.v1.IndexService.CreateRankingProfile:input_type -> ragd.v1.CreateRankingProfileRequest
+	46, // 62: ragd.v1.IndexService.GetRankingProfile:input_type -> ragd.v1.GetRankingProfileRequest
+	47, // 63: ragd.v1.IndexService.ListRankingProfiles:input_type -> ragd.v1.ListRankingProfilesRequest
+	49, // 64: ragd.v1.IndexService.UpdateRankingProfile:input_type -> ragd.v1.UpdateRankingProfileRequest
+	50, // 65: ragd.v1.IndexService.DeleteRankingProfile:input_type -> ragd.v1.DeleteRankingProfileRequest
+	21, // 66: ragd.v1.IndexService.TruncateIndex:input_type -> ragd.v1.TruncateIndexRequest
+	26, // 67: ragd.v1.IndexService.DeleteIndex:input_type -> ragd.v1.DeleteIndexRequest
+	3,  // 68: ragd.v1.IndexService.CreateIndex:output_type -> ragd.v1.Index
+	3,  // 69: ragd.v1.IndexService.DescribeIndex:output_type -> ragd.v1.Index
+	25, // 70: ragd.v1.IndexService.ListIndexes:output_type -> ragd.v1.ListIndexesResponse
+	3,  // 71: ragd.v1.IndexService.UpdateIndex:output_type -> ragd.v1.Index
+	13, // 72: ragd.v1.IndexService.BuildIndex:output_type -> ragd.v1.BuildIndexResponse
+	15, // 73: ragd.v1.IndexService.RebuildGraph:output_type -> ragd.v1.RebuildGraphResponse
+	20, // 74: ragd.v1.IndexService.DeleteAskedQuestions:output_type -> ragd.v1.DeleteAskedQuestionsResponse
+	17, // 75: ragd.v1.IndexService.ListNotableQuestions:output_type -> ragd.v1.ListNotableQuestionsResponse
+	30, // 76: ragd.v1.IndexService.PutSynonyms:output_type -> ragd.v1.PutSynonymsResponse
+	32, // 77: ragd.v1.IndexService.ListSynonyms:output_type -> ragd.v1.ListSynonymsResponse
+	34, // 78: ragd.v1.IndexService.DeleteSynonyms:output_type -> ragd.v1.DeleteSynonymsResponse
+	38, // 79: ragd.v1.IndexService.PutCurations:output_type -> ragd.v1.PutCurationsResponse
+	40, // 80: ragd.v1.IndexService.ListCurations:output_type -> ragd.v1.ListCurationsResponse
+	42, // 81: ragd.v1.IndexService.DeleteCurations:output_type -> ragd.v1.DeleteCurationsResponse
+	44, // 82: ragd.v1.IndexService.CreateRankingProfile:output_type -> ragd.v1.RankingProfile
+	44, // 83: ragd.v1.IndexService.GetRankingProfile:output_type -> ragd.v1.RankingProfile
+	48, // 84: ragd.v1.IndexService.ListRankingProfiles:output_type -> ragd.v1.ListRankingProfilesResponse
+	44, // 85: ragd.v1.IndexService.UpdateRankingProfile:output_type -> ragd.v1.RankingProfile
+	51, // 86: ragd.v1.IndexService.DeleteRankingProfile:output_type -> ragd.v1.DeleteRankingProfileResponse
+	22, // 87: ragd.v1.IndexService.TruncateIndex:output_type -> ragd.v1.TruncateIndexResponse
+	27, // 88: ragd.v1.IndexService.DeleteIndex:output_type -> ragd.v1.DeleteIndexResponse
+	68, // [68:89] is the sub-list for method output_type
+	47, // [47:68] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_index_proto_init() }
@@ -3438,16 +4173,19 @@ func file_ragd_v1_index_proto_init() {
 		return
 	}
 	file_ragd_v1_chunk_proto_init()
+	file_ragd_v1_query_proto_init()
 	file_ragd_v1_index_proto_msgTypes[7].OneofWrappers = []any{}
 	file_ragd_v1_index_proto_msgTypes[10].OneofWrappers = []any{}
 	file_ragd_v1_index_proto_msgTypes[18].OneofWrappers = []any{}
+	file_ragd_v1_index_proto_msgTypes[43].OneofWrappers = []any{}
+	file_ragd_v1_index_proto_msgTypes[49].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_index_proto_rawDesc), len(file_ragd_v1_index_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   43,
+			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

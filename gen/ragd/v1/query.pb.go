@@ -110,7 +110,7 @@ type VectorQueryRequest struct {
 	// maxTokens at most about half of them. Chunks that are then one text are one source, which names them
 	// in hits, so there may be fewer than topK. Default: the chunk.
 	Expand string `protobuf:"bytes,36,opt,name=expand,proto3" json:"expand,omitempty"`
-	// Ranks recent chunks higher, by a time in their metadata. Default: none.
+	// Ranks chunks higher by a time, such as recent ones, by a number or by a condition. Default: none.
 	Boost *Boost `protobuf:"bytes,37,opt,name=boost,proto3" json:"boost,omitempty"`
 	// The recall target of an approximate search, 0.9 to 0.999: the fraction of the nearest chunks that it finds. The least search
 	// width that was measured to hold it with 95 % confidence is used; a warning says if there is none. Not beside
@@ -133,7 +133,12 @@ type VectorQueryRequest struct {
 	// expand, neighbours, groupBy, maxTokens and includeVectors; beside orderBy only without a question, and with searchMode keyword.
 	PageSize *int32 `protobuf:"varint,52,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
 	// nextPageToken of the page before. The rest of the request must be the same.
-	PageToken     string `protobuf:"bytes,53,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,53,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Several boosts, instead of boost: at most 8, whose factors are multiplied.
+	Boosts []*Boost `protobuf:"bytes,60,rep,name=boosts,proto3" json:"boosts,omitempty"`
+	// The ranking profile of the index, as name or, for an earlier version, name@version; none: no profile. What this request says itself
+	// goes before what the profile says. Default: the default profile of the index, if it has one. See docs/how-to/ranking-profiles.md.
+	Profile       string `protobuf:"bytes,61,opt,name=profile,proto3" json:"profile,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -427,6 +432,20 @@ func (x *VectorQueryRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *VectorQueryRequest) GetBoosts() []*Boost {
+	if x != nil {
+		return x.Boosts
+	}
+	return nil
+}
+
+func (x *VectorQueryRequest) GetProfile() string {
+	if x != nil {
+		return x.Profile
+	}
+	return ""
+}
+
 // Like asks for chunks that are like examples. The chunks and documents that are examples are not returned. What the caller may not
 // see, by the credential or a filter of the request context, is no example. See docs/explanation/retrieval.md#more-like-this.
 type Like struct {
@@ -582,7 +601,9 @@ type OrderBy struct {
 	// Required. The field, as in filters.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
 	// The greatest first; what comes last stays last.
-	Descending    bool `protobuf:"varint,2,opt,name=descending,proto3" json:"descending,omitempty"`
+	Descending bool `protobuf:"varint,2,opt,name=descending,proto3" json:"descending,omitempty"`
+	// A point such as {"lat": 52.52, "lon": 13.4}: the field has points, and those nearest to this one come first. What is no point comes last.
+	Origin        *structpb.Value `protobuf:"bytes,3,opt,name=origin,proto3" json:"origin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -629,6 +650,13 @@ func (x *OrderBy) GetDescending() bool {
 		return x.Descending
 	}
 	return false
+}
+
+func (x *OrderBy) GetOrigin() *structpb.Value {
+	if x != nil {
+		return x.Origin
+	}
+	return nil
 }
 
 // GroupBy makes groups by the value of a metadata field, of a list by the first. Chunks without such a value are a group.
@@ -1011,19 +1039,31 @@ func (x *QueryError) GetRetryDelaySeconds() float64 {
 	return 0
 }
 
-// Boost ranks recent chunks higher: a score above 0 is multiplied with
-// 1 - weight + weight * 2^(-age / halfLife). A chunk whose field is missing or states no time counts as old, one
-// whose time is to come as new. See docs/explanation/retrieval.md#recency.
+// Boost ranks chunks higher by a field or by a condition: a score above 0 is multiplied with 1 - weight + weight * decay, where
+// decay is 1 for the best chunks and falls to 0. {field: published, halfLife: 30d} prefers recent chunks. See
+// docs/explanation/retrieval.md#boosts.
 type Boost struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The metadata field with the time, as in filters, such as published: a string in the form of ISO 8601, see
-	// docs/reference/filters.md#times.
+	// The metadata field, as in filters, such as published: with times, strings in the form of ISO 8601 (see
+	// docs/reference/filters.md#times), with numbers, or with points {lat, lon}. A chunk without such a value has the decay 0. Required unless filter is given.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
-	// Required. The age at which half of the weight is left: a number with a unit (s, m, h, d, w or y), such as 30d; at
-	// most 1000y.
+	// Required for times. The age, or with origin the distance in time, at which half of the weight is left: a number with a unit
+	// (s, m, h, d, w or y), such as 30d; at most 1000y.
 	HalfLife string `protobuf:"bytes,2,opt,name=half_life,json=halfLife,proto3" json:"half_life,omitempty"`
-	// How much of the score depends on the age: above 0, to 1. Default 0.5.
-	Weight        *float64 `protobuf:"fixed64,3,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
+	// How much of the score depends on the boost: above 0, to 1. Default 0.5.
+	Weight *float64 `protobuf:"fixed64,3,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
+	// exponential (default): 2^-d, where d is the distance in half distances; gauss: 2^-(d*d), which falls slowly at first and then
+	// fast; linear: 1 - d/2, which is 0 from twice the half distance on.
+	Decay string `protobuf:"bytes,4,opt,name=decay,proto3" json:"decay,omitempty"`
+	// From what distances are measured: a time, also one such as now+7d, or a number or a point {lat, lon}, which
+	// is required for numbers and points. Default: now, and what is to come counts as new.
+	Origin *structpb.Value `protobuf:"bytes,5,opt,name=origin,proto3" json:"origin,omitempty"`
+	// Required for numbers and points. The distance from origin at which half of the weight is left, for points in meters.
+	HalfDistance *float64 `protobuf:"fixed64,6,opt,name=half_distance,json=halfDistance,proto3,oneof" json:"half_distance,omitempty"`
+	// Up to this distance nothing is lost, and what is beyond is measured from there: a text such as 7d for times, else a number. Default: 0.
+	Offset *structpb.Value `protobuf:"bytes,7,opt,name=offset,proto3" json:"offset,omitempty"`
+	// A condition, with weight alone beside it: decay is 1 for chunks that this filter selects, and 0 for others. Not over $uri.
+	Filter        *structpb.Value `protobuf:"bytes,8,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1079,15 +1119,52 @@ func (x *Boost) GetWeight() float64 {
 	return 0
 }
 
-// Recency reports what a boost did to a score.
+func (x *Boost) GetDecay() string {
+	if x != nil {
+		return x.Decay
+	}
+	return ""
+}
+
+func (x *Boost) GetOrigin() *structpb.Value {
+	if x != nil {
+		return x.Origin
+	}
+	return nil
+}
+
+func (x *Boost) GetHalfDistance() float64 {
+	if x != nil && x.HalfDistance != nil {
+		return *x.HalfDistance
+	}
+	return 0
+}
+
+func (x *Boost) GetOffset() *structpb.Value {
+	if x != nil {
+		return x.Offset
+	}
+	return nil
+}
+
+func (x *Boost) GetFilter() *structpb.Value {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+// Recency reports what boosts did to a score.
 type Recency struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Before the boost.
 	Score float64 `protobuf:"fixed64,1,opt,name=score,proto3" json:"score,omitempty"`
 	// With which it was multiplied, if it is above 0.
 	Factor float64 `protobuf:"fixed64,2,opt,name=factor,proto3" json:"factor,omitempty"`
-	// Absent for a chunk without one.
-	Time          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	// By which the first boost by a time went. Absent for a chunk without one.
+	Time *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	// What each boost multiplied with, in their order. Absent for one boost.
+	Factors       []float64 `protobuf:"fixed64,4,rep,packed,name=factors,proto3" json:"factors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1143,6 +1220,74 @@ func (x *Recency) GetTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Recency) GetFactors() []float64 {
+	if x != nil {
+		return x.Factors
+	}
+	return nil
+}
+
+// AppliedProfile is the ranking profile by which an index was searched.
+type AppliedProfile struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	IndexName     string                 `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	ProfileName   string                 `protobuf:"bytes,2,opt,name=profile_name,json=profileName,proto3" json:"profile_name,omitempty"`
+	Version       int32                  `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppliedProfile) Reset() {
+	*x = AppliedProfile{}
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppliedProfile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppliedProfile) ProtoMessage() {}
+
+func (x *AppliedProfile) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppliedProfile.ProtoReflect.Descriptor instead.
+func (*AppliedProfile) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *AppliedProfile) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *AppliedProfile) GetProfileName() string {
+	if x != nil {
+		return x.ProfileName
+	}
+	return ""
+}
+
+func (x *AppliedProfile) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
 // Hybrid sets how the scores of vector and keyword search are combined.
 type Hybrid struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1164,7 +1309,7 @@ type Hybrid struct {
 
 func (x *Hybrid) Reset() {
 	*x = Hybrid{}
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1176,7 +1321,7 @@ func (x *Hybrid) String() string {
 func (*Hybrid) ProtoMessage() {}
 
 func (x *Hybrid) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[13]
+	mi := &file_ragd_v1_query_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1189,7 +1334,7 @@ func (x *Hybrid) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hybrid.ProtoReflect.Descriptor instead.
 func (*Hybrid) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Hybrid) GetFusion() string {
@@ -1233,7 +1378,7 @@ type DatabaseConfig struct {
 
 func (x *DatabaseConfig) Reset() {
 	*x = DatabaseConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1390,7 @@ func (x *DatabaseConfig) String() string {
 func (*DatabaseConfig) ProtoMessage() {}
 
 func (x *DatabaseConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[14]
+	mi := &file_ragd_v1_query_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1403,7 @@ func (x *DatabaseConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DatabaseConfig.ProtoReflect.Descriptor instead.
 func (*DatabaseConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DatabaseConfig) GetPgvector() *PgVectorConfig {
@@ -1296,7 +1441,7 @@ type PgVectorConfig struct {
 
 func (x *PgVectorConfig) Reset() {
 	*x = PgVectorConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1308,7 +1453,7 @@ func (x *PgVectorConfig) String() string {
 func (*PgVectorConfig) ProtoMessage() {}
 
 func (x *PgVectorConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[15]
+	mi := &file_ragd_v1_query_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1321,7 +1466,7 @@ func (x *PgVectorConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PgVectorConfig.ProtoReflect.Descriptor instead.
 func (*PgVectorConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PgVectorConfig) GetMinScore() float64 {
@@ -1356,7 +1501,7 @@ type PineconeConfig struct {
 
 func (x *PineconeConfig) Reset() {
 	*x = PineconeConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1368,7 +1513,7 @@ func (x *PineconeConfig) String() string {
 func (*PineconeConfig) ProtoMessage() {}
 
 func (x *PineconeConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[16]
+	mi := &file_ragd_v1_query_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1381,7 +1526,7 @@ func (x *PineconeConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PineconeConfig.ProtoReflect.Descriptor instead.
 func (*PineconeConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PineconeConfig) GetNamespace() string {
@@ -1409,7 +1554,7 @@ type SparseVector struct {
 
 func (x *SparseVector) Reset() {
 	*x = SparseVector{}
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1421,7 +1566,7 @@ func (x *SparseVector) String() string {
 func (*SparseVector) ProtoMessage() {}
 
 func (x *SparseVector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[17]
+	mi := &file_ragd_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1434,7 +1579,7 @@ func (x *SparseVector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SparseVector.ProtoReflect.Descriptor instead.
 func (*SparseVector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SparseVector) GetIndices() []uint32 {
@@ -1464,7 +1609,7 @@ type ChromaConfig struct {
 
 func (x *ChromaConfig) Reset() {
 	*x = ChromaConfig{}
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1621,7 @@ func (x *ChromaConfig) String() string {
 func (*ChromaConfig) ProtoMessage() {}
 
 func (x *ChromaConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[18]
+	mi := &file_ragd_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1634,7 @@ func (x *ChromaConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChromaConfig.ProtoReflect.Descriptor instead.
 func (*ChromaConfig) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ChromaConfig) GetWhere() *structpb.Value {
@@ -1535,7 +1680,7 @@ type VectorQueryResponse struct {
 
 func (x *VectorQueryResponse) Reset() {
 	*x = VectorQueryResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1547,7 +1692,7 @@ func (x *VectorQueryResponse) String() string {
 func (*VectorQueryResponse) ProtoMessage() {}
 
 func (x *VectorQueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[19]
+	mi := &file_ragd_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1560,7 +1705,7 @@ func (x *VectorQueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorQueryResponse.ProtoReflect.Descriptor instead.
 func (*VectorQueryResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *VectorQueryResponse) GetRelevantContext() string {
@@ -1692,14 +1837,18 @@ type GraphRagRequest struct {
 	// As in VectorQuery, for the search that finds the seeds.
 	RecallTarget *float64 `protobuf:"fixed64,35,opt,name=recall_target,json=recallTarget,proto3,oneof" json:"recall_target,omitempty"`
 	// As in VectorQuery, for the scores of the walk: ranks recent sources higher. Not with scope global.
-	Boost         *Boost `protobuf:"bytes,36,opt,name=boost,proto3" json:"boost,omitempty"`
+	Boost *Boost `protobuf:"bytes,36,opt,name=boost,proto3" json:"boost,omitempty"`
+	// As in VectorQuery, for the scores of the walk.
+	Boosts []*Boost `protobuf:"bytes,60,rep,name=boosts,proto3" json:"boosts,omitempty"`
+	// As in VectorQuery. Of a profile its boosts, reranker and thresholds apply.
+	Profile       string `protobuf:"bytes,61,opt,name=profile,proto3" json:"profile,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GraphRagRequest) Reset() {
 	*x = GraphRagRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1711,7 +1860,7 @@ func (x *GraphRagRequest) String() string {
 func (*GraphRagRequest) ProtoMessage() {}
 
 func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[20]
+	mi := &file_ragd_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1724,7 +1873,7 @@ func (x *GraphRagRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRagRequest.ProtoReflect.Descriptor instead.
 func (*GraphRagRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GraphRagRequest) GetQueryText() string {
@@ -1909,6 +2058,20 @@ func (x *GraphRagRequest) GetBoost() *Boost {
 	return nil
 }
 
+func (x *GraphRagRequest) GetBoosts() []*Boost {
+	if x != nil {
+		return x.Boosts
+	}
+	return nil
+}
+
+func (x *GraphRagRequest) GetProfile() string {
+	if x != nil {
+		return x.Profile
+	}
+	return ""
+}
+
 // GraphOptions sets how the graph is walked.
 type GraphOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1935,7 +2098,7 @@ type GraphOptions struct {
 
 func (x *GraphOptions) Reset() {
 	*x = GraphOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1947,7 +2110,7 @@ func (x *GraphOptions) String() string {
 func (*GraphOptions) ProtoMessage() {}
 
 func (x *GraphOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[21]
+	mi := &file_ragd_v1_query_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1960,7 +2123,7 @@ func (x *GraphOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphOptions.ProtoReflect.Descriptor instead.
 func (*GraphOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GraphOptions) GetDimension() int32 {
@@ -2027,7 +2190,7 @@ type GraphRagResponse struct {
 
 func (x *GraphRagResponse) Reset() {
 	*x = GraphRagResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2039,7 +2202,7 @@ func (x *GraphRagResponse) String() string {
 func (*GraphRagResponse) ProtoMessage() {}
 
 func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[22]
+	mi := &file_ragd_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2052,7 +2215,7 @@ func (x *GraphRagResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRagResponse.ProtoReflect.Descriptor instead.
 func (*GraphRagResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GraphRagResponse) GetRelevantContext() string {
@@ -2147,7 +2310,7 @@ type Source struct {
 	AlsoInCount int32 `protobuf:"varint,19,opt,name=also_in_count,json=alsoInCount,proto3" json:"also_in_count,omitempty"`
 	// Set with expand and neighbours: the chunks of document that were found, best first, this one too.
 	Hits []*Hit `protobuf:"bytes,31,rep,name=hits,proto3" json:"hits,omitempty"`
-	// Set with boost.
+	// Set with boosts.
 	Recency *Recency `protobuf:"bytes,32,opt,name=recency,proto3" json:"recency,omitempty"`
 	// The index, if several were asked.
 	IndexName string `protobuf:"bytes,33,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
@@ -2161,7 +2324,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2336,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[23]
+	mi := &file_ragd_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2349,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Source) GetId() string {
@@ -2383,7 +2546,7 @@ type Hit struct {
 
 func (x *Hit) Reset() {
 	*x = Hit{}
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2395,7 +2558,7 @@ func (x *Hit) String() string {
 func (*Hit) ProtoMessage() {}
 
 func (x *Hit) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[24]
+	mi := &file_ragd_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2408,7 +2571,7 @@ func (x *Hit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hit.ProtoReflect.Descriptor instead.
 func (*Hit) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Hit) GetId() string {
@@ -2474,7 +2637,7 @@ type Place struct {
 
 func (x *Place) Reset() {
 	*x = Place{}
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2486,7 +2649,7 @@ func (x *Place) String() string {
 func (*Place) ProtoMessage() {}
 
 func (x *Place) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[25]
+	mi := &file_ragd_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2499,7 +2662,7 @@ func (x *Place) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Place.ProtoReflect.Descriptor instead.
 func (*Place) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Place) GetId() string {
@@ -2579,7 +2742,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2591,7 +2754,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[26]
+	mi := &file_ragd_v1_query_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2604,7 +2767,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Budget) GetMaxTokens() int32 {
@@ -2674,7 +2837,7 @@ type OmittedSource struct {
 
 func (x *OmittedSource) Reset() {
 	*x = OmittedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2686,7 +2849,7 @@ func (x *OmittedSource) String() string {
 func (*OmittedSource) ProtoMessage() {}
 
 func (x *OmittedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[27]
+	mi := &file_ragd_v1_query_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2699,7 +2862,7 @@ func (x *OmittedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OmittedSource.ProtoReflect.Descriptor instead.
 func (*OmittedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *OmittedSource) GetId() string {
@@ -2766,7 +2929,7 @@ type Highlight struct {
 
 func (x *Highlight) Reset() {
 	*x = Highlight{}
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2778,7 +2941,7 @@ func (x *Highlight) String() string {
 func (*Highlight) ProtoMessage() {}
 
 func (x *Highlight) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[28]
+	mi := &file_ragd_v1_query_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2791,7 +2954,7 @@ func (x *Highlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Highlight.ProtoReflect.Descriptor instead.
 func (*Highlight) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Highlight) GetPassage() *ByteRange {
@@ -2819,7 +2982,7 @@ type ByteRange struct {
 
 func (x *ByteRange) Reset() {
 	*x = ByteRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2831,7 +2994,7 @@ func (x *ByteRange) String() string {
 func (*ByteRange) ProtoMessage() {}
 
 func (x *ByteRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[29]
+	mi := &file_ragd_v1_query_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2844,7 +3007,7 @@ func (x *ByteRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ByteRange.ProtoReflect.Descriptor instead.
 func (*ByteRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ByteRange) GetStartByte() uint32 {
@@ -2908,6 +3071,8 @@ type Explain struct {
 	VectorLogOdds float64 `protobuf:"fixed64,17,opt,name=vector_log_odds,json=vectorLogOdds,proto3" json:"vector_log_odds,omitempty"`
 	// What querySyntax web has made of queryText: what chunks must have, or not have, in English.
 	Conditions []string `protobuf:"bytes,20,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	// The ranking profiles that were applied, one for each index that has one.
+	Profiles []*AppliedProfile `protobuf:"bytes,60,rep,name=profiles,proto3" json:"profiles,omitempty"`
 	// Terms of the question that the index has synonyms of, which were searched for too.
 	Synonyms []*SynonymUse `protobuf:"bytes,21,rep,name=synonyms,proto3" json:"synonyms,omitempty"`
 	// The ids of the curations of the index that hold for the question; for a credential with a mandatory filter, of those that pin a source.
@@ -2918,7 +3083,7 @@ type Explain struct {
 
 func (x *Explain) Reset() {
 	*x = Explain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2930,7 +3095,7 @@ func (x *Explain) String() string {
 func (*Explain) ProtoMessage() {}
 
 func (x *Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[30]
+	mi := &file_ragd_v1_query_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2943,7 +3108,7 @@ func (x *Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explain.ProtoReflect.Descriptor instead.
 func (*Explain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Explain) GetSearchMode() string {
@@ -3072,6 +3237,13 @@ func (x *Explain) GetConditions() []string {
 	return nil
 }
 
+func (x *Explain) GetProfiles() []*AppliedProfile {
+	if x != nil {
+		return x.Profiles
+	}
+	return nil
+}
+
 func (x *Explain) GetSynonyms() []*SynonymUse {
 	if x != nil {
 		return x.Synonyms
@@ -3099,7 +3271,7 @@ type SynonymUse struct {
 
 func (x *SynonymUse) Reset() {
 	*x = SynonymUse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3111,7 +3283,7 @@ func (x *SynonymUse) String() string {
 func (*SynonymUse) ProtoMessage() {}
 
 func (x *SynonymUse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[31]
+	mi := &file_ragd_v1_query_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3124,7 +3296,7 @@ func (x *SynonymUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SynonymUse.ProtoReflect.Descriptor instead.
 func (*SynonymUse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{31}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SynonymUse) GetTerm() string {
@@ -3154,7 +3326,7 @@ type Correction struct {
 
 func (x *Correction) Reset() {
 	*x = Correction{}
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3166,7 +3338,7 @@ func (x *Correction) String() string {
 func (*Correction) ProtoMessage() {}
 
 func (x *Correction) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[32]
+	mi := &file_ragd_v1_query_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3179,7 +3351,7 @@ func (x *Correction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Correction.ProtoReflect.Descriptor instead.
 func (*Correction) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{32}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Correction) GetWord() string {
@@ -3215,7 +3387,7 @@ type ContextValue struct {
 
 func (x *ContextValue) Reset() {
 	*x = ContextValue{}
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3227,7 +3399,7 @@ func (x *ContextValue) String() string {
 func (*ContextValue) ProtoMessage() {}
 
 func (x *ContextValue) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[33]
+	mi := &file_ragd_v1_query_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3240,7 +3412,7 @@ func (x *ContextValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContextValue.ProtoReflect.Descriptor instead.
 func (*ContextValue) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{33}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ContextValue) GetName() string {
@@ -3292,14 +3464,16 @@ type GraphExplain struct {
 	// Passages that are not sources because they repeat one.
 	RepeatedCount int32 `protobuf:"varint,8,opt,name=repeated_count,json=repeatedCount,proto3" json:"repeated_count,omitempty"`
 	// As in Explain.
-	FilterNotes   []string `protobuf:"bytes,9,rep,name=filter_notes,json=filterNotes,proto3" json:"filter_notes,omitempty"`
+	FilterNotes []string `protobuf:"bytes,9,rep,name=filter_notes,json=filterNotes,proto3" json:"filter_notes,omitempty"`
+	// As in Explain.
+	Profiles      []*AppliedProfile `protobuf:"bytes,60,rep,name=profiles,proto3" json:"profiles,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GraphExplain) Reset() {
 	*x = GraphExplain{}
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3311,7 +3485,7 @@ func (x *GraphExplain) String() string {
 func (*GraphExplain) ProtoMessage() {}
 
 func (x *GraphExplain) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[34]
+	mi := &file_ragd_v1_query_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3324,7 +3498,7 @@ func (x *GraphExplain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphExplain.ProtoReflect.Descriptor instead.
 func (*GraphExplain) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{34}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GraphExplain) GetSearchMode() string {
@@ -3390,6 +3564,13 @@ func (x *GraphExplain) GetFilterNotes() []string {
 	return nil
 }
 
+func (x *GraphExplain) GetProfiles() []*AppliedProfile {
+	if x != nil {
+		return x.Profiles
+	}
+	return nil
+}
+
 // ChosenTopic is a topic of which an answer has chunks.
 type ChosenTopic struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -3405,7 +3586,7 @@ type ChosenTopic struct {
 
 func (x *ChosenTopic) Reset() {
 	*x = ChosenTopic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3417,7 +3598,7 @@ func (x *ChosenTopic) String() string {
 func (*ChosenTopic) ProtoMessage() {}
 
 func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[35]
+	mi := &file_ragd_v1_query_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3430,7 +3611,7 @@ func (x *ChosenTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChosenTopic.ProtoReflect.Descriptor instead.
 func (*ChosenTopic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{35}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ChosenTopic) GetTopicId() int32 {
@@ -3491,7 +3672,7 @@ type GraphNode struct {
 
 func (x *GraphNode) Reset() {
 	*x = GraphNode{}
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3503,7 +3684,7 @@ func (x *GraphNode) String() string {
 func (*GraphNode) ProtoMessage() {}
 
 func (x *GraphNode) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[36]
+	mi := &file_ragd_v1_query_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3516,7 +3697,7 @@ func (x *GraphNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphNode.ProtoReflect.Descriptor instead.
 func (*GraphNode) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{36}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GraphNode) GetDocumentId() string {
@@ -3622,7 +3803,7 @@ type GraphEdge struct {
 
 func (x *GraphEdge) Reset() {
 	*x = GraphEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3634,7 +3815,7 @@ func (x *GraphEdge) String() string {
 func (*GraphEdge) ProtoMessage() {}
 
 func (x *GraphEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[37]
+	mi := &file_ragd_v1_query_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3647,7 +3828,7 @@ func (x *GraphEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphEdge.ProtoReflect.Descriptor instead.
 func (*GraphEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{37}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GraphEdge) GetFrom() int32 {
@@ -3703,7 +3884,7 @@ type ListEdgesRequest struct {
 
 func (x *ListEdgesRequest) Reset() {
 	*x = ListEdgesRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3715,7 +3896,7 @@ func (x *ListEdgesRequest) String() string {
 func (*ListEdgesRequest) ProtoMessage() {}
 
 func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[38]
+	mi := &file_ragd_v1_query_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3728,7 +3909,7 @@ func (x *ListEdgesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesRequest.ProtoReflect.Descriptor instead.
 func (*ListEdgesRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{38}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListEdgesRequest) GetIndexName() string {
@@ -3778,7 +3959,7 @@ type ListEdgesResponse struct {
 
 func (x *ListEdgesResponse) Reset() {
 	*x = ListEdgesResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3790,7 +3971,7 @@ func (x *ListEdgesResponse) String() string {
 func (*ListEdgesResponse) ProtoMessage() {}
 
 func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[39]
+	mi := &file_ragd_v1_query_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3803,7 +3984,7 @@ func (x *ListEdgesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEdgesResponse.ProtoReflect.Descriptor instead.
 func (*ListEdgesResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{39}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListEdgesResponse) GetEdges() []*ChunkEdge {
@@ -3839,7 +4020,7 @@ type ChunkEdge struct {
 
 func (x *ChunkEdge) Reset() {
 	*x = ChunkEdge{}
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3851,7 +4032,7 @@ func (x *ChunkEdge) String() string {
 func (*ChunkEdge) ProtoMessage() {}
 
 func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[40]
+	mi := &file_ragd_v1_query_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3864,7 +4045,7 @@ func (x *ChunkEdge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChunkEdge.ProtoReflect.Descriptor instead.
 func (*ChunkEdge) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{40}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ChunkEdge) GetType() string {
@@ -3918,7 +4099,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3930,7 +4111,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[41]
+	mi := &file_ragd_v1_query_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3943,7 +4124,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{41}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Stage) GetName() string {
@@ -3994,7 +4175,7 @@ type Reranker struct {
 
 func (x *Reranker) Reset() {
 	*x = Reranker{}
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4006,7 +4187,7 @@ func (x *Reranker) String() string {
 func (*Reranker) ProtoMessage() {}
 
 func (x *Reranker) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[42]
+	mi := &file_ragd_v1_query_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4019,7 +4200,7 @@ func (x *Reranker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranker.ProtoReflect.Descriptor instead.
 func (*Reranker) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{42}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Reranker) GetModel() string {
@@ -4089,7 +4270,7 @@ type RerankerOptions struct {
 
 func (x *RerankerOptions) Reset() {
 	*x = RerankerOptions{}
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4101,7 +4282,7 @@ func (x *RerankerOptions) String() string {
 func (*RerankerOptions) ProtoMessage() {}
 
 func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[43]
+	mi := &file_ragd_v1_query_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4114,7 +4295,7 @@ func (x *RerankerOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerOptions.ProtoReflect.Descriptor instead.
 func (*RerankerOptions) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{43}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RerankerOptions) GetWeights() *RerankerWeights {
@@ -4152,7 +4333,7 @@ type Reranking struct {
 
 func (x *Reranking) Reset() {
 	*x = Reranking{}
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4164,7 +4345,7 @@ func (x *Reranking) String() string {
 func (*Reranking) ProtoMessage() {}
 
 func (x *Reranking) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[44]
+	mi := &file_ragd_v1_query_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4177,7 +4358,7 @@ func (x *Reranking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reranking.ProtoReflect.Descriptor instead.
 func (*Reranking) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{44}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Reranking) GetKind() string {
@@ -4258,7 +4439,7 @@ type RerankerWeights struct {
 
 func (x *RerankerWeights) Reset() {
 	*x = RerankerWeights{}
-	mi := &file_ragd_v1_query_proto_msgTypes[45]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4270,7 +4451,7 @@ func (x *RerankerWeights) String() string {
 func (*RerankerWeights) ProtoMessage() {}
 
 func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[45]
+	mi := &file_ragd_v1_query_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4283,7 +4464,7 @@ func (x *RerankerWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankerWeights.ProtoReflect.Descriptor instead.
 func (*RerankerWeights) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{45}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RerankerWeights) GetSemantic() float64 {
@@ -4321,7 +4502,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[46]
+	mi := &file_ragd_v1_query_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4333,7 +4514,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[46]
+	mi := &file_ragd_v1_query_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4346,7 +4527,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{46}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *RerankRequest) GetQueryText() string {
@@ -4383,7 +4564,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[47]
+	mi := &file_ragd_v1_query_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4395,7 +4576,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[47]
+	mi := &file_ragd_v1_query_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4408,7 +4589,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{47}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *RerankResponse) GetResults() []*RerankedSource {
@@ -4445,7 +4626,7 @@ type RerankedSource struct {
 
 func (x *RerankedSource) Reset() {
 	*x = RerankedSource{}
-	mi := &file_ragd_v1_query_proto_msgTypes[48]
+	mi := &file_ragd_v1_query_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4457,7 +4638,7 @@ func (x *RerankedSource) String() string {
 func (*RerankedSource) ProtoMessage() {}
 
 func (x *RerankedSource) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[48]
+	mi := &file_ragd_v1_query_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4470,7 +4651,7 @@ func (x *RerankedSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankedSource.ProtoReflect.Descriptor instead.
 func (*RerankedSource) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{48}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RerankedSource) GetResult() *Source {
@@ -4511,7 +4692,7 @@ type RerankDetails struct {
 
 func (x *RerankDetails) Reset() {
 	*x = RerankDetails{}
-	mi := &file_ragd_v1_query_proto_msgTypes[49]
+	mi := &file_ragd_v1_query_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4523,7 +4704,7 @@ func (x *RerankDetails) String() string {
 func (*RerankDetails) ProtoMessage() {}
 
 func (x *RerankDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[49]
+	mi := &file_ragd_v1_query_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4536,7 +4717,7 @@ func (x *RerankDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankDetails.ProtoReflect.Descriptor instead.
 func (*RerankDetails) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{49}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RerankDetails) GetSemantic() float64 {
@@ -4596,7 +4777,7 @@ type CountChunksRequest struct {
 
 func (x *CountChunksRequest) Reset() {
 	*x = CountChunksRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[50]
+	mi := &file_ragd_v1_query_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4608,7 +4789,7 @@ func (x *CountChunksRequest) String() string {
 func (*CountChunksRequest) ProtoMessage() {}
 
 func (x *CountChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[50]
+	mi := &file_ragd_v1_query_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4621,7 +4802,7 @@ func (x *CountChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountChunksRequest.ProtoReflect.Descriptor instead.
 func (*CountChunksRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{50}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CountChunksRequest) GetIndexName() string {
@@ -4719,7 +4900,7 @@ type Facet struct {
 
 func (x *Facet) Reset() {
 	*x = Facet{}
-	mi := &file_ragd_v1_query_proto_msgTypes[51]
+	mi := &file_ragd_v1_query_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4731,7 +4912,7 @@ func (x *Facet) String() string {
 func (*Facet) ProtoMessage() {}
 
 func (x *Facet) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[51]
+	mi := &file_ragd_v1_query_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4744,7 +4925,7 @@ func (x *Facet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Facet.ProtoReflect.Descriptor instead.
 func (*Facet) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{51}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Facet) GetField() string {
@@ -4807,7 +4988,7 @@ type FacetRange struct {
 
 func (x *FacetRange) Reset() {
 	*x = FacetRange{}
-	mi := &file_ragd_v1_query_proto_msgTypes[52]
+	mi := &file_ragd_v1_query_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4819,7 +5000,7 @@ func (x *FacetRange) String() string {
 func (*FacetRange) ProtoMessage() {}
 
 func (x *FacetRange) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[52]
+	mi := &file_ragd_v1_query_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4832,7 +5013,7 @@ func (x *FacetRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FacetRange.ProtoReflect.Descriptor instead.
 func (*FacetRange) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{52}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *FacetRange) GetFrom() *structpb.Value {
@@ -4864,7 +5045,7 @@ type CountChunksResponse struct {
 
 func (x *CountChunksResponse) Reset() {
 	*x = CountChunksResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[53]
+	mi := &file_ragd_v1_query_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4876,7 +5057,7 @@ func (x *CountChunksResponse) String() string {
 func (*CountChunksResponse) ProtoMessage() {}
 
 func (x *CountChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[53]
+	mi := &file_ragd_v1_query_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4889,7 +5070,7 @@ func (x *CountChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountChunksResponse.ProtoReflect.Descriptor instead.
 func (*CountChunksResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{53}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *CountChunksResponse) GetChunkCount() int32 {
@@ -4941,7 +5122,7 @@ type FacetCounts struct {
 
 func (x *FacetCounts) Reset() {
 	*x = FacetCounts{}
-	mi := &file_ragd_v1_query_proto_msgTypes[54]
+	mi := &file_ragd_v1_query_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4953,7 +5134,7 @@ func (x *FacetCounts) String() string {
 func (*FacetCounts) ProtoMessage() {}
 
 func (x *FacetCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[54]
+	mi := &file_ragd_v1_query_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4966,7 +5147,7 @@ func (x *FacetCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FacetCounts.ProtoReflect.Descriptor instead.
 func (*FacetCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{54}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *FacetCounts) GetField() string {
@@ -5022,7 +5203,7 @@ type ValueCount struct {
 
 func (x *ValueCount) Reset() {
 	*x = ValueCount{}
-	mi := &file_ragd_v1_query_proto_msgTypes[55]
+	mi := &file_ragd_v1_query_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5034,7 +5215,7 @@ func (x *ValueCount) String() string {
 func (*ValueCount) ProtoMessage() {}
 
 func (x *ValueCount) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[55]
+	mi := &file_ragd_v1_query_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5047,7 +5228,7 @@ func (x *ValueCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueCount.ProtoReflect.Descriptor instead.
 func (*ValueCount) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{55}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ValueCount) GetValue() *structpb.Value {
@@ -5078,7 +5259,7 @@ type RangeCount struct {
 
 func (x *RangeCount) Reset() {
 	*x = RangeCount{}
-	mi := &file_ragd_v1_query_proto_msgTypes[56]
+	mi := &file_ragd_v1_query_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5090,7 +5271,7 @@ func (x *RangeCount) String() string {
 func (*RangeCount) ProtoMessage() {}
 
 func (x *RangeCount) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[56]
+	mi := &file_ragd_v1_query_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5103,7 +5284,7 @@ func (x *RangeCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RangeCount.ProtoReflect.Descriptor instead.
 func (*RangeCount) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{56}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RangeCount) GetFrom() *structpb.Value {
@@ -5140,7 +5321,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[57]
+	mi := &file_ragd_v1_query_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5152,7 +5333,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[57]
+	mi := &file_ragd_v1_query_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5165,7 +5346,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{57}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListTopicsRequest) GetIndexName() string {
@@ -5210,7 +5391,7 @@ type ListTopicsResponse struct {
 
 func (x *ListTopicsResponse) Reset() {
 	*x = ListTopicsResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[58]
+	mi := &file_ragd_v1_query_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5222,7 +5403,7 @@ func (x *ListTopicsResponse) String() string {
 func (*ListTopicsResponse) ProtoMessage() {}
 
 func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[58]
+	mi := &file_ragd_v1_query_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5235,7 +5416,7 @@ func (x *ListTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsResponse.ProtoReflect.Descriptor instead.
 func (*ListTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{58}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ListTopicsResponse) GetTopics() []*Topic {
@@ -5309,7 +5490,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_ragd_v1_query_proto_msgTypes[59]
+	mi := &file_ragd_v1_query_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5321,7 +5502,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[59]
+	mi := &file_ragd_v1_query_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5334,7 +5515,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{59}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Topic) GetTopicId() int32 {
@@ -5429,7 +5610,7 @@ type TopicChunk struct {
 
 func (x *TopicChunk) Reset() {
 	*x = TopicChunk{}
-	mi := &file_ragd_v1_query_proto_msgTypes[60]
+	mi := &file_ragd_v1_query_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5441,7 +5622,7 @@ func (x *TopicChunk) String() string {
 func (*TopicChunk) ProtoMessage() {}
 
 func (x *TopicChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[60]
+	mi := &file_ragd_v1_query_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5454,7 +5635,7 @@ func (x *TopicChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicChunk.ProtoReflect.Descriptor instead.
 func (*TopicChunk) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{60}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *TopicChunk) GetDocumentId() string {
@@ -5506,7 +5687,7 @@ type TopicDocument struct {
 
 func (x *TopicDocument) Reset() {
 	*x = TopicDocument{}
-	mi := &file_ragd_v1_query_proto_msgTypes[61]
+	mi := &file_ragd_v1_query_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5518,7 +5699,7 @@ func (x *TopicDocument) String() string {
 func (*TopicDocument) ProtoMessage() {}
 
 func (x *TopicDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[61]
+	mi := &file_ragd_v1_query_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5531,7 +5712,7 @@ func (x *TopicDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicDocument.ProtoReflect.Descriptor instead.
 func (*TopicDocument) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{61}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *TopicDocument) GetDocumentId() string {
@@ -5578,7 +5759,7 @@ type SuggestRequest struct {
 
 func (x *SuggestRequest) Reset() {
 	*x = SuggestRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[62]
+	mi := &file_ragd_v1_query_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5590,7 +5771,7 @@ func (x *SuggestRequest) String() string {
 func (*SuggestRequest) ProtoMessage() {}
 
 func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[62]
+	mi := &file_ragd_v1_query_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5603,7 +5784,7 @@ func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestRequest.ProtoReflect.Descriptor instead.
 func (*SuggestRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{62}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *SuggestRequest) GetPrefix() string {
@@ -5644,7 +5825,7 @@ type SuggestResponse struct {
 
 func (x *SuggestResponse) Reset() {
 	*x = SuggestResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[63]
+	mi := &file_ragd_v1_query_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5656,7 +5837,7 @@ func (x *SuggestResponse) String() string {
 func (*SuggestResponse) ProtoMessage() {}
 
 func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[63]
+	mi := &file_ragd_v1_query_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5669,7 +5850,7 @@ func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestResponse.ProtoReflect.Descriptor instead.
 func (*SuggestResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{63}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SuggestResponse) GetSuggestions() []*Suggestion {
@@ -5696,7 +5877,7 @@ type Suggestion struct {
 
 func (x *Suggestion) Reset() {
 	*x = Suggestion{}
-	mi := &file_ragd_v1_query_proto_msgTypes[64]
+	mi := &file_ragd_v1_query_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5708,7 +5889,7 @@ func (x *Suggestion) String() string {
 func (*Suggestion) ProtoMessage() {}
 
 func (x *Suggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[64]
+	mi := &file_ragd_v1_query_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5721,7 +5902,7 @@ func (x *Suggestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Suggestion.ProtoReflect.Descriptor instead.
 func (*Suggestion) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{64}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Suggestion) GetText() string {
@@ -5767,7 +5948,7 @@ type EmbedRequest struct {
 
 func (x *EmbedRequest) Reset() {
 	*x = EmbedRequest{}
-	mi := &file_ragd_v1_query_proto_msgTypes[65]
+	mi := &file_ragd_v1_query_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5779,7 +5960,7 @@ func (x *EmbedRequest) String() string {
 func (*EmbedRequest) ProtoMessage() {}
 
 func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[65]
+	mi := &file_ragd_v1_query_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5792,7 +5973,7 @@ func (x *EmbedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedRequest.ProtoReflect.Descriptor instead.
 func (*EmbedRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{65}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *EmbedRequest) GetModel() string {
@@ -5827,7 +6008,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_ragd_v1_query_proto_msgTypes[66]
+	mi := &file_ragd_v1_query_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5839,7 +6020,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[66]
+	mi := &file_ragd_v1_query_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5852,7 +6033,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{66}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *EmbedResponse) GetEmbeddings() []*Embedding {
@@ -5886,7 +6067,7 @@ type Embedding struct {
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_ragd_v1_query_proto_msgTypes[67]
+	mi := &file_ragd_v1_query_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5898,7 +6079,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_query_proto_msgTypes[67]
+	mi := &file_ragd_v1_query_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5911,7 +6092,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_query_proto_rawDescGZIP(), []int{67}
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Embedding) GetValues() []float32 {
@@ -5925,7 +6106,7 @@ var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa5\f\n" +
+	"\x13ragd/v1/query.proto\x12\aragd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\f\n" +
 	"\x12VectorQueryRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -5973,7 +6154,9 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bgroup_by\x183 \x01(\v2\x10.ragd.v1.GroupByR\agroupBy\x12 \n" +
 	"\tpage_size\x184 \x01(\x05H\bR\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"page_token\x185 \x01(\tR\tpageTokenB\b\n" +
+	"page_token\x185 \x01(\tR\tpageToken\x12&\n" +
+	"\x06boosts\x18< \x03(\v2\x0e.ragd.v1.BoostR\x06boosts\x12\x18\n" +
+	"\aprofile\x18= \x01(\tR\aprofileB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -5995,12 +6178,13 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\vdocument_id\x18\x02 \x01(\tR\n" +
 	"documentId\x12\x10\n" +
 	"\x03uri\x18\x03 \x01(\tR\x03uri\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"?\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"o\n" +
 	"\aOrderBy\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x1e\n" +
 	"\n" +
 	"descending\x18\x02 \x01(\bR\n" +
-	"descending\"A\n" +
+	"descending\x12.\n" +
+	"\x06origin\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\x06origin\"A\n" +
 	"\aGroupBy\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x17\n" +
 	"\x04size\x18\x02 \x01(\x05H\x00R\x04size\x88\x01\x01B\a\n" +
@@ -6026,16 +6210,28 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
 	"\x05field\x18\x03 \x01(\tR\x05field\x12.\n" +
-	"\x13retry_delay_seconds\x18\x04 \x01(\x01R\x11retryDelaySeconds\"b\n" +
+	"\x13retry_delay_seconds\x18\x04 \x01(\x01R\x11retryDelaySeconds\"\xc4\x02\n" +
 	"\x05Boost\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x1b\n" +
 	"\thalf_life\x18\x02 \x01(\tR\bhalfLife\x12\x1b\n" +
-	"\x06weight\x18\x03 \x01(\x01H\x00R\x06weight\x88\x01\x01B\t\n" +
-	"\a_weight\"g\n" +
+	"\x06weight\x18\x03 \x01(\x01H\x00R\x06weight\x88\x01\x01\x12\x14\n" +
+	"\x05decay\x18\x04 \x01(\tR\x05decay\x12.\n" +
+	"\x06origin\x18\x05 \x01(\v2\x16.google.protobuf.ValueR\x06origin\x12(\n" +
+	"\rhalf_distance\x18\x06 \x01(\x01H\x01R\fhalfDistance\x88\x01\x01\x12.\n" +
+	"\x06offset\x18\a \x01(\v2\x16.google.protobuf.ValueR\x06offset\x12.\n" +
+	"\x06filter\x18\b \x01(\v2\x16.google.protobuf.ValueR\x06filterB\t\n" +
+	"\a_weightB\x10\n" +
+	"\x0e_half_distance\"\x81\x01\n" +
 	"\aRecency\x12\x14\n" +
 	"\x05score\x18\x01 \x01(\x01R\x05score\x12\x16\n" +
 	"\x06factor\x18\x02 \x01(\x01R\x06factor\x12.\n" +
-	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xdc\x01\n" +
+	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x18\n" +
+	"\afactors\x18\x04 \x03(\x01R\afactors\"l\n" +
+	"\x0eAppliedProfile\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12!\n" +
+	"\fprofile_name\x18\x02 \x01(\tR\vprofileName\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x05R\aversion\"\xdc\x01\n" +
 	"\x06Hybrid\x12\x16\n" +
 	"\x06fusion\x18\x01 \x01(\tR\x06fusion\x12(\n" +
 	"\rvector_weight\x18\x02 \x01(\x01H\x00R\fvectorWeight\x88\x01\x01\x12*\n" +
@@ -6078,7 +6274,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x0fnext_page_token\x184 \x01(\tR\rnextPageToken\x12 \n" +
 	"\fdid_you_mean\x185 \x01(\tR\n" +
 	"didYouMeanB\x0e\n" +
-	"\f_group_count\"\xfa\b\n" +
+	"\f_group_count\"\xbc\t\n" +
 	"\x0fGraphRagRequest\x12\x1d\n" +
 	"\n" +
 	"query_text\x18\x01 \x01(\tR\tqueryText\x12!\n" +
@@ -6111,7 +6307,9 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bdistinct\x18\x17 \x01(\bH\aR\bdistinct\x88\x01\x01\x12\x16\n" +
 	"\x06expand\x18\" \x01(\tR\x06expand\x12(\n" +
 	"\rrecall_target\x18# \x01(\x01H\bR\frecallTarget\x88\x01\x01\x12$\n" +
-	"\x05boost\x18$ \x01(\v2\x0e.ragd.v1.BoostR\x05boostB\b\n" +
+	"\x05boost\x18$ \x01(\v2\x0e.ragd.v1.BoostR\x05boost\x12&\n" +
+	"\x06boosts\x18< \x03(\v2\x0e.ragd.v1.BoostR\x06boosts\x12\x18\n" +
+	"\aprofile\x18= \x01(\tR\aprofileB\b\n" +
 	"\x06_top_kB\x12\n" +
 	"\x10_include_vectorsB\x12\n" +
 	"\x10_include_sourcesB\f\n" +
@@ -6224,7 +6422,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\tByteRange\x12\x1d\n" +
 	"\n" +
 	"start_byte\x18\x01 \x01(\rR\tstartByte\x12\x19\n" +
-	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\x87\x06\n" +
+	"\bend_byte\x18\x02 \x01(\rR\aendByte\"\xbc\x06\n" +
 	"\aExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -6249,7 +6447,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x0fvector_log_odds\x18\x11 \x01(\x01R\rvectorLogOdds\x12\x1e\n" +
 	"\n" +
 	"conditions\x18\x14 \x03(\tR\n" +
-	"conditions\x12/\n" +
+	"conditions\x123\n" +
+	"\bprofiles\x18< \x03(\v2\x17.ragd.v1.AppliedProfileR\bprofiles\x12/\n" +
 	"\bsynonyms\x18\x15 \x03(\v2\x13.ragd.v1.SynonymUseR\bsynonyms\x12!\n" +
 	"\fcuration_ids\x18\x16 \x03(\tR\vcurationIdsB\x10\n" +
 	"\x0e_vector_weight\"<\n" +
@@ -6265,7 +6464,7 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
 	"\x05value\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12\x16\n" +
 	"\x06secret\x18\x03 \x01(\bR\x06secret\x12\x16\n" +
-	"\x06origin\x18\x04 \x01(\tR\x06origin\"\x86\x03\n" +
+	"\x06origin\x18\x04 \x01(\tR\x06origin\"\xbb\x03\n" +
 	"\fGraphExplain\x12\x1f\n" +
 	"\vsearch_mode\x18\x01 \x01(\tR\n" +
 	"searchMode\x12&\n" +
@@ -6276,7 +6475,8 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x06topics\x18\x06 \x03(\v2\x14.ragd.v1.ChosenTopicR\x06topics\x12/\n" +
 	"\acontext\x18\a \x03(\v2\x15.ragd.v1.ContextValueR\acontext\x12%\n" +
 	"\x0erepeated_count\x18\b \x01(\x05R\rrepeatedCount\x12!\n" +
-	"\ffilter_notes\x18\t \x03(\tR\vfilterNotes\"p\n" +
+	"\ffilter_notes\x18\t \x03(\tR\vfilterNotes\x123\n" +
+	"\bprofiles\x18< \x03(\v2\x17.ragd.v1.AppliedProfileR\bprofiles\"p\n" +
 	"\vChosenTopic\x12\x19\n" +
 	"\btopic_id\x18\x01 \x01(\x05R\atopicId\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -6540,7 +6740,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 69)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Like)(nil),                  // 1: ragd.v1.Like
@@ -6555,179 +6755,188 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*QueryError)(nil),            // 10: ragd.v1.QueryError
 	(*Boost)(nil),                 // 11: ragd.v1.Boost
 	(*Recency)(nil),               // 12: ragd.v1.Recency
-	(*Hybrid)(nil),                // 13: ragd.v1.Hybrid
-	(*DatabaseConfig)(nil),        // 14: ragd.v1.DatabaseConfig
-	(*PgVectorConfig)(nil),        // 15: ragd.v1.PgVectorConfig
-	(*PineconeConfig)(nil),        // 16: ragd.v1.PineconeConfig
-	(*SparseVector)(nil),          // 17: ragd.v1.SparseVector
-	(*ChromaConfig)(nil),          // 18: ragd.v1.ChromaConfig
-	(*VectorQueryResponse)(nil),   // 19: ragd.v1.VectorQueryResponse
-	(*GraphRagRequest)(nil),       // 20: ragd.v1.GraphRagRequest
-	(*GraphOptions)(nil),          // 21: ragd.v1.GraphOptions
-	(*GraphRagResponse)(nil),      // 22: ragd.v1.GraphRagResponse
-	(*Source)(nil),                // 23: ragd.v1.Source
-	(*Hit)(nil),                   // 24: ragd.v1.Hit
-	(*Place)(nil),                 // 25: ragd.v1.Place
-	(*Budget)(nil),                // 26: ragd.v1.Budget
-	(*OmittedSource)(nil),         // 27: ragd.v1.OmittedSource
-	(*Highlight)(nil),             // 28: ragd.v1.Highlight
-	(*ByteRange)(nil),             // 29: ragd.v1.ByteRange
-	(*Explain)(nil),               // 30: ragd.v1.Explain
-	(*SynonymUse)(nil),            // 31: ragd.v1.SynonymUse
-	(*Correction)(nil),            // 32: ragd.v1.Correction
-	(*ContextValue)(nil),          // 33: ragd.v1.ContextValue
-	(*GraphExplain)(nil),          // 34: ragd.v1.GraphExplain
-	(*ChosenTopic)(nil),           // 35: ragd.v1.ChosenTopic
-	(*GraphNode)(nil),             // 36: ragd.v1.GraphNode
-	(*GraphEdge)(nil),             // 37: ragd.v1.GraphEdge
-	(*ListEdgesRequest)(nil),      // 38: ragd.v1.ListEdgesRequest
-	(*ListEdgesResponse)(nil),     // 39: ragd.v1.ListEdgesResponse
-	(*ChunkEdge)(nil),             // 40: ragd.v1.ChunkEdge
-	(*Stage)(nil),                 // 41: ragd.v1.Stage
-	(*Reranker)(nil),              // 42: ragd.v1.Reranker
-	(*RerankerOptions)(nil),       // 43: ragd.v1.RerankerOptions
-	(*Reranking)(nil),             // 44: ragd.v1.Reranking
-	(*RerankerWeights)(nil),       // 45: ragd.v1.RerankerWeights
-	(*RerankRequest)(nil),         // 46: ragd.v1.RerankRequest
-	(*RerankResponse)(nil),        // 47: ragd.v1.RerankResponse
-	(*RerankedSource)(nil),        // 48: ragd.v1.RerankedSource
-	(*RerankDetails)(nil),         // 49: ragd.v1.RerankDetails
-	(*CountChunksRequest)(nil),    // 50: ragd.v1.CountChunksRequest
-	(*Facet)(nil),                 // 51: ragd.v1.Facet
-	(*FacetRange)(nil),            // 52: ragd.v1.FacetRange
-	(*CountChunksResponse)(nil),   // 53: ragd.v1.CountChunksResponse
-	(*FacetCounts)(nil),           // 54: ragd.v1.FacetCounts
-	(*ValueCount)(nil),            // 55: ragd.v1.ValueCount
-	(*RangeCount)(nil),            // 56: ragd.v1.RangeCount
-	(*ListTopicsRequest)(nil),     // 57: ragd.v1.ListTopicsRequest
-	(*ListTopicsResponse)(nil),    // 58: ragd.v1.ListTopicsResponse
-	(*Topic)(nil),                 // 59: ragd.v1.Topic
-	(*TopicChunk)(nil),            // 60: ragd.v1.TopicChunk
-	(*TopicDocument)(nil),         // 61: ragd.v1.TopicDocument
-	(*SuggestRequest)(nil),        // 62: ragd.v1.SuggestRequest
-	(*SuggestResponse)(nil),       // 63: ragd.v1.SuggestResponse
-	(*Suggestion)(nil),            // 64: ragd.v1.Suggestion
-	(*EmbedRequest)(nil),          // 65: ragd.v1.EmbedRequest
-	(*EmbedResponse)(nil),         // 66: ragd.v1.EmbedResponse
-	(*Embedding)(nil),             // 67: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 68: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 69: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 70: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 71: google.protobuf.Struct
+	(*AppliedProfile)(nil),        // 13: ragd.v1.AppliedProfile
+	(*Hybrid)(nil),                // 14: ragd.v1.Hybrid
+	(*DatabaseConfig)(nil),        // 15: ragd.v1.DatabaseConfig
+	(*PgVectorConfig)(nil),        // 16: ragd.v1.PgVectorConfig
+	(*PineconeConfig)(nil),        // 17: ragd.v1.PineconeConfig
+	(*SparseVector)(nil),          // 18: ragd.v1.SparseVector
+	(*ChromaConfig)(nil),          // 19: ragd.v1.ChromaConfig
+	(*VectorQueryResponse)(nil),   // 20: ragd.v1.VectorQueryResponse
+	(*GraphRagRequest)(nil),       // 21: ragd.v1.GraphRagRequest
+	(*GraphOptions)(nil),          // 22: ragd.v1.GraphOptions
+	(*GraphRagResponse)(nil),      // 23: ragd.v1.GraphRagResponse
+	(*Source)(nil),                // 24: ragd.v1.Source
+	(*Hit)(nil),                   // 25: ragd.v1.Hit
+	(*Place)(nil),                 // 26: ragd.v1.Place
+	(*Budget)(nil),                // 27: ragd.v1.Budget
+	(*OmittedSource)(nil),         // 28: ragd.v1.OmittedSource
+	(*Highlight)(nil),             // 29: ragd.v1.Highlight
+	(*ByteRange)(nil),             // 30: ragd.v1.ByteRange
+	(*Explain)(nil),               // 31: ragd.v1.Explain
+	(*SynonymUse)(nil),            // 32: ragd.v1.SynonymUse
+	(*Correction)(nil),            // 33: ragd.v1.Correction
+	(*ContextValue)(nil),          // 34: ragd.v1.ContextValue
+	(*GraphExplain)(nil),          // 35: ragd.v1.GraphExplain
+	(*ChosenTopic)(nil),           // 36: ragd.v1.ChosenTopic
+	(*GraphNode)(nil),             // 37: ragd.v1.GraphNode
+	(*GraphEdge)(nil),             // 38: ragd.v1.GraphEdge
+	(*ListEdgesRequest)(nil),      // 39: ragd.v1.ListEdgesRequest
+	(*ListEdgesResponse)(nil),     // 40: ragd.v1.ListEdgesResponse
+	(*ChunkEdge)(nil),             // 41: ragd.v1.ChunkEdge
+	(*Stage)(nil),                 // 42: ragd.v1.Stage
+	(*Reranker)(nil),              // 43: ragd.v1.Reranker
+	(*RerankerOptions)(nil),       // 44: ragd.v1.RerankerOptions
+	(*Reranking)(nil),             // 45: ragd.v1.Reranking
+	(*RerankerWeights)(nil),       // 46: ragd.v1.RerankerWeights
+	(*RerankRequest)(nil),         // 47: ragd.v1.RerankRequest
+	(*RerankResponse)(nil),        // 48: ragd.v1.RerankResponse
+	(*RerankedSource)(nil),        // 49: ragd.v1.RerankedSource
+	(*RerankDetails)(nil),         // 50: ragd.v1.RerankDetails
+	(*CountChunksRequest)(nil),    // 51: ragd.v1.CountChunksRequest
+	(*Facet)(nil),                 // 52: ragd.v1.Facet
+	(*FacetRange)(nil),            // 53: ragd.v1.FacetRange
+	(*CountChunksResponse)(nil),   // 54: ragd.v1.CountChunksResponse
+	(*FacetCounts)(nil),           // 55: ragd.v1.FacetCounts
+	(*ValueCount)(nil),            // 56: ragd.v1.ValueCount
+	(*RangeCount)(nil),            // 57: ragd.v1.RangeCount
+	(*ListTopicsRequest)(nil),     // 58: ragd.v1.ListTopicsRequest
+	(*ListTopicsResponse)(nil),    // 59: ragd.v1.ListTopicsResponse
+	(*Topic)(nil),                 // 60: ragd.v1.Topic
+	(*TopicChunk)(nil),            // 61: ragd.v1.TopicChunk
+	(*TopicDocument)(nil),         // 62: ragd.v1.TopicDocument
+	(*SuggestRequest)(nil),        // 63: ragd.v1.SuggestRequest
+	(*SuggestResponse)(nil),       // 64: ragd.v1.SuggestResponse
+	(*Suggestion)(nil),            // 65: ragd.v1.Suggestion
+	(*EmbedRequest)(nil),          // 66: ragd.v1.EmbedRequest
+	(*EmbedResponse)(nil),         // 67: ragd.v1.EmbedResponse
+	(*Embedding)(nil),             // 68: ragd.v1.Embedding
+	(*structpb.Value)(nil),        // 69: google.protobuf.Value
+	(*durationpb.Duration)(nil),   // 70: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 71: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 72: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
-	6,  // 0: ragd.v1.VectorQueryRequest.index_weights:type_name -> ragd.v1.IndexWeight
-	68, // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
-	14, // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
-	13, // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
-	42, // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	69, // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
-	11, // 6: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
-	1,  // 7: ragd.v1.VectorQueryRequest.like:type_name -> ragd.v1.Like
-	3,  // 8: ragd.v1.VectorQueryRequest.order_by:type_name -> ragd.v1.OrderBy
-	4,  // 9: ragd.v1.VectorQueryRequest.group_by:type_name -> ragd.v1.GroupBy
-	2,  // 10: ragd.v1.Like.positive:type_name -> ragd.v1.Example
-	2,  // 11: ragd.v1.Like.negative:type_name -> ragd.v1.Example
-	2,  // 12: ragd.v1.Like.exclude:type_name -> ragd.v1.Example
-	68, // 13: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
-	0,  // 14: ragd.v1.BatchQueryRequest.queries:type_name -> ragd.v1.VectorQueryRequest
-	9,  // 15: ragd.v1.BatchQueryResponse.answers:type_name -> ragd.v1.BatchAnswer
-	19, // 16: ragd.v1.BatchAnswer.answer:type_name -> ragd.v1.VectorQueryResponse
-	10, // 17: ragd.v1.BatchAnswer.error:type_name -> ragd.v1.QueryError
-	70, // 18: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
-	15, // 19: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
-	16, // 20: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
-	18, // 21: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
-	17, // 22: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	68, // 23: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	68, // 24: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
-	23, // 25: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
-	30, // 26: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
-	26, // 27: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
-	5,  // 28: ragd.v1.VectorQueryResponse.groups:type_name -> ragd.v1.SourceGroup
-	68, // 29: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
-	21, // 30: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
-	42, // 31: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	69, // 32: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
-	11, // 33: ragd.v1.GraphRagRequest.boost:type_name -> ragd.v1.Boost
-	23, // 34: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
-	34, // 35: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
-	26, // 36: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	71, // 37: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
-	49, // 38: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
-	28, // 39: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
-	29, // 40: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
-	25, // 41: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
-	24, // 42: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
-	12, // 43: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
-	29, // 44: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
-	27, // 45: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
-	29, // 46: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
-	29, // 47: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
-	41, // 48: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
-	44, // 49: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
-	33, // 50: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
-	32, // 51: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
-	31, // 52: ragd.v1.Explain.synonyms:type_name -> ragd.v1.SynonymUse
-	68, // 53: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
-	41, // 54: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
-	36, // 55: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
-	37, // 56: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
-	44, // 57: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
-	35, // 58: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
-	33, // 59: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
-	40, // 60: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
-	23, // 61: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
-	45, // 62: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
-	43, // 63: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
-	45, // 64: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
-	23, // 65: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
-	42, // 66: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
-	48, // 67: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
-	44, // 68: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
-	23, // 69: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
-	49, // 70: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	68, // 71: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
-	51, // 72: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
-	69, // 73: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
-	52, // 74: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
-	68, // 75: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
-	68, // 76: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
-	54, // 77: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
-	55, // 78: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
-	56, // 79: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
-	68, // 80: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
-	68, // 81: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
-	68, // 82: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
-	59, // 83: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	70, // 84: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
-	60, // 85: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
-	61, // 86: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
-	64, // 87: ragd.v1.SuggestResponse.suggestions:type_name -> ragd.v1.Suggestion
-	67, // 88: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,  // 89: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	7,  // 90: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
-	46, // 91: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	20, // 92: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	57, // 93: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	38, // 94: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	50, // 95: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
-	62, // 96: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
-	65, // 97: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	19, // 98: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	8,  // 99: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
-	47, // 100: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	22, // 101: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	58, // 102: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	39, // 103: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	53, // 104: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
-	63, // 105: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
-	66, // 106: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	98, // [98:107] is the sub-list for method output_type
-	89, // [89:98] is the sub-list for method input_type
-	89, // [89:89] is the sub-list for extension type_name
-	89, // [89:89] is the sub-list for extension extendee
-	0,  // [0:89] is the sub-list for field type_name
+	6,   // 0: ragd.v1.VectorQueryRequest.index_weights:type_name -> ragd.v1.IndexWeight
+	69,  // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	15,  // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
+	14,  // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
+	43,  // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
+	70,  // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	11,  // 6: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
+	1,   // 7: ragd.v1.VectorQueryRequest.like:type_name -> ragd.v1.Like
+	3,   // 8: ragd.v1.VectorQueryRequest.order_by:type_name -> ragd.v1.OrderBy
+	4,   // 9: ragd.v1.VectorQueryRequest.group_by:type_name -> ragd.v1.GroupBy
+	11,  // 10: ragd.v1.VectorQueryRequest.boosts:type_name -> ragd.v1.Boost
+	2,   // 11: ragd.v1.Like.positive:type_name -> ragd.v1.Example
+	2,   // 12: ragd.v1.Like.negative:type_name -> ragd.v1.Example
+	2,   // 13: ragd.v1.Like.exclude:type_name -> ragd.v1.Example
+	69,  // 14: ragd.v1.OrderBy.origin:type_name -> google.protobuf.Value
+	69,  // 15: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
+	0,   // 16: ragd.v1.BatchQueryRequest.queries:type_name -> ragd.v1.VectorQueryRequest
+	9,   // 17: ragd.v1.BatchQueryResponse.answers:type_name -> ragd.v1.BatchAnswer
+	20,  // 18: ragd.v1.BatchAnswer.answer:type_name -> ragd.v1.VectorQueryResponse
+	10,  // 19: ragd.v1.BatchAnswer.error:type_name -> ragd.v1.QueryError
+	69,  // 20: ragd.v1.Boost.origin:type_name -> google.protobuf.Value
+	69,  // 21: ragd.v1.Boost.offset:type_name -> google.protobuf.Value
+	69,  // 22: ragd.v1.Boost.filter:type_name -> google.protobuf.Value
+	71,  // 23: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
+	16,  // 24: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
+	17,  // 25: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
+	19,  // 26: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
+	18,  // 27: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
+	69,  // 28: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	69,  // 29: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	24,  // 30: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
+	31,  // 31: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
+	27,  // 32: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
+	5,   // 33: ragd.v1.VectorQueryResponse.groups:type_name -> ragd.v1.SourceGroup
+	69,  // 34: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	22,  // 35: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
+	43,  // 36: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
+	70,  // 37: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	11,  // 38: ragd.v1.GraphRagRequest.boost:type_name -> ragd.v1.Boost
+	11,  // 39: ragd.v1.GraphRagRequest.boosts:type_name -> ragd.v1.Boost
+	24,  // 40: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
+	35,  // 41: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
+	27,  // 42: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
+	72,  // 43: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	50,  // 44: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
+	29,  // 45: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
+	30,  // 46: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
+	26,  // 47: ragd.v1.Source.also_in:type_name -> ragd.v1.Place
+	25,  // 48: ragd.v1.Source.hits:type_name -> ragd.v1.Hit
+	12,  // 49: ragd.v1.Source.recency:type_name -> ragd.v1.Recency
+	30,  // 50: ragd.v1.Hit.range:type_name -> ragd.v1.ByteRange
+	28,  // 51: ragd.v1.Budget.omitted:type_name -> ragd.v1.OmittedSource
+	30,  // 52: ragd.v1.Highlight.passage:type_name -> ragd.v1.ByteRange
+	30,  // 53: ragd.v1.Highlight.matches:type_name -> ragd.v1.ByteRange
+	42,  // 54: ragd.v1.Explain.stages:type_name -> ragd.v1.Stage
+	45,  // 55: ragd.v1.Explain.reranking:type_name -> ragd.v1.Reranking
+	34,  // 56: ragd.v1.Explain.context:type_name -> ragd.v1.ContextValue
+	33,  // 57: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
+	13,  // 58: ragd.v1.Explain.profiles:type_name -> ragd.v1.AppliedProfile
+	32,  // 59: ragd.v1.Explain.synonyms:type_name -> ragd.v1.SynonymUse
+	69,  // 60: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	42,  // 61: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
+	37,  // 62: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
+	38,  // 63: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
+	45,  // 64: ragd.v1.GraphExplain.reranking:type_name -> ragd.v1.Reranking
+	36,  // 65: ragd.v1.GraphExplain.topics:type_name -> ragd.v1.ChosenTopic
+	34,  // 66: ragd.v1.GraphExplain.context:type_name -> ragd.v1.ContextValue
+	13,  // 67: ragd.v1.GraphExplain.profiles:type_name -> ragd.v1.AppliedProfile
+	41,  // 68: ragd.v1.ListEdgesResponse.edges:type_name -> ragd.v1.ChunkEdge
+	24,  // 69: ragd.v1.ChunkEdge.chunk:type_name -> ragd.v1.Source
+	46,  // 70: ragd.v1.Reranker.weights:type_name -> ragd.v1.RerankerWeights
+	44,  // 71: ragd.v1.Reranker.options:type_name -> ragd.v1.RerankerOptions
+	46,  // 72: ragd.v1.RerankerOptions.weights:type_name -> ragd.v1.RerankerWeights
+	24,  // 73: ragd.v1.RerankRequest.results:type_name -> ragd.v1.Source
+	43,  // 74: ragd.v1.RerankRequest.reranker:type_name -> ragd.v1.Reranker
+	49,  // 75: ragd.v1.RerankResponse.results:type_name -> ragd.v1.RerankedSource
+	45,  // 76: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
+	24,  // 77: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
+	50,  // 78: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
+	69,  // 79: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
+	52,  // 80: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
+	70,  // 81: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
+	53,  // 82: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
+	69,  // 83: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
+	69,  // 84: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
+	55,  // 85: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
+	56,  // 86: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
+	57,  // 87: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
+	69,  // 88: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
+	69,  // 89: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
+	69,  // 90: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
+	60,  // 91: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
+	71,  // 92: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	61,  // 93: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
+	62,  // 94: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
+	65,  // 95: ragd.v1.SuggestResponse.suggestions:type_name -> ragd.v1.Suggestion
+	68,  // 96: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
+	0,   // 97: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	7,   // 98: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
+	47,  // 99: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	21,  // 100: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	58,  // 101: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	39,  // 102: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	51,  // 103: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
+	63,  // 104: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
+	66,  // 105: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	20,  // 106: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	8,   // 107: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
+	48,  // 108: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	23,  // 109: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	59,  // 110: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	40,  // 111: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	54,  // 112: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
+	64,  // 113: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
+	67,  // 114: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	106, // [106:115] is the sub-list for method output_type
+	97,  // [97:106] is the sub-list for method input_type
+	97,  // [97:97] is the sub-list for extension type_name
+	97,  // [97:97] is the sub-list for extension extendee
+	0,   // [0:97] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -6739,27 +6948,27 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[4].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[5].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[13].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[15].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[19].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[14].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[16].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[20].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[21].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[23].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[30].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[36].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[42].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[22].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[24].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[31].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[37].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[43].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[45].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[50].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[44].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[46].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[51].OneofWrappers = []any{}
-	file_ragd_v1_query_proto_msgTypes[62].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[52].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[63].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   68,
+			NumMessages:   69,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -193,7 +193,7 @@ type Usage struct {
 	// Empty for what was used outside of an index. Indexes may be deleted by now.
 	IndexName string `protobuf:"bytes,3,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
 	// ingest, upsert (ready-made vectors), query, walk (searches of the graph), or a call of a
-	// model: embedding, rerank, chat.
+	// model: embedding, rerank, chat, transcription.
 	Stage string `protobuf:"bytes,4,opt,name=stage,proto3" json:"stage,omitempty"`
 	// The model as endpoint/model, for calls of models.
 	Model string `protobuf:"bytes,5,opt,name=model,proto3" json:"model,omitempty"`
@@ -207,8 +207,10 @@ type Usage struct {
 	Bytes float64 `protobuf:"fixed64,9,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// Tokens that models read and wrote, as their endpoints say; where they say nothing, one for
 	// four bytes. The model builtin/hash-512 has none.
-	InputTokens   float64 `protobuf:"fixed64,10,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
-	OutputTokens  float64 `protobuf:"fixed64,11,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	InputTokens  float64 `protobuf:"fixed64,10,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens float64 `protobuf:"fixed64,11,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	// Seconds of the recordings that were transcribed, as the endpoint says.
+	Seconds       float64 `protobuf:"fixed64,12,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -320,6 +322,13 @@ func (x *Usage) GetOutputTokens() float64 {
 	return 0
 }
 
+func (x *Usage) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
 var File_ragd_v1_usage_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_usage_proto_rawDesc = "" +
@@ -339,7 +348,7 @@ const file_ragd_v1_usage_proto_rawDesc = "" +
 	"page_token\x18\b \x01(\tR\tpageToken\"_\n" +
 	"\x11ListUsageResponse\x12\"\n" +
 	"\x04rows\x18\x01 \x03(\v2\x0e.ragd.v1.UsageR\x04rows\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd4\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xee\x02\n" +
 	"\x05Usage\x129\n" +
 	"\n" +
 	"start_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x1b\n" +
@@ -354,7 +363,8 @@ const file_ragd_v1_usage_proto_rawDesc = "" +
 	"\x05bytes\x18\t \x01(\x01R\x05bytes\x12!\n" +
 	"\finput_tokens\x18\n" +
 	" \x01(\x01R\vinputTokens\x12#\n" +
-	"\routput_tokens\x18\v \x01(\x01R\foutputTokens2W\n" +
+	"\routput_tokens\x18\v \x01(\x01R\foutputTokens\x12\x18\n" +
+	"\aseconds\x18\f \x01(\x01R\aseconds2W\n" +
 	"\fUsageService\x12G\n" +
 	"\tListUsage\x12\x19.ragd.v1.ListUsageRequest\x1a\x1a.ragd.v1.ListUsageResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 

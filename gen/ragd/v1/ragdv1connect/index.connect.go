@@ -74,6 +74,21 @@ const (
 	// IndexServiceDeleteCurationsProcedure is the fully-qualified name of the IndexService's
 	// DeleteCurations RPC.
 	IndexServiceDeleteCurationsProcedure = "/ragd.v1.IndexService/DeleteCurations"
+	// IndexServiceCreateRankingProfileProcedure is the fully-qualified name of the IndexService's
+	// CreateRankingProfile RPC.
+	IndexServiceCreateRankingProfileProcedure = "/ragd.v1.IndexService/CreateRankingProfile"
+	// IndexServiceGetRankingProfileProcedure is the fully-qualified name of the IndexService's
+	// GetRankingProfile RPC.
+	IndexServiceGetRankingProfileProcedure = "/ragd.v1.IndexService/GetRankingProfile"
+	// IndexServiceListRankingProfilesProcedure is the fully-qualified name of the IndexService's
+	// ListRankingProfiles RPC.
+	IndexServiceListRankingProfilesProcedure = "/ragd.v1.IndexService/ListRankingProfiles"
+	// IndexServiceUpdateRankingProfileProcedure is the fully-qualified name of the IndexService's
+	// UpdateRankingProfile RPC.
+	IndexServiceUpdateRankingProfileProcedure = "/ragd.v1.IndexService/UpdateRankingProfile"
+	// IndexServiceDeleteRankingProfileProcedure is the fully-qualified name of the IndexService's
+	// DeleteRankingProfile RPC.
+	IndexServiceDeleteRankingProfileProcedure = "/ragd.v1.IndexService/DeleteRankingProfile"
 	// IndexServiceTruncateIndexProcedure is the fully-qualified name of the IndexService's
 	// TruncateIndex RPC.
 	IndexServiceTruncateIndexProcedure = "/ragd.v1.IndexService/TruncateIndex"
@@ -132,6 +147,20 @@ type IndexServiceClient interface {
 	ListCurations(context.Context, *v1.ListCurationsRequest) (*v1.ListCurationsResponse, error)
 	// DeleteCurations deletes curations of an index. Needs the scope write, and a credential without a mandatory filter.
 	DeleteCurations(context.Context, *v1.DeleteCurationsRequest) (*v1.DeleteCurationsResponse, error)
+	// CreateRankingProfile stores parameters of ranking under a name, as version 1 of a profile of the index. Needs the scope write
+	// and, as all changes of profiles, a credential without a mandatory filter. Errors: INVALID_ARGUMENT for parameters that a query
+	// could not have; ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond 32 profiles of an index.
+	CreateRankingProfile(context.Context, *v1.CreateRankingProfileRequest) (*v1.RankingProfile, error)
+	// GetRankingProfile returns a version of a profile, by default the latest. Errors: NOT_FOUND, also for a version that does not exist.
+	GetRankingProfile(context.Context, *v1.GetRankingProfileRequest) (*v1.RankingProfile, error)
+	// ListRankingProfiles returns the latest version of each profile of an index in the order of their names.
+	ListRankingProfiles(context.Context, *v1.ListRankingProfilesRequest) (*v1.ListRankingProfilesResponse, error)
+	// UpdateRankingProfile changes what is given of a profile. Other parameters, also those of an earlier version, make a new version;
+	// earlier ones remain. Errors: as CreateRankingProfile; NOT_FOUND; RESOURCE_EXHAUSTED beyond 20 versions.
+	UpdateRankingProfile(context.Context, *v1.UpdateRankingProfileRequest) (*v1.RankingProfile, error)
+	// DeleteRankingProfile deletes a profile with all its versions, or one version that is not the latest. Errors: NOT_FOUND;
+	// FAILED_PRECONDITION for the latest of several versions.
+	DeleteRankingProfile(context.Context, *v1.DeleteRankingProfileRequest) (*v1.DeleteRankingProfileResponse, error)
 	// TruncateIndex removes all documents and vectors of the index at once, in a time that
 	// does not depend on its size. Needs the scope write.
 	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
@@ -240,6 +269,38 @@ func NewIndexServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(indexServiceMethods.ByName("DeleteCurations")),
 			connect.WithClientOptions(opts...),
 		),
+		createRankingProfile: connect.NewClient[v1.CreateRankingProfileRequest, v1.RankingProfile](
+			httpClient,
+			baseURL+IndexServiceCreateRankingProfileProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("CreateRankingProfile")),
+			connect.WithClientOptions(opts...),
+		),
+		getRankingProfile: connect.NewClient[v1.GetRankingProfileRequest, v1.RankingProfile](
+			httpClient,
+			baseURL+IndexServiceGetRankingProfileProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("GetRankingProfile")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listRankingProfiles: connect.NewClient[v1.ListRankingProfilesRequest, v1.ListRankingProfilesResponse](
+			httpClient,
+			baseURL+IndexServiceListRankingProfilesProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("ListRankingProfiles")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		updateRankingProfile: connect.NewClient[v1.UpdateRankingProfileRequest, v1.RankingProfile](
+			httpClient,
+			baseURL+IndexServiceUpdateRankingProfileProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("UpdateRankingProfile")),
+			connect.WithClientOptions(opts...),
+		),
+		deleteRankingProfile: connect.NewClient[v1.DeleteRankingProfileRequest, v1.DeleteRankingProfileResponse](
+			httpClient,
+			baseURL+IndexServiceDeleteRankingProfileProcedure,
+			connect.WithSchema(indexServiceMethods.ByName("DeleteRankingProfile")),
+			connect.WithClientOptions(opts...),
+		),
 		truncateIndex: connect.NewClient[v1.TruncateIndexRequest, v1.TruncateIndexResponse](
 			httpClient,
 			baseURL+IndexServiceTruncateIndexProcedure,
@@ -271,6 +332,11 @@ type indexServiceClient struct {
 	putCurations         *connect.Client[v1.PutCurationsRequest, v1.PutCurationsResponse]
 	listCurations        *connect.Client[v1.ListCurationsRequest, v1.ListCurationsResponse]
 	deleteCurations      *connect.Client[v1.DeleteCurationsRequest, v1.DeleteCurationsResponse]
+	createRankingProfile *connect.Client[v1.CreateRankingProfileRequest, v1.RankingProfile]
+	getRankingProfile    *connect.Client[v1.GetRankingProfileRequest, v1.RankingProfile]
+	listRankingProfiles  *connect.Client[v1.ListRankingProfilesRequest, v1.ListRankingProfilesResponse]
+	updateRankingProfile *connect.Client[v1.UpdateRankingProfileRequest, v1.RankingProfile]
+	deleteRankingProfile *connect.Client[v1.DeleteRankingProfileRequest, v1.DeleteRankingProfileResponse]
 	truncateIndex        *connect.Client[v1.TruncateIndexRequest, v1.TruncateIndexResponse]
 	deleteIndex          *connect.Client[v1.DeleteIndexRequest, v1.DeleteIndexResponse]
 }
@@ -401,6 +467,51 @@ func (c *indexServiceClient) DeleteCurations(ctx context.Context, req *v1.Delete
 	return nil, err
 }
 
+// CreateRankingProfile calls ragd.v1.IndexService.CreateRankingProfile.
+func (c *indexServiceClient) CreateRankingProfile(ctx context.Context, req *v1.CreateRankingProfileRequest) (*v1.RankingProfile, error) {
+	response, err := c.createRankingProfile.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetRankingProfile calls ragd.v1.IndexService.GetRankingProfile.
+func (c *indexServiceClient) GetRankingProfile(ctx context.Context, req *v1.GetRankingProfileRequest) (*v1.RankingProfile, error) {
+	response, err := c.getRankingProfile.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListRankingProfiles calls ragd.v1.IndexService.ListRankingProfiles.
+func (c *indexServiceClient) ListRankingProfiles(ctx context.Context, req *v1.ListRankingProfilesRequest) (*v1.ListRankingProfilesResponse, error) {
+	response, err := c.listRankingProfiles.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// UpdateRankingProfile calls ragd.v1.IndexService.UpdateRankingProfile.
+func (c *indexServiceClient) UpdateRankingProfile(ctx context.Context, req *v1.UpdateRankingProfileRequest) (*v1.RankingProfile, error) {
+	response, err := c.updateRankingProfile.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// DeleteRankingProfile calls ragd.v1.IndexService.DeleteRankingProfile.
+func (c *indexServiceClient) DeleteRankingProfile(ctx context.Context, req *v1.DeleteRankingProfileRequest) (*v1.DeleteRankingProfileResponse, error) {
+	response, err := c.deleteRankingProfile.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // TruncateIndex calls ragd.v1.IndexService.TruncateIndex.
 func (c *indexServiceClient) TruncateIndex(ctx context.Context, req *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error) {
 	response, err := c.truncateIndex.CallUnary(ctx, connect.NewRequest(req))
@@ -469,6 +580,20 @@ type IndexServiceHandler interface {
 	ListCurations(context.Context, *v1.ListCurationsRequest) (*v1.ListCurationsResponse, error)
 	// DeleteCurations deletes curations of an index. Needs the scope write, and a credential without a mandatory filter.
 	DeleteCurations(context.Context, *v1.DeleteCurationsRequest) (*v1.DeleteCurationsResponse, error)
+	// CreateRankingProfile stores parameters of ranking under a name, as version 1 of a profile of the index. Needs the scope write
+	// and, as all changes of profiles, a credential without a mandatory filter. Errors: INVALID_ARGUMENT for parameters that a query
+	// could not have; ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond 32 profiles of an index.
+	CreateRankingProfile(context.Context, *v1.CreateRankingProfileRequest) (*v1.RankingProfile, error)
+	// GetRankingProfile returns a version of a profile, by default the latest. Errors: NOT_FOUND, also for a version that does not exist.
+	GetRankingProfile(context.Context, *v1.GetRankingProfileRequest) (*v1.RankingProfile, error)
+	// ListRankingProfiles returns the latest version of each profile of an index in the order of their names.
+	ListRankingProfiles(context.Context, *v1.ListRankingProfilesRequest) (*v1.ListRankingProfilesResponse, error)
+	// UpdateRankingProfile changes what is given of a profile. Other parameters, also those of an earlier version, make a new version;
+	// earlier ones remain. Errors: as CreateRankingProfile; NOT_FOUND; RESOURCE_EXHAUSTED beyond 20 versions.
+	UpdateRankingProfile(context.Context, *v1.UpdateRankingProfileRequest) (*v1.RankingProfile, error)
+	// DeleteRankingProfile deletes a profile with all its versions, or one version that is not the latest. Errors: NOT_FOUND;
+	// FAILED_PRECONDITION for the latest of several versions.
+	DeleteRankingProfile(context.Context, *v1.DeleteRankingProfileRequest) (*v1.DeleteRankingProfileResponse, error)
 	// TruncateIndex removes all documents and vectors of the index at once, in a time that
 	// does not depend on its size. Needs the scope write.
 	TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error)
@@ -573,6 +698,38 @@ func NewIndexServiceHandler(svc IndexServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(indexServiceMethods.ByName("DeleteCurations")),
 		connect.WithHandlerOptions(opts...),
 	)
+	indexServiceCreateRankingProfileHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceCreateRankingProfileProcedure,
+		svc.CreateRankingProfile,
+		connect.WithSchema(indexServiceMethods.ByName("CreateRankingProfile")),
+		connect.WithHandlerOptions(opts...),
+	)
+	indexServiceGetRankingProfileHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceGetRankingProfileProcedure,
+		svc.GetRankingProfile,
+		connect.WithSchema(indexServiceMethods.ByName("GetRankingProfile")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	indexServiceListRankingProfilesHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceListRankingProfilesProcedure,
+		svc.ListRankingProfiles,
+		connect.WithSchema(indexServiceMethods.ByName("ListRankingProfiles")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	indexServiceUpdateRankingProfileHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceUpdateRankingProfileProcedure,
+		svc.UpdateRankingProfile,
+		connect.WithSchema(indexServiceMethods.ByName("UpdateRankingProfile")),
+		connect.WithHandlerOptions(opts...),
+	)
+	indexServiceDeleteRankingProfileHandler := connect.NewUnaryHandlerSimple(
+		IndexServiceDeleteRankingProfileProcedure,
+		svc.DeleteRankingProfile,
+		connect.WithSchema(indexServiceMethods.ByName("DeleteRankingProfile")),
+		connect.WithHandlerOptions(opts...),
+	)
 	indexServiceTruncateIndexHandler := connect.NewUnaryHandlerSimple(
 		IndexServiceTruncateIndexProcedure,
 		svc.TruncateIndex,
@@ -615,6 +772,16 @@ func NewIndexServiceHandler(svc IndexServiceHandler, opts ...connect.HandlerOpti
 			indexServiceListCurationsHandler.ServeHTTP(w, r)
 		case IndexServiceDeleteCurationsProcedure:
 			indexServiceDeleteCurationsHandler.ServeHTTP(w, r)
+		case IndexServiceCreateRankingProfileProcedure:
+			indexServiceCreateRankingProfileHandler.ServeHTTP(w, r)
+		case IndexServiceGetRankingProfileProcedure:
+			indexServiceGetRankingProfileHandler.ServeHTTP(w, r)
+		case IndexServiceListRankingProfilesProcedure:
+			indexServiceListRankingProfilesHandler.ServeHTTP(w, r)
+		case IndexServiceUpdateRankingProfileProcedure:
+			indexServiceUpdateRankingProfileHandler.ServeHTTP(w, r)
+		case IndexServiceDeleteRankingProfileProcedure:
+			indexServiceDeleteRankingProfileHandler.ServeHTTP(w, r)
 		case IndexServiceTruncateIndexProcedure:
 			indexServiceTruncateIndexHandler.ServeHTTP(w, r)
 		case IndexServiceDeleteIndexProcedure:
@@ -682,6 +849,26 @@ func (UnimplementedIndexServiceHandler) ListCurations(context.Context, *v1.ListC
 
 func (UnimplementedIndexServiceHandler) DeleteCurations(context.Context, *v1.DeleteCurationsRequest) (*v1.DeleteCurationsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.DeleteCurations is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) CreateRankingProfile(context.Context, *v1.CreateRankingProfileRequest) (*v1.RankingProfile, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.CreateRankingProfile is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) GetRankingProfile(context.Context, *v1.GetRankingProfileRequest) (*v1.RankingProfile, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.GetRankingProfile is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) ListRankingProfiles(context.Context, *v1.ListRankingProfilesRequest) (*v1.ListRankingProfilesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.ListRankingProfiles is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) UpdateRankingProfile(context.Context, *v1.UpdateRankingProfileRequest) (*v1.RankingProfile, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.UpdateRankingProfile is not implemented"))
+}
+
+func (UnimplementedIndexServiceHandler) DeleteRankingProfile(context.Context, *v1.DeleteRankingProfileRequest) (*v1.DeleteRankingProfileResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.IndexService.DeleteRankingProfile is not implemented"))
 }
 
 func (UnimplementedIndexServiceHandler) TruncateIndex(context.Context, *v1.TruncateIndexRequest) (*v1.TruncateIndexResponse, error) {

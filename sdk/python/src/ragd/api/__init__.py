@@ -1482,7 +1482,7 @@ class VectorQueryRequest(TypedDict, total=False):
     # maxTokens at most about half of them. Chunks that are then one text are one source, which names them
     # in hits, so there may be fewer than topK. Default: the chunk.
     expand: str
-    # Ranks recent chunks higher, by a time in their metadata. Default: none.
+    # Ranks chunks higher by a time, such as recent ones, by a number or by a condition. Default: none.
     boost: Boost
     # The recall target of an approximate search, 0.9 to 0.999: the fraction of the nearest chunks that it finds. The least search
     # width that was measured to hold it with 95 % confidence is used; a warning says if there is none. Not beside
@@ -1506,6 +1506,11 @@ class VectorQueryRequest(TypedDict, total=False):
     pageSize: int
     # nextPageToken of the page before. The rest of the request must be the same.
     pageToken: str
+    # Several boosts, instead of boost: at most 8, whose factors are multiplied.
+    boosts: list[Boost]
+    # The ranking profile of the index, as name or, for an earlier version, name@version; none: no profile. What this request says itself
+    # goes before what the profile says. Default: the default profile of the index, if it has one. See docs/how-to/ranking-profiles.md.
+    profile: str
 
 
 class Like(TypedDict, total=False):
@@ -1543,6 +1548,8 @@ class OrderBy(TypedDict, total=False):
     field: str
     # The greatest first; what comes last stays last.
     descending: bool
+    # A point such as {"lat": 52.52, "lon": 13.4}: the field has points, and those nearest to this one come first. What is no point comes last.
+    origin: Any
 
 
 class GroupBy(TypedDict, total=False):
@@ -1599,28 +1606,49 @@ class QueryError(TypedDict, total=False):
 
 
 class Boost(TypedDict, total=False):
-    """Boost ranks recent chunks higher: a score above 0 is multiplied with
-    1 - weight + weight * 2^(-age / halfLife). A chunk whose field is missing or states no time counts as old, one
-    whose time is to come as new. See docs/explanation/retrieval.md#recency.
+    """Boost ranks chunks higher by a field or by a condition: a score above 0 is multiplied with 1 - weight + weight * decay, where
+    decay is 1 for the best chunks and falls to 0. {field: published, halfLife: 30d} prefers recent chunks. See
+    docs/explanation/retrieval.md#boosts.
     """
-    # Required. The metadata field with the time, as in filters, such as published: a string in the form of ISO 8601, see
-    # docs/reference/filters.md#times.
+    # The metadata field, as in filters, such as published: with times, strings in the form of ISO 8601 (see
+    # docs/reference/filters.md#times), with numbers, or with points {lat, lon}. A chunk without such a value has the decay 0. Required unless filter is given.
     field: str
-    # Required. The age at which half of the weight is left: a number with a unit (s, m, h, d, w or y), such as 30d; at
-    # most 1000y.
+    # Required for times. The age, or with origin the distance in time, at which half of the weight is left: a number with a unit
+    # (s, m, h, d, w or y), such as 30d; at most 1000y.
     halfLife: str
-    # How much of the score depends on the age: above 0, to 1. Default 0.5.
+    # How much of the score depends on the boost: above 0, to 1. Default 0.5.
     weight: float
+    # exponential (default): 2^-d, where d is the distance in half distances; gauss: 2^-(d*d), which falls slowly at first and then
+    # fast; linear: 1 - d/2, which is 0 from twice the half distance on.
+    decay: str
+    # From what distances are measured: a time, also one such as now+7d, or a number or a point {lat, lon}, which
+    # is required for numbers and points. Default: now, and what is to come counts as new.
+    origin: Any
+    # Required for numbers and points. The distance from origin at which half of the weight is left, for points in meters.
+    halfDistance: float
+    # Up to this distance nothing is lost, and what is beyond is measured from there: a text such as 7d for times, else a number. Default: 0.
+    offset: Any
+    # A condition, with weight alone beside it: decay is 1 for chunks that this filter selects, and 0 for others. Not over $uri.
+    filter: Any
 
 
 class Recency(TypedDict, total=False):
-    """Recency reports what a boost did to a score."""
+    """Recency reports what boosts did to a score."""
     # Before the boost.
     score: float
     # With which it was multiplied, if it is above 0.
     factor: float
-    # Absent for a chunk without one.
+    # By which the first boost by a time went. Absent for a chunk without one.
     time: str
+    # What each boost multiplied with, in their order. Absent for one boost.
+    factors: list[float]
+
+
+class AppliedProfile(TypedDict, total=False):
+    """AppliedProfile is the ranking profile by which an index was searched."""
+    indexName: str
+    profileName: str
+    version: int
 
 
 class Hybrid(TypedDict, total=False):
@@ -1765,6 +1793,10 @@ class GraphRagRequest(TypedDict, total=False):
     recallTarget: float
     # As in VectorQuery, for the scores of the walk: ranks recent sources higher. Not with scope global.
     boost: Boost
+    # As in VectorQuery, for the scores of the walk.
+    boosts: list[Boost]
+    # As in VectorQuery. Of a profile its boosts, reranker and thresholds apply.
+    profile: str
 
 
 class GraphOptions(TypedDict, total=False):
@@ -1855,7 +1887,7 @@ class Source(TypedDict, total=False):
     alsoInCount: int
     # Set with expand and neighbours: the chunks of document that were found, best first, this one too.
     hits: list[Hit]
-    # Set with boost.
+    # Set with boosts.
     recency: Recency
     # The index, if several were asked.
     indexName: str
@@ -1986,6 +2018,8 @@ class Explain(TypedDict, total=False):
     vectorLogOdds: float
     # What querySyntax web has made of queryText: what chunks must have, or not have, in English.
     conditions: list[str]
+    # The ranking profiles that were applied, one for each index that has one.
+    profiles: list[AppliedProfile]
     # Terms of the question that the index has synonyms of, which were searched for too.
     synonyms: list[SynonymUse]
     # The ids of the curations of the index that hold for the question; for a credential with a mandatory filter, of those that pin a source.
@@ -2043,6 +2077,8 @@ class GraphExplain(TypedDict, total=False):
     repeatedCount: int
     # As in Explain.
     filterNotes: list[str]
+    # As in Explain.
+    profiles: list[AppliedProfile]
 
 
 class ChosenTopic(TypedDict, total=False):
@@ -3072,6 +3108,10 @@ class Index(TypedDict, total=False):
     chunking: Chunking
     # auto, simple, a language such as english, or a PostgreSQL text search configuration.
     textLanguage: str
+    # The names of its ranking profiles, in order.
+    rankingProfiles: list[str]
+    # That of queries that name none; empty for none.
+    defaultRankingProfile: str
     # Number of chunks with an embedding. For a credential with a mandatory filter this and
     # the counts of documents cover only what it may read.
     count: int
@@ -3537,6 +3577,100 @@ class DeleteCurationsRequest(TypedDict, total=False):
 class DeleteCurationsResponse(TypedDict, total=False):
     """The message DeleteCurationsResponse."""
     deletedCount: int
+
+
+class Ranking(TypedDict, total=False):
+    """Ranking has parameters of ranking, each as in VectorQuery, where those of a query go before them. What a query cannot have beside
+    something else that it says, such as boosts beside orderBy, is left out of it.
+    """
+    # As in VectorQuery, at most 8. A query with boost or boosts has those alone.
+    boosts: list[Boost]
+    hybrid: Hybrid
+    # For queries with queryText. Its candidates are how deep it goes. Not for questions to several indexes.
+    reranker: Reranker
+    diversity: float
+    maxPerDocument: int
+    minScore: float
+    minSimilarity: float
+
+
+class RankingProfile(TypedDict, total=False):
+    """RankingProfile is a version of parameters of ranking under a name."""
+    indexName: str
+    profileName: str
+    # From 1; incremented by each change of ranking.
+    version: int
+    # For people.
+    description: str
+    ranking: Ranking
+    # Whether queries of the index that name no profile have this one.
+    default: bool
+    # When this version was made.
+    createTime: str
+    # Versions that exist, the newest first.
+    versions: list[int]
+
+
+class CreateRankingProfileRequest(TypedDict, total=False):
+    """The message CreateRankingProfileRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # 1 to 64 letters, digits, _ and -; not none.
+    profileName: str
+    # At most 500 bytes.
+    description: str
+    # Required, with at least one parameter. Its filters, times and fields are read anew by each query, so that now-30d moves along.
+    ranking: Ranking
+    # Makes it the default of the index, in place of another.
+    default: bool
+
+
+class GetRankingProfileRequest(TypedDict, total=False):
+    """The message GetRankingProfileRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    profileName: str
+    # Default: the latest.
+    version: int
+
+
+class ListRankingProfilesRequest(TypedDict, total=False):
+    """The message ListRankingProfilesRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+
+
+class ListRankingProfilesResponse(TypedDict, total=False):
+    """The message ListRankingProfilesResponse."""
+    # All: an index has at most 32.
+    profiles: list[RankingProfile]
+
+
+class UpdateRankingProfileRequest(TypedDict, total=False):
+    """The message UpdateRankingProfileRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    profileName: str
+    description: str
+    # Replaces all parameters.
+    ranking: Ranking
+    # The parameters of this earlier version, instead of ranking.
+    restoreVersion: int
+    # Whether it is the default of the index.
+    default: bool
+
+
+class DeleteRankingProfileRequest(TypedDict, total=False):
+    """The message DeleteRankingProfileRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    profileName: str
+    # The one version to delete. Default: all.
+    version: int
+
+
+class DeleteRankingProfileResponse(TypedDict, total=False):
+    """The message DeleteRankingProfileResponse."""
 
 
 class QuestionSet(TypedDict, total=False):
@@ -5021,7 +5155,7 @@ class Usage(TypedDict, total=False):
     # Empty for what was used outside of an index. Indexes may be deleted by now.
     indexName: str
     # ingest, upsert (ready-made vectors), query, walk (searches of the graph), or a call of a
-    # model: embedding, rerank, chat.
+    # model: embedding, rerank, chat, transcription.
     stage: str
     # The model as endpoint/model, for calls of models.
     model: str
@@ -5037,6 +5171,8 @@ class Usage(TypedDict, total=False):
     # four bytes. The model builtin/hash-512 has none.
     inputTokens: float
     outputTokens: float
+    # Seconds of the recordings that were transcribed, as the endpoint says.
+    seconds: float
 
 
 class Entry(TypedDict, total=False):
@@ -6811,6 +6947,38 @@ class IndexService:
         answer = self._transport.unary("ragd.v1.IndexService/DeleteCurations", request or {}, timeout=timeout, context=context)
         return cast("DeleteCurationsResponse", answer)
 
+    def create_ranking_profile(self, request: CreateRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RankingProfile:
+        """CreateRankingProfile stores parameters of ranking under a name, as version 1 of a profile of the index. Needs the scope write
+        and, as all changes of profiles, a credential without a mandatory filter. Errors: INVALID_ARGUMENT for parameters that a query
+        could not have; ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond 32 profiles of an index.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/CreateRankingProfile", request or {}, timeout=timeout, context=context)
+        return cast("RankingProfile", answer)
+
+    def get_ranking_profile(self, request: GetRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RankingProfile:
+        """GetRankingProfile returns a version of a profile, by default the latest. Errors: NOT_FOUND, also for a version that does not exist."""
+        answer = self._transport.unary("ragd.v1.IndexService/GetRankingProfile", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RankingProfile", answer)
+
+    def list_ranking_profiles(self, request: ListRankingProfilesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListRankingProfilesResponse:
+        """ListRankingProfiles returns the latest version of each profile of an index in the order of their names."""
+        answer = self._transport.unary("ragd.v1.IndexService/ListRankingProfiles", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListRankingProfilesResponse", answer)
+
+    def update_ranking_profile(self, request: UpdateRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RankingProfile:
+        """UpdateRankingProfile changes what is given of a profile. Other parameters, also those of an earlier version, make a new version;
+        earlier ones remain. Errors: as CreateRankingProfile; NOT_FOUND; RESOURCE_EXHAUSTED beyond 20 versions.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/UpdateRankingProfile", request or {}, timeout=timeout, context=context)
+        return cast("RankingProfile", answer)
+
+    def delete_ranking_profile(self, request: DeleteRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteRankingProfileResponse:
+        """DeleteRankingProfile deletes a profile with all its versions, or one version that is not the latest. Errors: NOT_FOUND;
+        FAILED_PRECONDITION for the latest of several versions.
+        """
+        answer = self._transport.unary("ragd.v1.IndexService/DeleteRankingProfile", request or {}, timeout=timeout, context=context)
+        return cast("DeleteRankingProfileResponse", answer)
+
     def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
         """TruncateIndex removes all documents and vectors of the index at once, in a time that
         does not depend on its size. Needs the scope write.
@@ -6930,6 +7098,38 @@ class AsyncIndexService:
         """DeleteCurations deletes curations of an index. Needs the scope write, and a credential without a mandatory filter."""
         answer = await self._transport.unary("ragd.v1.IndexService/DeleteCurations", request or {}, timeout=timeout, context=context)
         return cast("DeleteCurationsResponse", answer)
+
+    async def create_ranking_profile(self, request: CreateRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RankingProfile:
+        """CreateRankingProfile stores parameters of ranking under a name, as version 1 of a profile of the index. Needs the scope write
+        and, as all changes of profiles, a credential without a mandatory filter. Errors: INVALID_ARGUMENT for parameters that a query
+        could not have; ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond 32 profiles of an index.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/CreateRankingProfile", request or {}, timeout=timeout, context=context)
+        return cast("RankingProfile", answer)
+
+    async def get_ranking_profile(self, request: GetRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RankingProfile:
+        """GetRankingProfile returns a version of a profile, by default the latest. Errors: NOT_FOUND, also for a version that does not exist."""
+        answer = await self._transport.unary("ragd.v1.IndexService/GetRankingProfile", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RankingProfile", answer)
+
+    async def list_ranking_profiles(self, request: ListRankingProfilesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListRankingProfilesResponse:
+        """ListRankingProfiles returns the latest version of each profile of an index in the order of their names."""
+        answer = await self._transport.unary("ragd.v1.IndexService/ListRankingProfiles", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListRankingProfilesResponse", answer)
+
+    async def update_ranking_profile(self, request: UpdateRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RankingProfile:
+        """UpdateRankingProfile changes what is given of a profile. Other parameters, also those of an earlier version, make a new version;
+        earlier ones remain. Errors: as CreateRankingProfile; NOT_FOUND; RESOURCE_EXHAUSTED beyond 20 versions.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/UpdateRankingProfile", request or {}, timeout=timeout, context=context)
+        return cast("RankingProfile", answer)
+
+    async def delete_ranking_profile(self, request: DeleteRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteRankingProfileResponse:
+        """DeleteRankingProfile deletes a profile with all its versions, or one version that is not the latest. Errors: NOT_FOUND;
+        FAILED_PRECONDITION for the latest of several versions.
+        """
+        answer = await self._transport.unary("ragd.v1.IndexService/DeleteRankingProfile", request or {}, timeout=timeout, context=context)
+        return cast("DeleteRankingProfileResponse", answer)
 
     async def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
         """TruncateIndex removes all documents and vectors of the index at once, in a time that
@@ -8203,6 +8403,7 @@ __all__ = [
     "AnswerUsage",
     "AnswerVerdict",
     "ApiKey",
+    "AppliedProfile",
     "ArchiveService",
     "AskAgentEvent",
     "AskAgentRequest",
@@ -8284,6 +8485,7 @@ __all__ = [
     "CreateIssuerRequest",
     "CreatePromptRequest",
     "CreateQuestionSetRequest",
+    "CreateRankingProfileRequest",
     "CreateServerRequest",
     "CreateTenantRequest",
     "CreateToolRequest",
@@ -8326,6 +8528,8 @@ __all__ = [
     "DeleteQuestionSetRequest",
     "DeleteQuestionSetResponse",
     "DeleteQuestionsRequest",
+    "DeleteRankingProfileRequest",
+    "DeleteRankingProfileResponse",
     "DeleteRequest",
     "DeleteResponse",
     "DeleteSecretRequest",
@@ -8393,6 +8597,7 @@ __all__ = [
     "GetPromptMessagesResponse",
     "GetPromptRequest",
     "GetQuestionSetRequest",
+    "GetRankingProfileRequest",
     "GetRunRequest",
     "GetServerRequest",
     "GetTenantMoveRequest",
@@ -8480,6 +8685,8 @@ __all__ = [
     "ListQuestionSetsResponse",
     "ListQuestionsRequest",
     "ListQuestionsResponse",
+    "ListRankingProfilesRequest",
+    "ListRankingProfilesResponse",
     "ListRunsRequest",
     "ListRunsResponse",
     "ListSecretsRequest",
@@ -8546,6 +8753,8 @@ __all__ = [
     "QuestionResult",
     "QuestionSet",
     "RangeCount",
+    "Ranking",
+    "RankingProfile",
     "ReadDocumentRequest",
     "ReadDocumentResponse",
     "RebuildGraphRequest",
@@ -8648,6 +8857,7 @@ __all__ = [
     "UpdateIssuerRequest",
     "UpdatePromptRequest",
     "UpdateQuestionSetRequest",
+    "UpdateRankingProfileRequest",
     "UpdateRequest",
     "UpdateResponse",
     "UpdateServerRequest",
