@@ -5,7 +5,7 @@ import "testing"
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
-	const header = "start,tenant,index,stage,model,calls,documents,chunks,bytes,input_tokens,output_tokens\n"
+	const header = "start,tenant,index,stage,model,calls,documents,chunks,bytes,input_tokens,output_tokens,seconds\n"
 	for _, want := range []step{
 		{args: args("usage"), stderr: "no rows\n"},
 		{args: args("usage --csv --interval month"), stdout: header},

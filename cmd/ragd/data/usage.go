@@ -54,10 +54,10 @@ Times are dates, such as 2026-11-01, or RFC 3339, such as 2026-11-01T08:00:00Z.`
 		if *asCSV {
 			return writeUsage(p.Out.Stdout, rows)
 		}
-		return output.List(p.Out, "rows", rows, "START TENANT INDEX STAGE MODEL CALLS DOCUMENTS CHUNKS BYTES IN OUT", func(u *ragdv1.Usage) []any {
+		return output.List(p.Out, "rows", rows, "START TENANT INDEX STAGE MODEL CALLS DOCUMENTS CHUNKS BYTES IN OUT SECONDS", func(u *ragdv1.Usage) []any {
 			return []any{
 				output.Stamp(u.GetStartTime()), u.GetTenantId(), u.GetIndexName(), u.GetStage(), u.GetModel(), output.Number(u.GetCalls()), output.Number(u.GetDocuments()),
-				output.Number(u.GetChunks()), output.Number(u.GetBytes()), output.Number(u.GetInputTokens()), output.Number(u.GetOutputTokens()),
+				output.Number(u.GetChunks()), output.Number(u.GetBytes()), output.Number(u.GetInputTokens()), output.Number(u.GetOutputTokens()), output.Number(u.GetSeconds()),
 			}
 		})
 	})
