@@ -30,7 +30,7 @@ NO_COLOR is set. --explain shows the scores that each score is made of.
 
 Modes are vector (by embedding), keyword (by words) and hybrid (both). A filter
 is a JSON object over the metadata, such as {"team": "legal"}. With --vector,
---like or --order-by the question may be left out.
+--like, --order-by or --near the question may be left out.
 
 An example of --like, --unlike and --exclude is id:ID of a chunk, document:ID,
 uri:URI or text:TEXT.`,
@@ -43,11 +43,12 @@ uri:URI or text:TEXT.`,
   ragd query --index handbook --like uri:contracts/7.md --unlike 'text:a contract of sale'
   ragd query "notice period" --group-by team:2 -k 5
   ragd query --order-by published:desc --page-size 20
+  ragd query --near place:52.52,13.4 -k 5
   ragd query "notice period" --neighbours 1 --max-per-document 2 --explain
   ragd query "notice period" --prompt-text --top-k 50 --max-tokens 4000 | my-prompt
   ragd query "notice period" --context '{"country": "fr"}' --explain`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && (cmd.Flags().Changed("vector") || cmd.Flags().Changed("like") || cmd.Flags().Changed("order-by")) {
+			if len(args) == 0 && (cmd.Flags().Changed("vector") || cmd.Flags().Changed("like") || cmd.Flags().Changed("order-by") || cmd.Flags().Changed("near")) {
 				return nil
 			}
 			return command.Arguments("QUESTION")(cmd, args)
