@@ -160,6 +160,7 @@ func (b Boost) check(at string, resolve func(filter.Filter) (filter.Filter, erro
 	if err := filter.CheckField(at+".field", b.Field); err != nil {
 		return out, err
 	}
+	b.Origin, b.Offset = numberOr(b.Origin, b.HalfDistance), numberOr(b.Offset, b.HalfDistance)
 	if _, isObject := b.Origin.(map[string]any); isObject {
 		return out, b.checkPoint(at, &out)
 	}
@@ -167,6 +168,16 @@ func (b Boost) check(at string, resolve func(filter.Filter) (filter.Filter, erro
 		return out, b.checkNumber(at, &out)
 	}
 	return out, b.checkTime(at, &out)
+}
+
+// numberOr returns the number that a text is, as tools send it beside a half distance; other values unchanged.
+func numberOr(v any, half *float64) any {
+	if text, ok := v.(string); ok && half != nil {
+		if n, err := strconv.ParseFloat(text, 64); err == nil {
+			return n
+		}
+	}
+	return v
 }
 
 // checkFilter fills a boost by a condition.
