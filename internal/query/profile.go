@@ -109,7 +109,7 @@ func (r Request) profiled(i index.Index, across bool) (Request, []AppliedProfile
 	}
 	ranking := p.Ranking
 	fusion := r.Fusion
-	if fusion == (Fusion{}) && ranking.Hybrid != nil && !(across && ranking.Hybrid.Method == RRF) {
+	if fusion == (Fusion{}) && ranking.Hybrid != nil && (!across || ranking.Hybrid.Method != RRF) {
 		fusion = *ranking.Hybrid
 	}
 	ordered := len(r.OrderBy) > 0 || r.PageSize != nil
