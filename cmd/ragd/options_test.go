@@ -319,7 +319,10 @@ var operators = map[string]string{
 	"$lte": `{"a": {"$lte": 1}}`, "$in": `{"a": {"$in": [1]}}`, "$nin": `{"a": {"$nin": [1]}}`, "$all": `{"a": {"$all": [1]}}`,
 	"$elemMatch": `{"a": {"$elemMatch": {"b": 1}}}`, "$size": `{"a": {"$size": 1}}`, "$exists": `{"a": {"$exists": true}}`,
 	"$contains": `{"a": {"$contains": "b"}}`, "$startsWith": `{"a": {"$startsWith": "b"}}`, "$regex": `{"a": {"$regex": "b"}}`,
-	"$not": `{"$not": {"a": 1}}`, "$and": `{"$and": [{"a": 1}]}`, "$or": `{"$or": [{"a": 1}]}`, "$nor": `{"$nor": [{"a": 1}]}`,
+	"$geoRadius":  `{"a": {"$geoRadius": {"center": {"lat": 52.5, "lon": 13.4}, "radius": 1500}}}`,
+	"$geoBox":     `{"a": {"$geoBox": {"topLeft": {"lat": 52.7, "lon": 13.1}, "bottomRight": {"lat": 52.3, "lon": 13.8}}}}`,
+	"$geoPolygon": `{"a": {"$geoPolygon": {"points": [{"lat": 52.7, "lon": 13.1}, {"lat": 52.7, "lon": 13.8}, {"lat": 52.3, "lon": 13.4}]}}}`,
+	"$not":        `{"$not": {"a": 1}}`, "$and": `{"$and": [{"a": 1}]}`, "$or": `{"$or": [{"a": 1}]}`, "$nor": `{"$nor": [{"a": 1}]}`,
 }
 
 func TestOperatorsOfTheReferenceExist(t *testing.T) {
