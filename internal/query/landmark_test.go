@@ -116,3 +116,22 @@ func TestAScanWidensToTheLargestWidth(t *testing.T) {
 		t.Errorf("widths %v, want %v", widths, want)
 	}
 }
+
+func BenchmarkNearestLandmark(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	draw := func() []float32 {
+		v := make([]float32, ofVectors.Dimension)
+		for d := range v {
+			v[d] = float32(r.NormFloat64())
+		}
+		return v
+	}
+	landmarks := make([]*landmark, sampleVectorBytes/(4*ofVectors.Dimension))
+	for n := range landmarks {
+		landmarks[n] = newLandmark("a", index.Cosine, draw())
+	}
+	question, i := draw(), index.Index{Metric: index.Cosine}
+	for b.Loop() {
+		nearestLandmark(i, question, landmarks)
+	}
+}

@@ -87,7 +87,12 @@ func TestUnseenRecall(t *testing.T) {
 	for _, vectors := range []int{5_000, 20_000} {
 		values, questions := synthetic.Vectors(vectors, 1), synthetic.Vectors(asked, 99)
 		c := loaded(t, values)
-		width := explained(t, c, recallIndex, values[0]).SearchWidth
+		described, err := c.DescribeIndex(t.Context(), &ragdv1.DescribeIndexRequest{IndexName: recallIndex})
+		if err != nil {
+			t.Fatal(err)
+		}
+		width := described.SearchWidth.Width
+		wait.For(t, "searches with the measured width", func() bool { return explained(t, c, recallIndex, values[0]).SearchWidth == width })
 		ef := &ragdv1.DatabaseConfig{Pgvector: &ragdv1.PgVectorConfig{Ef: proto.Int32(width)}}
 		for _, side := range []struct {
 			name   string
