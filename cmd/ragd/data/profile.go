@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -118,14 +119,7 @@ func profileList(p *command.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		all := func(yield func(*ragdv1.RankingProfile, error) bool) {
-			for _, profile := range res.GetProfiles() {
-				if !yield(profile, nil) {
-					return
-				}
-			}
-		}
-		return output.List(p.Out, "profiles", all, "PROFILE VERSION DEFAULT DESCRIPTION", func(m *ragdv1.RankingProfile) []any {
+		return output.List(p.Out, "profiles", paging.All(res.GetProfiles()), "PROFILE VERSION DEFAULT DESCRIPTION", func(m *ragdv1.RankingProfile) []any {
 			return []any{m.GetProfileName(), m.GetVersion(), m.GetDefault(), m.GetDescription()}
 		})
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
 	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
 )
 
@@ -33,13 +34,7 @@ had a helpful answer, and words of the index.`,
 		if p.Out.JSON {
 			return p.Out.Message(res)
 		}
-		return output.List(p.Out, "suggestions", func(yield func(*ragdv1.Suggestion, error) bool) {
-			for _, s := range res.GetSuggestions() {
-				if !yield(s, nil) {
-					return
-				}
-			}
-		}, "TEXT KIND URI", func(s *ragdv1.Suggestion) []any {
+		return output.List(p.Out, "suggestions", paging.All(res.GetSuggestions()), "TEXT KIND URI", func(s *ragdv1.Suggestion) []any {
 			return []any{output.OneLine(s.GetText()), s.GetKind(), output.OneLine(s.GetUri())}
 		})
 	})

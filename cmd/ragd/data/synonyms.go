@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,7 +48,7 @@ lines and what follows # are left out.`,
 		case !adds && (*replace || *language != ""):
 			return misuse.Errorf("--replace and --language need --add or --file")
 		}
-		entries, err := synonymEntries(*added, *file, p.Stdin)
+		entries, err := synonymEntries(p, *added, *file)
 		if err != nil {
 			return err
 		}
@@ -94,18 +93,14 @@ lines and what follows # are left out.`,
 }
 
 // synonymEntries returns the entries of lines and of a file, if one is named.
-func synonymEntries(lines []string, file string, stdin io.Reader) (entries []*ragdv1.Synonym, err error) {
+func synonymEntries(p *command.Program, lines []string, file string) (entries []*ragdv1.Synonym, err error) {
 	if file != "" {
-		from := stdin
-		if file != "-" {
-			opened, err := os.Open(file)
-			if err != nil {
-				return nil, err
-			}
-			defer opened.Close()
-			from = opened
+		opened, err := p.Open(file)
+		if err != nil {
+			return nil, err
 		}
-		scanner := bufio.NewScanner(from)
+		defer opened.Close()
+		scanner := bufio.NewScanner(opened)
 		for scanner.Scan() {
 			if line, _, _ := strings.Cut(scanner.Text(), "#"); strings.TrimSpace(line) != "" {
 				lines = append(lines, line)
