@@ -166,7 +166,7 @@ func suggestWhole(ctx context.Context, h *data.Handle, i index.Index, within sco
 // first; with a filter, which must not tell how common they are outside of it, they are in alphabetical order.
 func (s *Service) suggestWords(ctx context.Context, h *data.Handle, i index.Index, within scope, prefix string) (out []Suggestion, err error) {
 	languages := i.AskedLanguages(i.Languages)
-	begin := strings.LastIndexFunc(prefix, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) })
+	begin := strings.LastIndexFunc(prefix, isNoWord)
 	if begin >= 0 {
 		_, size := utf8.DecodeRuneInString(prefix[begin:])
 		begin += size
@@ -247,6 +247,9 @@ func completed(ctx context.Context, h *data.Handle, i index.Index, within scope,
 	return out, nil
 }
 
+// isNoWord reports whether a character stands between words.
+func isNoWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }
+
 // meant returns a question with the likeliest corrections in place of misspelt words, empty without any.
 func meant(question string, corrections []Correction) string {
 	if len(corrections) == 0 {
@@ -254,8 +257,7 @@ func meant(question string, corrections []Correction) string {
 	}
 	var b strings.Builder
 	for rest := question; rest != ""; {
-		isWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
-		end := strings.IndexFunc(rest, func(r rune) bool { return !isWord(r) })
+		end := strings.IndexFunc(rest, isNoWord)
 		if end < 0 {
 			end = len(rest)
 		}
@@ -266,7 +268,7 @@ func meant(question string, corrections []Correction) string {
 		}
 		b.WriteString(word)
 		rest = rest[end:]
-		next := strings.IndexFunc(rest, isWord)
+		next := strings.IndexFunc(rest, func(r rune) bool { return !isNoWord(r) })
 		if next < 0 {
 			next = len(rest)
 		}

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -208,7 +209,7 @@ func (a polygon) hasUnwrapped(lat, lon float64) (inside bool) {
 }
 
 func (a polygon) sql(c *compiler, lat, lon string) string {
-	next := func(list []float64) []float64 { return append(append([]float64{}, list[1:]...), list[0]) }
+	next := func(list []float64) []float64 { return slices.Concat(list[1:], list[:1]) }
 	return "EXISTS (SELECT FROM (VALUES (-360), (0), (360)) AS turn(by) WHERE (SELECT count(*) % 2 = 1 FROM unnest(" +
 		c.floats(a.lats) + ", " + c.floats(a.lons) + ", " + c.floats(next(a.lats)) + ", " + c.floats(next(a.lons)) + ") AS edge(lat, lon, lat2, lon2) " +
 		"WHERE (edge.lon > " + lon + " + turn.by) <> (edge.lon2 > " + lon + " + turn.by) " +
