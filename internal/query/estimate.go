@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,8 +27,8 @@ type estimate struct {
 	indexed  bool    // a Postgres index finds the matching chunks
 	// constants: the Postgres index is found only by a planner that sees the parameters.
 	constants bool
-	scans     *scans // of the scope; nil means none
-	landmarks []*landmark
+	scans     *scans             // of the scope; nil means none
+	landmarks func() []*landmark // of the scope, found when they are first needed; nil means none
 }
 
 // scans counts the index scans of a scope, and those of them that found too few chunks. Safe
@@ -140,7 +141,7 @@ func (e *estimator) make(ctx context.Context, id tenant.ID, h *data.Handle, i in
 		seen = sampled.count(s)
 	}
 	made.scans = &scans{}
-	made.landmarks = sampled.landmarks(s)
+	made.landmarks = sync.OnceValue(func() []*landmark { return sampled.landmarks(s) })
 	if seen.of > 0 && made.total > 0 {
 		made.matching = made.total * seen.share(made.matching/made.total)
 	}

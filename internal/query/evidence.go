@@ -89,6 +89,11 @@ func (e evidence) fusedScore(value float64) float64 {
 	return logistic(value - e.keyword*keywordSteepness*keywordMiddle - e.vector*similaritySteepness*similarityMiddle - e.strong*softplus(-strongMiddle))
 }
 
+// fusedVector returns what the vector leg adds to the value that fused computes, for a stretched similarity.
+func (e evidence) fusedVector(stretched float64) float64 {
+	return e.vector * e.perSimilarity * (stretched - e.far)
+}
+
 // fusedKeyword returns what the keyword leg adds to the value that fused computes. It grows with the BM25 score.
 func (e evidence) fusedKeyword(bm25 float64) float64 {
 	return e.keyword*e.perKeyword*bm25 + e.strong*softplus(e.perKeyword*bm25-keywordSteepness*keywordMiddle-strongMiddle)
@@ -130,7 +135,7 @@ func (e evidence) fusedKeywordSQL(q *statement) string {
 	return value + "\n\t\t+ " + q.args.Add(e.strong) + "::float8 * (greatest(" + k + ", 0) + ln(1 + exp(-least(abs(" + k + "), 30))))"
 }
 
-// vectorEvidence returns what the vector leg adds to the value of a row with a distance, as SQL. What depends on the question
+// vectorEvidence is fusedVector of a row with a distance, as SQL. What depends on the question
 // and on the statistics of the index is a parameter, so that all questions share one prepared statement.
 func (s search) vectorEvidence(q *statement) string {
 	e := s.evidence()

@@ -98,7 +98,7 @@ func nearestLandmark(i index.Index, question []float32, among []*landmark) (near
 func (s search) guarded() bool {
 	p := s.request
 	whole := len(p.examples.chunks)+len(p.examples.documents)+len(p.curated.hides) == 0
-	return s.plan == indexScan && whole && p.ef == 0 && p.probes == 0 && (p.mode == Vector || p.mode == Hybrid && p.fusion.Method != RRF)
+	return s.plan == indexScan && s.estimate.landmarks != nil && whole && p.ef == 0 && p.probes == 0 && (p.mode == Vector || p.mode == Hybrid && p.fusion.Method != RRF)
 }
 
 // missed returns a landmark that the sources, which are all that were wanted, would have if the scan had found it; nil if
@@ -107,7 +107,7 @@ func (s search) missed(sources []Source) *landmark {
 	if !s.guarded() || len(sources) == 0 || len(sources) < s.request.fetch() {
 		return nil
 	}
-	nearest, distance := nearestLandmark(s.index, s.request.vector, s.estimate.landmarks)
+	nearest, distance := nearestLandmark(s.index, s.request.vector, s.estimate.landmarks())
 	if nearest == nil || !s.better(distance, sources[len(sources)-1].Score) {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (s search) better(distance, score float64) bool {
 		return s.index.Score(distance) > score
 	}
 	e := s.evidence()
-	return e.fusedScore(e.vector*e.perSimilarity*(s.index.Metric.Stretch(s.index.Score(distance))-e.far)) > score
+	return e.fusedScore(e.fusedVector(s.index.Metric.Stretch(s.index.Score(distance)))) > score
 }
 
 // widen makes the search scan wider, and reports whether it can.

@@ -23,22 +23,7 @@ func TestTheNearestLandmark(t *testing.T) {
 	for n := range vectors {
 		vectors[n] = draw()
 	}
-	distances := map[index.Metric]func(a, b []float32) float64{
-		index.Cosine: func(a, b []float32) float64 { return 1 - cosine(a, b) },
-		index.Euclidean: func(a, b []float32) (d float64) {
-			for i := range a {
-				d += float64(a[i]-b[i]) * float64(a[i]-b[i])
-			}
-			return math.Sqrt(d)
-		},
-		index.DotProduct: func(a, b []float32) (d float64) {
-			for i := range a {
-				d -= float64(a[i]) * float64(b[i])
-			}
-			return d
-		},
-	}
-	for metric, distance := range distances {
+	for _, metric := range []index.Metric{index.Cosine, index.Euclidean, index.DotProduct} {
 		i := index.Index{Metric: metric, Dimension: 24, VectorType: index.Vector}
 		landmarks := make([]*landmark, len(vectors))
 		for n, v := range vectors {
@@ -48,7 +33,7 @@ func TestTheNearestLandmark(t *testing.T) {
 			question := draw()
 			best, least := 0, math.Inf(1)
 			for n, v := range vectors {
-				if d := distance(v, question); d < least {
+				if d := distance(metric, v, question); d < least {
 					best, least = n, d
 				}
 			}
@@ -94,7 +79,7 @@ func TestALandmarkThatAScanMissed(t *testing.T) {
 		"scores are ranks":          {id: "c", degrees: 1, edit: func(s *search, _ *landmark) { s.request.mode, s.request.fusion.Method = Hybrid, RRF }},
 	} {
 		l := newLandmark(tc.id, index.Cosine, at(tc.degrees))
-		s := search{index: i, plan: indexScan, estimate: estimate{landmarks: []*landmark{l}}}
+		s := search{index: i, plan: indexScan, estimate: estimate{landmarks: func() []*landmark { return []*landmark{l} }}}
 		s.request.mode, s.request.topK, s.request.vector = Vector, 2, at(0)
 		if tc.edit != nil {
 			tc.edit(&s, l)
