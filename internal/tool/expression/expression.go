@@ -288,14 +288,24 @@ func (x *Expression) eval(ctx context.Context, values map[string]any) (ref.Val, 
 		return nil, fault.Field(x.field, "takes too many steps: make the expression or its lists smaller")
 	}
 	text := textlimit.OneLine(err.Error(), maxReasonBytes)
+	var cause error
 	if strings.HasPrefix(text, "no such key") || strings.HasPrefix(text, "no such attribute") {
 		text += "; write has(a.b) to ask whether it exists, or a.?b.orValue(c) for a default"
+		cause = ErrMissing
+	}
+	if strings.HasPrefix(text, "index out of bounds") {
+		cause = ErrMissing
 	}
 	if strings.HasPrefix(text, "no such overload") {
 		text += "; values of these types have no such operation: convert one, as in double(a) * 1.5 or string(a) + \"!\""
 	}
-	return nil, fault.Field(x.field, "cannot be evaluated: %s", text)
+	failed := fault.Field(x.field, "cannot be evaluated: %s", text)
+	failed.Cause = cause
+	return nil, failed
 }
+
+// ErrMissing is the cause of an error about a name or an element that a value does not have.
+var ErrMissing = errors.New("a value is missing")
 
 // evalIn evaluates a program within the time of an evaluation.
 func (x *Expression) evalIn(ctx context.Context, program cel.Program, values map[string]any) (ref.Val, error) {
