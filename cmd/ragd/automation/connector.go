@@ -22,17 +22,18 @@ import (
 )
 
 func connectorCommands(p *command.Program) *cobra.Command {
-	return p.ClientFlags(command.Group("connector", "Keep documents the same as a website, a feed, an MCP server, a repository, a bucket, a folder or a query", `
+	return p.ClientFlags(command.Group("connector", "Keep documents the same as a website, a feed, an MCP server, a repository, a bucket, a folder, a query or a web API", `
 A connector keeps documents of an index the same as the items of a source, such as the
 pages of a website: it adds new ones, updates changed ones and deletes those that are gone.
 These commands need a key of the scope admin.`,
-		connectorCreate(p), connectorUpdate(p), connectorGet(p), connectorList(p), connectorTest(p), connectorSync(p), connectorItems(p),
+		connectorCreate(p), connectorUpdate(p), connectorGet(p), connectorList(p), connectorTest(p), connectorSync(p), connectorItems(p), connectorRecipes(p),
 		connectorPause(p), connectorResume(p), connectorAuthorize(p), connectorDelete(p),
 	))
 }
 
 // connectorFlags are the flags that create and update have in common.
 type connectorFlags struct {
+	program               *command.Program
 	flags                 *pflag.FlagSet
 	url, sitemap, feed    *string
 	git, branch           *string
@@ -52,11 +53,15 @@ type connectorFlags struct {
 	metadata              *[]string
 	maxItems              *int32
 	mcp                   *string
+	recipe, manifest      *string
+	params, streams       *[]string
+	relist                *time.Duration
 	server                *mcpFlags
 }
 
-func newConnectorFlags(flags *pflag.FlagSet) *connectorFlags {
+func newConnectorFlags(p *command.Program, flags *pflag.FlagSet) *connectorFlags {
 	return &connectorFlags{
+		program:       p,
 		flags:         flags,
 		url:           flags.String("url", "", "start page of a website"),
 		sitemap:       flags.String("sitemap", "", "sitemap of a website, instead of a start page"),
@@ -78,6 +83,11 @@ func newConnectorFlags(flags *pflag.FlagSet) *connectorFlags {
 		textColumn:    flags.String("text-column", "", "column of the texts (default text)"),
 		titleColumn:   flags.String("title-column", "", "column of the titles (default they are found in the texts)"),
 		contentType:   flags.String("content-type", "", "what the texts are: text/plain, text/markdown or text/html (default text/plain)"),
+		recipe:        flags.String("recipe", "", `recipe of a web API, as "ragd connector recipes" lists them, instead of a website`),
+		manifest:      flags.String("manifest", "", "file with the manifest of a web API in YAML, instead of a website"),
+		params:        flags.StringArray("param", nil, `value that the recipe or manifest names as config, as "NAME=VALUE" (repeatable)`),
+		streams:       flags.StringSlice("stream", nil, "stream of the recipe or manifest that is read (repeatable; default all)"),
+		relist:        flags.Duration("relist", 24*time.Hour, "after which time a run lists everything and finds deletions, in whole hours"),
 		prefix:        flags.String("prefix", "", "only objects whose keys begin with this"),
 		accessKey:     flags.String("access-key", "", "id of the access key (default requests are not signed)"),
 		include:       flags.StringSlice("include", nil, `only pages, files or objects whose path matches, such as "/docs/*" or "docs/*.md" (repeatable)`),
@@ -105,6 +115,8 @@ var connectorSources = []connectorSource{
 	{"bucket", []string{"include", "exclude", "endpoint", "region", "prefix", "access-key", "secret"}},
 	{"folder", []string{"include", "exclude"}},
 	{"mcp", []string{"header", "template", "tool", "prompt", "tool-prefix", "no-resources", "timeout", "no-subscription", "oauth-grant", "oauth-client", "oauth-secret", "oauth-issuer", "oauth-scope"}},
+	{"recipe", []string{"param", "stream", "relist"}},
+	{"manifest", []string{"param", "stream", "relist"}},
 	{"query", []string{"secret", "id-column", "updated-column", "text-column", "title-column", "content-type"}},
 }
 
@@ -170,8 +182,34 @@ func (f *connectorFlags) source() (*ragdv1.Connector, error) {
 			SecretName: *f.secret, Query: *f.query, IdColumn: *f.idColumn, UpdatedColumn: *f.updatedColumn, TextColumn: *f.textColumn,
 			TitleColumn: *f.titleColumn, ContentType: *f.contentType,
 		}}
+	case "recipe", "manifest":
+		api, wrong := f.api()
+		if wrong != nil {
+			return nil, wrong
+		}
+		c.Source = &ragdv1.Connector_Http{Http: api}
 	}
 	return c, err
+}
+
+// api returns the web API of the flags.
+func (f *connectorFlags) api() (*ragdv1.HttpSource, error) {
+	api := &ragdv1.HttpSource{Recipe: *f.recipe, Streams: *f.streams, RelistHours: int32(f.relist.Hours()), Config: map[string]string{}}
+	if *f.manifest != "" {
+		text, err := f.program.ReadText(*f.manifest)
+		if err != nil {
+			return nil, err
+		}
+		api.Manifest = string(text)
+	}
+	for _, text := range *f.params {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, misuse.Errorf(`--param must be "NAME=VALUE"`)
+		}
+		api.Config[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return api, nil
 }
 
 // expressions returns the expressions of the flag.
@@ -202,6 +240,8 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 		output.Field(w, "prefix", c.GetS3().GetPrefix())
 		output.Field(w, "folder", c.GetFolder().GetPath())
 		output.Field(w, "query", c.GetPostgres().GetQuery())
+		output.Field(w, "recipe", c.GetHttp().GetRecipe())
+		output.Field(w, "streams", strings.Join(c.GetHttp().GetStreams(), ", "))
 		include, exclude := selectionOf(c)
 		output.Field(w, "include", strings.Join(include, ", "))
 		output.Field(w, "exclude", strings.Join(exclude, ", "))
@@ -272,10 +312,11 @@ func connectorCreate(p *command.Program) *cobra.Command {
   ragd connector create files --index docs --bucket files --endpoint https://s3.example.com --access-key AKEXAMPLE --secret s3-key --schedule @hourly
   ragd connector create handbook --index docs --folder /srv/handbook --schedule @hourly --tenant acme
   ragd connector create wiki --index docs --mcp https://mcp.example.com/mcp --header "Authorization: Bearer {{secrets.wiki}}"
+  ragd connector create issues --index docs --recipe github --param repo=example/harbour --param token="{{secrets.github}}" --schedule @hourly
   ragd connector create articles --index docs --query "SELECT id, updated_at, body AS text FROM articles" --secret articles-db --schedule @hourly`,
 		Args: command.Arguments("CONNECTOR"),
 	}
-	flags := newConnectorFlags(cmd.Flags())
+	flags := newConnectorFlags(p, cmd.Flags())
 	index := cmd.Flags().String("index", "", "index of the documents (default the only one)")
 	namespace := cmd.Flags().String("namespace", "", "namespace of the documents")
 	paused := cmd.Flags().Bool("paused", false, "do not run yet")
@@ -307,6 +348,8 @@ func connectorCreate(p *command.Program) *cobra.Command {
 			req.Source = &ragdv1.CreateConnectorRequest_Mcp{Mcp: source.Mcp}
 		case *ragdv1.Connector_Postgres:
 			req.Source = &ragdv1.CreateConnectorRequest_Postgres{Postgres: source.Postgres}
+		case *ragdv1.Connector_Http:
+			req.Source = &ragdv1.CreateConnectorRequest_Http{Http: source.Http}
 		}
 		return c.Connectors.CreateConnector(ctx, req)
 	}, showConnector)
@@ -322,7 +365,7 @@ the whole source. A run follows that reads all items again.`,
 		Example: `  ragd connector update handbook --schedule "0 3 * * *"`,
 		Args:    command.Arguments("CONNECTOR"),
 	}
-	flags := newConnectorFlags(cmd.Flags())
+	flags := newConnectorFlags(p, cmd.Flags())
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Connector, error) {
 		source, err := flags.source()
 		if err != nil {
@@ -347,6 +390,8 @@ the whole source. A run follows that reads all items again.`,
 			req.Source = &ragdv1.UpdateConnectorRequest_Mcp{Mcp: source.Mcp}
 		case *ragdv1.Connector_Postgres:
 			req.Source = &ragdv1.UpdateConnectorRequest_Postgres{Postgres: source.Postgres}
+		case *ragdv1.Connector_Http:
+			req.Source = &ragdv1.UpdateConnectorRequest_Http{Http: source.Http}
 		}
 		if flags.flags.Changed("metadata") {
 			metadata, err := flags.expressions()
@@ -441,10 +486,46 @@ func connectorList(p *command.Program) *cobra.Command {
 			return page.GetConnectors(), page.GetNextPageToken(), err
 		})
 		return output.List(p.Out, "connectors", connectors, "CONNECTOR INDEX STATE SEEN FAILED SOURCE", func(c *ragdv1.Connector) []any {
-			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetMcp().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath() + c.GetPostgres().GetSecretName()}
+			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetMcp().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath() + c.GetPostgres().GetSecretName() + c.GetHttp().GetRecipe()}
 		})
 	})
 	return cmd
+}
+
+func connectorRecipes(p *command.Program) *cobra.Command {
+	return &cobra.Command{
+		Use:     "recipes",
+		Short:   "List the recipes of web APIs, with their parameters and streams",
+		Example: `  ragd connector recipes`,
+		Args:    command.Arguments(),
+		RunE: p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, _ []string) error {
+			res, err := c.Connectors.ListConnectorRecipes(ctx, &ragdv1.ListConnectorRecipesRequest{})
+			if err != nil {
+				return err
+			}
+			return p.Out.Show(res, func(w io.Writer) {
+				for _, r := range res.GetRecipes() {
+					output.Field(w, "recipe", r.GetName()+": "+output.OneLine(r.GetDescription()))
+					output.Field(w, "streams", strings.Join(r.GetStreams(), ", "))
+					for _, one := range r.GetParameters() {
+						output.Field(w, "param", describeParameter(one))
+					}
+				}
+			})
+		}),
+	}
+}
+
+// describeParameter returns a line about a parameter of a recipe.
+func describeParameter(p *ragdv1.ConnectorRecipeParameter) string {
+	text := p.GetName() + ": " + p.GetDescription()
+	switch {
+	case p.GetRequired():
+		text += " (required)"
+	case p.GetDefaultValue() != "":
+		text += " (default " + p.GetDefaultValue() + ")"
+	}
+	return text
 }
 
 func connectorItems(p *command.Program) *cobra.Command {

@@ -20,7 +20,7 @@ func (h *Handlers) CreateConnector(ctx context.Context, req *ragdv1.CreateConnec
 	return connectorAnswer(h.Connectors.Create(ctx, connector.Connector{
 		Name: req.GetConnectorName(), IndexName: req.GetIndexName(), Namespace: req.GetNamespace(), Paused: req.GetPaused(),
 		Definition: connector.Definition{
-			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()),
+			Description: req.GetDescription(), Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), HTTP: httpSource(req.GetHttp()),
 			Schedule: req.GetSchedule(), Metadata: req.GetMetadata(),
 			Chunking: chunking, Extract: extraction, MaxItems: int(req.GetMaxItems()),
 		},
@@ -49,7 +49,7 @@ func (h *Handlers) ListConnectors(ctx context.Context, req *ragdv1.ListConnector
 func (h *Handlers) UpdateConnector(ctx context.Context, req *ragdv1.UpdateConnectorRequest) (*ragdv1.Connector, error) {
 	change := connector.Change{
 		Description: req.Description, Schedule: req.Schedule,
-		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()),
+		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), HTTP: httpSource(req.GetHttp()),
 	}
 	if req.Metadata != nil {
 		if change.Metadata = req.GetMetadata().GetMetadata(); change.Metadata == nil {
@@ -231,6 +231,34 @@ func postgresSource(p *ragdv1.PostgresSource) *connector.Postgres {
 	}
 }
 
+// httpSource converts the settings of a web API; nil gives nil.
+func httpSource(s *ragdv1.HttpSource) *connector.HTTP {
+	if s == nil {
+		return nil
+	}
+	return &connector.HTTP{Manifest: s.GetManifest(), Recipe: s.GetRecipe(), Config: s.GetConfig(), Streams: s.GetStreams(), RelistHours: int(s.GetRelistHours())}
+}
+
+// ListConnectorRecipes implements ConnectorService.
+func (h *Handlers) ListConnectorRecipes(ctx context.Context, _ *ragdv1.ListConnectorRecipesRequest) (*ragdv1.ListConnectorRecipesResponse, error) {
+	recipes, err := h.Connectors.Recipes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := convertAll(ctx, recipes, recipeMessage)
+	return &ragdv1.ListConnectorRecipesResponse{Recipes: all}, err
+}
+
+func recipeMessage(r connector.Recipe) (*ragdv1.ConnectorRecipe, error) {
+	out := &ragdv1.ConnectorRecipe{Name: r.Name, Description: r.Description, Streams: r.Streams, Manifest: r.Manifest}
+	for _, p := range r.Parameters {
+		out.Parameters = append(out.Parameters, &ragdv1.ConnectorRecipeParameter{
+			Name: p.Name, Description: p.Description, DefaultValue: p.Default, Required: p.Required, Secret: p.Secret,
+		})
+	}
+	return out, nil
+}
+
 func connectorAnswer(c connector.Connector, err error) (*ragdv1.Connector, error) {
 	if err != nil {
 		return nil, err
@@ -289,6 +317,11 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 		out.Source = &ragdv1.Connector_Postgres{Postgres: &ragdv1.PostgresSource{
 			SecretName: p.Secret, Query: p.Query, IdColumn: p.IDColumn, UpdatedColumn: p.UpdatedColumn, TextColumn: p.TextColumn,
 			TitleColumn: p.TitleColumn, ContentType: p.ContentType,
+		}}
+	}
+	if s := c.HTTP; s != nil {
+		out.Source = &ragdv1.Connector_Http{Http: &ragdv1.HttpSource{
+			Manifest: s.Manifest, Recipe: s.Recipe, Config: s.Config, Streams: s.Streams, RelistHours: int32(s.RelistHours),
 		}}
 	}
 	var err error

@@ -55,6 +55,7 @@ type Definition struct {
 	Folder      *Folder           `json:"folder,omitempty"`
 	MCP         *MCP              `json:"mcp,omitempty"`
 	Postgres    *Postgres         `json:"postgres,omitempty"`
+	HTTP        *HTTP             `json:"http,omitempty"`
 	Schedule    string            `json:"schedule,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"` // expressions
 	Chunking    chunk.Settings    `json:"chunking"`
@@ -138,6 +139,8 @@ func (d *Definition) kind() (kind, error) {
 		return d.MCP, nil
 	case d.Postgres != nil:
 		return d.Postgres, nil
+	case d.HTTP != nil:
+		return d.HTTP, nil
 	}
 	return nil, fault.Field("source", "is missing: give one, such as web")
 }

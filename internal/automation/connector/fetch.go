@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,11 @@ type fetchError struct{ reason string }
 
 func (e *fetchError) Error() string { return e.reason }
 
+// finalError is a fetchError that trying again does not change.
+type finalError struct{ error }
+
+func (e *finalError) Unwrap() error { return e.error }
+
 // endsRun reports whether an error of a fetcher is about the run, not about one address.
 func endsRun(err error) bool {
 	var one *fetchError
@@ -58,7 +64,7 @@ func endsRun(err error) bool {
 // again when the server is busy. Errors: fetchError; Exhausted when the run has used up what it may.
 func (f *fetcher) get(ctx context.Context, address *url.URL, header http.Header, most int64) (answer, error) {
 	for attempt := 1; ; attempt++ {
-		a, err := f.once(ctx, address, header, most)
+		a, err := f.once(ctx, call{method: http.MethodGet, address: address, header: header}, most)
 		if err != nil || attempt == maxAttempts || a.status != http.StatusTooManyRequests && a.status != http.StatusServiceUnavailable {
 			return a, err
 		}
@@ -95,7 +101,16 @@ func redirect(from *url.URL, a answer) (*url.URL, error) {
 	return to, nil
 }
 
-func (f *fetcher) once(ctx context.Context, address *url.URL, header http.Header, most int64) (answer, error) {
+// call is a request of a fetcher.
+type call struct {
+	method  string
+	address *url.URL
+	header  http.Header
+	body    []byte
+}
+
+// once makes a request and reads at most so many bytes of the answer. Errors: as get.
+func (f *fetcher) once(ctx context.Context, c call, most int64) (answer, error) {
 	if f.requests.Load() > 0 {
 		if err := sleep(ctx, f.delay-time.Since(f.last)); err != nil {
 			return answer{}, err
@@ -105,11 +120,11 @@ func (f *fetcher) once(ctx context.Context, address *url.URL, header http.Header
 		return answer{}, err
 	}
 	defer func() { f.last = time.Now() }()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, c.method, c.address.String(), bytes.NewReader(c.body))
 	if err != nil {
 		return answer{}, &fetchError{"the address cannot be used"}
 	}
-	for name, values := range header {
+	for name, values := range c.header {
 		req.Header[name] = values
 	}
 	req.Header.Set("User-Agent", UserAgent)
@@ -144,7 +159,7 @@ func (f *fetcher) failure(ctx context.Context, err error) error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &refused):
-		return &fetchError{refused.Message}
+		return &finalError{&fetchError{refused.Message}}
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return &fetchError{fmt.Sprintf("no complete answer within %v", requestTimeout)}
 	case errors.As(err, &dns):

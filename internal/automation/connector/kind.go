@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/secure/outbound"
+	"github.com/ragdhq/ragd/internal/tool/expression"
 )
 
 // kind is a source of a kind, with its settings.
@@ -31,6 +32,9 @@ type listing struct {
 	keepOthers bool
 	// state is known in the next walk, once the run has done everything else.
 	state State
+	// deleteSkipped is set if the documents of skipped items are deleted although there may be items that
+	// were not visited.
+	deleteSkipped bool
 }
 
 // walking is what a walk of a source uses.
@@ -54,6 +58,8 @@ type walking struct {
 	watch func(folder string)
 	// source is the state of the last walk's listing.
 	source State
+	// manifests compiles the expressions of manifests.
+	manifests *expression.Environment
 	// known returns what the last walk left as the state of an item; empty for a new one.
 	known func(ctx context.Context, id string) (State, error)
 }
@@ -88,6 +94,7 @@ type State struct {
 	FailedETag string   `json:"failedEtag,omitempty"`
 	Links      []string `json:"links,omitempty"`
 	Follow     bool     `json:"follow,omitempty"` // the source as a whole announces changes
+	API        apiState `json:"api,omitzero"`     // of the source as a whole
 	Export     bool     `json:"export,omitempty"` // it has items below it, which are visited with it while it is unchanged
 }
 

@@ -197,7 +197,7 @@ var errChanged = errors.New("the connector was changed")
 // walking returns what a walk of the source of a connector uses.
 func (s *Service) walking(h *data.Handle, c Connector, fetch *fetcher, known func(context.Context, string) (State, error)) walking {
 	return walking{
-		fetch: fetch, maxItems: c.MaxItems, guard: s.Guard, connector: c.Name, known: known, open: s.openFolder, address: s.Secrets.Address,
+		fetch: fetch, manifests: s.manifests, maxItems: c.MaxItems, guard: s.Guard, connector: c.Name, known: known, open: s.openFolder, address: s.Secrets.Address,
 		secret: func(ctx context.Context, name string, to *url.URL) (string, error) {
 			if err := s.Secrets.CheckUse(ctx, []string{name}, to); err != nil {
 				return "", err
@@ -278,8 +278,11 @@ func (x *run) sync(ctx context.Context) (err error) {
 	case err != nil:
 		return err
 	}
-	if !found.keepOthers {
+	switch {
+	case !found.keepOthers:
 		err = x.deleteGone(ctx)
+	case found.deleteSkipped:
+		err = x.deleteSkipped(ctx)
 	}
 	if err == nil && x.pause == "" { // else the next walk reads everything again
 		x.source, err = json.Marshal(found.state)
@@ -456,6 +459,15 @@ func (x *run) deleteGone(ctx context.Context) error {
 		return err
 	}
 	return sweep(ctx, x.handle, x.row)
+}
+
+// deleteSkipped deletes the documents of skipped items alone.
+func (x *run) deleteSkipped(ctx context.Context) error {
+	none := x.row
+	none.Run = 0 // no item is older
+	n, err := x.service.deleteDocuments(ctx, x.handle, none)
+	x.counts.Deleted += n
+	return err
 }
 
 // deleteDocuments deletes the connector's own documents of items that the run of the row did not see or

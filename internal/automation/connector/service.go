@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ragdhq/ragd/internal/automation/connector/manifest"
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
@@ -60,6 +61,7 @@ type Service struct {
 	Config
 
 	env       *expression.Environment
+	manifests *expression.Environment // of web APIs
 	client    *http.Client
 	slots     *limit.Limiter[tenant.ID] // runs of this instance
 	followers *followers
@@ -70,7 +72,11 @@ type Service struct {
 // New returns a Service.
 func New(config Config) (*Service, error) {
 	env, err := expression.New(config.Enter, "item")
-	return &Service{Config: config, env: env, client: config.Guard.Client(connections, requestTimeout), slots: limit.New[tenant.ID](0, maxAtOncePerTenant), followers: newFollowers(), oauth: oauthclient.New(config.Guard)}, err
+	if err != nil {
+		return nil, err
+	}
+	manifests, err := manifest.Environment(config.Enter)
+	return &Service{Config: config, env: env, manifests: manifests, client: config.Guard.Client(connections, requestTimeout), slots: limit.New[tenant.ID](0, maxAtOncePerTenant), followers: newFollowers(), oauth: oauthclient.New(config.Guard)}, err
 }
 
 // manage returns the caller and a handle of its tenant. Errors: Denied unless the caller may write
@@ -167,6 +173,9 @@ func (s *Service) permit(ctx context.Context, d *Definition) error {
 		}
 		return err
 	}
+	if h := d.HTTP; h != nil {
+		return s.checkHTTP(ctx, h)
+	}
 	if source, ok := source.(keyed); ok {
 		if name, to := source.key(); name != "" {
 			return s.Secrets.CheckUse(ctx, []string{name}, to)
@@ -185,6 +194,7 @@ type Change struct {
 	Folder      *Folder
 	MCP         *MCP
 	Postgres    *Postgres
+	HTTP        *HTTP
 	Schedule    *string
 	Metadata    map[string]string // nil: as it is
 	Chunking    *chunk.Settings
@@ -196,8 +206,8 @@ func (c Change) apply(d *Definition) {
 	if c.Description != nil {
 		d.Description = *c.Description
 	}
-	if c.Web != nil || c.Feed != nil || c.MCP != nil || c.Git != nil || c.S3 != nil || c.Folder != nil || c.Postgres != nil {
-		d.Web, d.Feed, d.MCP, d.Git, d.S3, d.Folder, d.Postgres = c.Web, c.Feed, c.MCP, c.Git, c.S3, c.Folder, c.Postgres
+	if c.Web != nil || c.Feed != nil || c.MCP != nil || c.Git != nil || c.S3 != nil || c.Folder != nil || c.Postgres != nil || c.HTTP != nil {
+		d.Web, d.Feed, d.MCP, d.Git, d.S3, d.Folder, d.Postgres, d.HTTP = c.Web, c.Feed, c.MCP, c.Git, c.S3, c.Folder, c.Postgres, c.HTTP
 	}
 	if c.Schedule != nil {
 		d.Schedule = *c.Schedule

@@ -28,30 +28,43 @@ func (p *Program) ReadDefinition(path string, into proto.Message) error {
 	if path == "" {
 		return misuse.Errorf("--file is missing")
 	}
-	name := path
-	if path == "-" {
-		name = "standard input"
-	}
-	in, err := p.Open(path)
+	raw, err := p.ReadText(path)
 	if err != nil {
 		return err
+	}
+	encoded, err := toJSON(raw)
+	if err != nil {
+		return fmt.Errorf("%s %w", nameOf(path), err)
+	}
+	if err := protojson.Unmarshal(encoded, into); err != nil {
+		return fmt.Errorf("%s: %s", nameOf(path), ProtoReason(err))
+	}
+	return nil
+}
+
+// ReadText reads a definition as it is from a file, - for standard input.
+func (p *Program) ReadText(path string) ([]byte, error) {
+	in, err := p.Open(path)
+	if err != nil {
+		return nil, err
 	}
 	defer in.Close()
 	raw, err := io.ReadAll(io.LimitReader(in, maxDefinition+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("read the definition: %w", err)
+		return nil, fmt.Errorf("read the definition: %w", err)
 	case len(raw) > maxDefinition:
-		return fmt.Errorf("%s has more than %d bytes", name, maxDefinition)
+		return nil, fmt.Errorf("%s has more than %d bytes", nameOf(path), maxDefinition)
 	}
-	encoded, err := toJSON(raw)
-	if err != nil {
-		return fmt.Errorf("%s %w", name, err)
+	return raw, nil
+}
+
+// nameOf returns what a file is called in errors.
+func nameOf(path string) string {
+	if path == "-" {
+		return "standard input"
 	}
-	if err := protojson.Unmarshal(encoded, into); err != nil {
-		return fmt.Errorf("%s: %s", name, ProtoReason(err))
-	}
-	return nil
+	return path
 }
 
 // toJSON converts an object in YAML, of which JSON is a part, to JSON.
