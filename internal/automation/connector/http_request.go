@@ -82,7 +82,7 @@ func (x *apiWalk) pages(ctx context.Context, s *manifest.Stream, in interval, sc
 // firstToken returns what names the first page.
 func firstToken(p *manifest.Paginator) pageToken {
 	switch {
-	case p == nil || p.Kind == manifest.ByCursor || !p.First && p.Start == 0:
+	case p == nil || p.Kind == manifest.ByCursor || !p.First:
 		return nil
 	case p.Kind == manifest.ByOffset:
 		return json.Number("0")
