@@ -441,8 +441,8 @@ var noOptions = map[string]string{
 	"metadata.md Position in a file": "of answers", "metadata.md Properties of a file": "of answers", "metadata.md Of chunking options": "of answers",
 	"metadata.md Of extraction": "of answers", "evaluation.md Files": "flags, as in cli.md, and lines of files, whose tests are in package eval",
 	"metadata.md Of exports of other systems": "of answers",
-	"manifests.md The manifest":              "of manifests: tests of package manifest", "manifests.md Documents": "of manifests: tests of package connector",
-	"remote-tools.md Kind mcp":                "needs another server: TestTool of package mcptool", "workflows.md Steps": "of steps: tests of package workflow",
+	"manifests.md The manifest":               "of manifests: tests of package manifest", "manifests.md Documents": "of manifests: tests of package connector",
+	"remote-tools.md Kind mcp": "needs another server: TestTool of package mcptool", "workflows.md Steps": "of steps: tests of package workflow",
 }
 
 // Each field that a page names is accepted by the call that it is for.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -331,5 +332,142 @@ func TestManifestsThatCannotBeAreRefused(t *testing.T) {
 		if _, err := acme.CreateConnector(t.Context(), req); connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// items is a manifest with one stream, to which a requester, a paginator and an authenticator are added.
+const items = `
+type: DeclarativeSource
+streams:
+  - name: items
+    primary_key: id
+    retriever:
+      requester:
+        url: "{{ config.url }}/items"
+        REQUESTER
+      record_selector: {extractor: {field_path: [items]}}
+      PAGINATOR
+    document: {id: "{{ config.url }}/{{ record.id }}", text: "The item {{ record.id }}."}
+`
+
+// Each paginator reads all pages, with the requests that it says.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	served := newSecretService(t, "127.0.0.1")
+	for name, c := range map[string]struct{ paginator, requester, want string }{
+		"offset": {paginator: `paginator: {type: DefaultPaginator, page_token_option: {inject_into: request_parameter, field_name: from}, page_size_option: {inject_into: request_parameter, field_name: n}, pagination_strategy: {type: OffsetIncrement, page_size: 2}}`,
+			want: "GET /items?n=2, GET /items?from=2&n=2, GET /items?from=4&n=2"},
+		"page": {paginator: `paginator: {type: DefaultPaginator, page_token_option: {inject_into: request_parameter, field_name: page}, pagination_strategy: {type: PageIncrement, page_size: 2, start_from_page: 1, inject_on_first_request: true}}`,
+			want: "GET /items?page=1, GET /items?page=2, GET /items?page=3"},
+		"body": {paginator: `paginator: {type: DefaultPaginator, page_token_option: {inject_into: body_json, field_path: [a, from]}, pagination_strategy: {type: OffsetIncrement, page_size: 2}}`,
+			requester: `http_method: POST`, want: "POST /items, POST /items, POST /items"},
+		"address": {paginator: `paginator: {type: DefaultPaginator, page_token_option: {type: RequestPath}, pagination_strategy: {type: CursorPagination, cursor_value: "{{ headers['link']['next']['url'] }}"}}`,
+			want: "GET /items, GET /items?from=2, GET /items?from=4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAPI(t, func(out http.ResponseWriter, req *http.Request) any {
+				from, _ := strconv.Atoi(req.URL.Query().Get("from"))
+				if page, _ := strconv.Atoi(req.URL.Query().Get("page")); page > 0 {
+					from = page*2 - 2
+				}
+				if text := fmt.Sprint(deepAt(req, "a", "from")); req.Method == http.MethodPost {
+					from, _ = strconv.Atoi(text)
+				}
+				if from < 4 {
+					out.Header().Set("Link", fmt.Sprintf("<items?from=%d>; rel=next", from+2))
+				}
+				all := []object{{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}, {"id": 5}}
+				return object{"items": all[from:min(from+2, 5)]}
+			})
+			acme := newTenant(t, served, name)
+			got := create(t, acme, ofManifest(strings.NewReplacer("REQUESTER", c.requester, "PAGINATOR", c.paginator).Replace(items), map[string]string{"url": a.URL}))
+			if got.Status != "succeeded" || got.Counts.Added != 5 {
+				t.Errorf("run: %v", got)
+			}
+			if asked := strings.Join(a.take(), ", "); asked != c.want {
+				t.Errorf("asked for %s", asked)
+			}
+		})
+	}
+}
+
+// A token of OAuth is asked for once, and again when the server no longer takes it. Nobody else sees it or the secrets.
+func TestATokenIsRenewed(t *testing.T) {
+	t.Parallel()
+	served := newSecretService(t, "127.0.0.1")
+	for name, grant := range map[string]string{"client-credentials": "grant_type: client_credentials", "refresh-token": `refresh_token: "{{ config.refresh }}"`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tokens := 0
+			a := newAPI(t, func(out http.ResponseWriter, req *http.Request) any {
+				if req.URL.Path == "/token" {
+					refresh := map[bool]string{true: "the-refresh-token"}[name == "refresh-token"]
+					if req.FormValue("client_id") != "me" || req.FormValue("client_secret") != "client-secret" || req.FormValue("refresh_token") != refresh || req.FormValue("scope") != "read more" {
+						out.WriteHeader(http.StatusBadRequest)
+						return object{"error": "invalid_client"}
+					}
+					tokens++
+					return object{"access_token": fmt.Sprint("access-", tokens), "expires_in": 3600}
+				}
+				if req.Header.Get("Authorization") != "Bearer access-2" {
+					return fails(out, http.StatusUnauthorized)
+				}
+				return object{"items": []object{{"id": 1}}}
+			})
+			acme := newTenant(t, served, name)
+			host := strings.TrimPrefix(a.URL, "http://")
+			setSecret(t, acme, "client", "client-secret", host)
+			setSecret(t, acme, "refresh", "the-refresh-token", host)
+			auth := `authenticator: {type: OAuthAuthenticator, token_refresh_endpoint: "{{ config.url }}/token", client_id: me, client_secret: "{{ config.secret }}", scopes: [read, more], ` + grant + `}`
+			req := ofManifest(strings.NewReplacer("REQUESTER", auth, "PAGINATOR", "", "The item", "The secret is {{ config.secret }} of").Replace(items), map[string]string{"url": a.URL, "secret": "{{secrets.client}}", "refresh": "{{secrets.refresh}}"})
+			got := create(t, acme, req)
+			if got.Status != "succeeded" || got.Counts.Added != 1 || tokens != 2 {
+				t.Fatalf("run with %d tokens: %v", tokens, got)
+			}
+			if text := textOf(t, acme, a.URL+"/1"); text != "The secret is  of 1." {
+				t.Errorf("text: %s", text)
+			}
+			setSecret(t, acme, "client", "wrong-secret", host)
+			if got = resync(t, acme); got.Status != "failed" || !strings.Contains(got.Error, "invalid_client") || strings.Contains(got.Error, "wrong") {
+				t.Errorf("run without rights: %v", got)
+			}
+		})
+	}
+}
+
+// What a server answers fails a run, and leads it nowhere else.
+func TestAHostileWebAPIFailsItsConnectorAlone(t *testing.T) {
+	t.Parallel()
+	served := newSecretService(t, "127.0.0.1")
+	const next = `paginator: {type: DefaultPaginator, page_token_option: {type: RequestPath}, pagination_strategy: {type: CursorPagination, cursor_value: "{{ response.next }}"}}`
+	for name, c := range map[string]struct {
+		answer any
+		status int
+		want   string
+	}{
+		"loop":      {answer: object{"items": []object{}, "next": "/items"}, want: "the pages repeat"},
+		"host":      {answer: object{"items": []object{}, "next": "http://api.example.com/items"}, want: "leads to the host api.example.com"},
+		"scheme":    {answer: object{"items": []object{}, "next": "file:///etc/passwd"}, want: "is not followed"},
+		"status":    {answer: object{"echo": "tok-secret"}, status: 400, want: "answered 400"},
+		"unhealthy": {status: 500, want: "answered 500"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAPI(t, func(out http.ResponseWriter, _ *http.Request) any {
+				if c.status > 0 {
+					out.WriteHeader(c.status)
+				}
+				return c.answer
+			})
+			acme := newTenant(t, served, name)
+			setSecret(t, acme, "token", "tok-secret")
+			requester := `authenticator: {type: BearerAuthenticator, api_token: "{{ config.token }}"}
+        error_handler: {max_retries: 1, backoff_strategies: [{type: ConstantBackoffStrategy, backoff_time_in_seconds: 0.01}]}`
+			got := create(t, acme, ofManifest(strings.NewReplacer("REQUESTER", requester, "PAGINATOR", next).Replace(items), map[string]string{"url": a.URL, "token": "{{secrets.token}}"}))
+			if got.Status != "failed" || !strings.Contains(got.Error, c.want) || strings.Contains(got.Error, "tok-secret") {
+				t.Errorf("run: %v", got)
+			}
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -195,15 +196,9 @@ func (x *apiWalk) partitions(ctx context.Context, s *manifest.Stream, scope map[
 	if p == nil {
 		return each(scope)
 	}
-	part := func(value any, parent map[string]any) error {
-		partition := map[string]any{}
-		maps.Copy(partition, scope["stream_partition"].(map[string]any))
-		partition[p.Field] = value
-		return each(with(scope, map[string]any{"stream_partition": partition, "stream_slice": partition, "parent": parent}))
-	}
 	if p.Parent == nil {
 		for _, value := range p.Values {
-			if err := part(value, map[string]any{}); err != nil {
+			if err := each(inPartition(scope, p.Field, value, map[string]any{})); err != nil {
 				return err
 			}
 		}
@@ -215,11 +210,15 @@ func (x *apiWalk) partitions(ctx context.Context, s *manifest.Stream, scope map[
 		if value == nil {
 			return nil
 		}
-		partition := map[string]any{}
-		maps.Copy(partition, within["stream_partition"].(map[string]any))
-		partition[p.Field] = value
-		return each(with(scope, map[string]any{"stream_partition": partition, "stream_slice": partition, "parent": record}))
+		return each(inPartition(with(scope, map[string]any{"stream_partition": within["stream_partition"]}), p.Field, value, record))
 	})
+}
+
+// inPartition returns values of expressions with those of a partition, which belongs to a record.
+func inPartition(scope map[string]any, field string, value any, parent map[string]any) map[string]any {
+	partition := maps.Clone(scope["stream_partition"].(map[string]any))
+	partition[field] = value
+	return with(scope, map[string]any{"stream_partition": partition, "stream_slice": partition, "parent": parent})
 }
 
 // withoutCursor returns a stream of which all records are read.
@@ -289,7 +288,7 @@ func (x *apiWalk) intervals(ctx context.Context, s *manifest.Stream, scope map[s
 }
 
 // errPagesEnd ends the pages of a list whose further records are known.
-var errPagesEnd = fault.New(fault.Internal, "the pages end")
+var errPagesEnd = errors.New("the pages end")
 
 // record calls each with a record of a stream, transformed, unless it is filtered out. Errors: errPagesEnd.
 func (x *apiWalk) record(ctx context.Context, s *manifest.Stream, in interval, record, scope map[string]any, each func(record, scope map[string]any) error) error {
@@ -591,11 +590,7 @@ func (x *apiWalk) part(ctx context.Context, p manifest.Part, of, scope map[strin
 	if key == nil || depth > maxPartDepth {
 		return nil
 	}
-	partition := map[string]any{}
-	maps.Copy(partition, scope["stream_partition"].(map[string]any))
-	partition[p.Field] = key
-	within := with(scope, map[string]any{"stream_partition": partition, "stream_slice": partition, "parent": of})
-	return x.read(ctx, withoutCursor(p.Stream), within, func(record, scope map[string]any) error {
+	return x.read(ctx, withoutCursor(p.Stream), inPartition(scope, p.Field, key, of), func(record, scope map[string]any) error {
 		text, err := p.Text.Text(ctx, scope)
 		if err != nil {
 			return err

@@ -3,7 +3,7 @@ import { UpdateConnectorRequestSchema, type Connector, type CreateConnectorReque
 import type { Field } from "@/ui/form/fields";
 
 /** Kind is a kind of sources, as the API names it. */
-export type Kind = "web" | "feed" | "git" | "s3" | "folder" | "mcp" | "postgres";
+export type Kind = "web" | "feed" | "git" | "s3" | "folder" | "mcp" | "postgres" | "http";
 
 /** kinds are the kinds of sources, with what each reads. */
 export const kinds: { kind: Kind; label: string; about: string; operator?: boolean }[] = [
@@ -13,6 +13,7 @@ export const kinds: { kind: Kind; label: string; about: string; operator?: boole
   { kind: "s3", label: "S3 bucket", about: "The objects of a bucket of Amazon S3 or a server like it." },
   { kind: "mcp", label: "MCP server", about: "The resources of a server, and its tools and prompts for agents." },
   { kind: "postgres", label: "PostgreSQL query", about: "The rows of a query." },
+  { kind: "http", label: "Web API", about: "The records of GitHub, Slack, Jira and others, by a recipe, or of any API by a manifest." },
   { kind: "folder", label: "Folder", about: "The files of a folder of the service's machine; for the operator.", operator: true },
 ];
 
@@ -20,6 +21,9 @@ export const kinds: { kind: Kind; label: string; about: string; operator?: boole
 export function isKind(text: string | null): text is Kind {
   return kinds.some(({ kind }) => kind === text);
 }
+
+/** recipes are those of the service. */
+const recipes = ["confluence", "discourse", "github", "gitlab", "intercom", "jira", "linear", "notion", "slack", "zendesk"];
 
 interface Names {
   stored: boolean;
@@ -108,6 +112,14 @@ function sourceFields(kind: Kind, secrets: string[]): Field[] {
         { path: "postgres.textColumn", label: "Column of the texts", kind: "text", placeholder: "text", minor: true },
         { path: "postgres.titleColumn", label: "Column of the titles", kind: "text", placeholder: "Titles are found in the texts", minor: true },
       ];
+    case "http":
+      return [
+        { path: "http.recipe", label: "Recipe", kind: "text", choices: recipes, about: "Without one, give a manifest." },
+        { path: "http.config", label: "Parameters", kind: "lines", about: "Those of the recipe or manifest, one in a line. Keys belong into secrets.", placeholder: "token: {{secrets.github}}" },
+        { path: "http.streams", label: "Streams", kind: "names", placeholder: "All" },
+        { path: "http.manifest", label: "Manifest", kind: "long", about: "In YAML, in place of a recipe.", minor: true },
+        { path: "http.relistHours", label: "Hours until everything is listed again", kind: "number", integer: true, placeholder: "24", about: "Finds what is gone. From 1 to 8,760.", minor: true },
+      ];
     case "folder":
       return [
         { path: "folder.path", label: "Folder", kind: "text", about: "An absolute path that the setting connector-folders allows.", placeholder: "/srv/handbook", required: true },
@@ -132,6 +144,8 @@ export function sourceOf({ source }: Connector): { label: string; address: strin
       return { label, address: source.value.path };
     case "postgres":
       return { label, address: `secret ${source.value.secretName}` };
+    case "http":
+      return { label, address: source.value.recipe && `recipe ${source.value.recipe}` };
     case undefined:
       return { label, address: "" };
     default:

@@ -115,8 +115,8 @@ type Document struct {
 	Access          []Access
 	// AccessInCursor is set if a record has a new cursor when its users or groups change.
 	AccessInCursor bool
-	Parts           []Part
-	Attachments     *Attachments
+	Parts          []Part
+	Attachments    *Attachments
 }
 
 // Access is a stream of those who may see the documents of a partition.
