@@ -875,6 +875,328 @@ func (x *PostgresSource) GetContentType() string {
 	return ""
 }
 
+// HttpSource is the records of a web API, as a declarative manifest says.
+type HttpSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A manifest in YAML or JSON of at most 100,000 bytes. Required without a recipe.
+	Manifest string `protobuf:"bytes,1,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	// Name of a recipe of ListConnectorRecipes, whose manifest is used.
+	Recipe string `protobuf:"bytes,2,opt,name=recipe,proto3" json:"recipe,omitempty"`
+	// Values that the manifest names as config. {{secrets.NAME}} stands for a secret of the tenant, which requests
+	// alone have. At most 50 of 2,000 bytes.
+	Config map[string]string `protobuf:"bytes,3,rep,name=config,proto3" json:"config,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Names of the streams that are read. Default: all of the manifest.
+	Streams []string `protobuf:"bytes,4,rep,name=streams,proto3" json:"streams,omitempty"`
+	// After how many hours a run lists all records of streams with a cursor, and deletes the documents of those that
+	// are gone; the runs between ask for changes alone. From 1 to 8,760. Default: 24.
+	RelistHours   int32 `protobuf:"varint,5,opt,name=relist_hours,json=relistHours,proto3" json:"relist_hours,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HttpSource) Reset() {
+	*x = HttpSource{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HttpSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HttpSource) ProtoMessage() {}
+
+func (x *HttpSource) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HttpSource.ProtoReflect.Descriptor instead.
+func (*HttpSource) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *HttpSource) GetManifest() string {
+	if x != nil {
+		return x.Manifest
+	}
+	return ""
+}
+
+func (x *HttpSource) GetRecipe() string {
+	if x != nil {
+		return x.Recipe
+	}
+	return ""
+}
+
+func (x *HttpSource) GetConfig() map[string]string {
+	if x != nil {
+		return x.Config
+	}
+	return nil
+}
+
+func (x *HttpSource) GetStreams() []string {
+	if x != nil {
+		return x.Streams
+	}
+	return nil
+}
+
+func (x *HttpSource) GetRelistHours() int32 {
+	if x != nil {
+		return x.RelistHours
+	}
+	return 0
+}
+
+// ConnectorRecipe is a manifest of a web API.
+type ConnectorRecipe struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	// Values of config.
+	Parameters []*ConnectorRecipeParameter `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty"`
+	// Names of the streams.
+	Streams []string `protobuf:"bytes,4,rep,name=streams,proto3" json:"streams,omitempty"`
+	// In YAML.
+	Manifest      string `protobuf:"bytes,5,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConnectorRecipe) Reset() {
+	*x = ConnectorRecipe{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConnectorRecipe) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConnectorRecipe) ProtoMessage() {}
+
+func (x *ConnectorRecipe) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConnectorRecipe.ProtoReflect.Descriptor instead.
+func (*ConnectorRecipe) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ConnectorRecipe) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ConnectorRecipe) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *ConnectorRecipe) GetParameters() []*ConnectorRecipeParameter {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
+}
+
+func (x *ConnectorRecipe) GetStreams() []string {
+	if x != nil {
+		return x.Streams
+	}
+	return nil
+}
+
+func (x *ConnectorRecipe) GetManifest() string {
+	if x != nil {
+		return x.Manifest
+	}
+	return ""
+}
+
+// ConnectorRecipeParameter is a value of the config of a recipe.
+type ConnectorRecipeParameter struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Name         string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Description  string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	DefaultValue string                 `protobuf:"bytes,3,opt,name=default_value,json=defaultValue,proto3" json:"default_value,omitempty"`
+	Required     bool                   `protobuf:"varint,4,opt,name=required,proto3" json:"required,omitempty"`
+	// Whether it must be {{secrets.NAME}}.
+	Secret        bool `protobuf:"varint,5,opt,name=secret,proto3" json:"secret,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConnectorRecipeParameter) Reset() {
+	*x = ConnectorRecipeParameter{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConnectorRecipeParameter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConnectorRecipeParameter) ProtoMessage() {}
+
+func (x *ConnectorRecipeParameter) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConnectorRecipeParameter.ProtoReflect.Descriptor instead.
+func (*ConnectorRecipeParameter) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ConnectorRecipeParameter) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ConnectorRecipeParameter) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *ConnectorRecipeParameter) GetDefaultValue() string {
+	if x != nil {
+		return x.DefaultValue
+	}
+	return ""
+}
+
+func (x *ConnectorRecipeParameter) GetRequired() bool {
+	if x != nil {
+		return x.Required
+	}
+	return false
+}
+
+func (x *ConnectorRecipeParameter) GetSecret() bool {
+	if x != nil {
+		return x.Secret
+	}
+	return false
+}
+
+type ListConnectorRecipesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListConnectorRecipesRequest) Reset() {
+	*x = ListConnectorRecipesRequest{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListConnectorRecipesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListConnectorRecipesRequest) ProtoMessage() {}
+
+func (x *ListConnectorRecipesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListConnectorRecipesRequest.ProtoReflect.Descriptor instead.
+func (*ListConnectorRecipesRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
+}
+
+type ListConnectorRecipesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Recipes       []*ConnectorRecipe     `protobuf:"bytes,1,rep,name=recipes,proto3" json:"recipes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListConnectorRecipesResponse) Reset() {
+	*x = ListConnectorRecipesResponse{}
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListConnectorRecipesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListConnectorRecipesResponse) ProtoMessage() {}
+
+func (x *ListConnectorRecipesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListConnectorRecipesResponse.ProtoReflect.Descriptor instead.
+func (*ListConnectorRecipesResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListConnectorRecipesResponse) GetRecipes() []*ConnectorRecipe {
+	if x != nil {
+		return x.Recipes
+	}
+	return nil
+}
+
 // ConnectorCounts counts the items of a run.
 type ConnectorCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -897,7 +1219,7 @@ type ConnectorCounts struct {
 
 func (x *ConnectorCounts) Reset() {
 	*x = ConnectorCounts{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -909,7 +1231,7 @@ func (x *ConnectorCounts) String() string {
 func (*ConnectorCounts) ProtoMessage() {}
 
 func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[10]
+	mi := &file_ragd_v1_connector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -922,7 +1244,7 @@ func (x *ConnectorCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorCounts.ProtoReflect.Descriptor instead.
 func (*ConnectorCounts) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{10}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ConnectorCounts) GetSeen() int32 {
@@ -1004,7 +1326,7 @@ type ConnectorRun struct {
 
 func (x *ConnectorRun) Reset() {
 	*x = ConnectorRun{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1016,7 +1338,7 @@ func (x *ConnectorRun) String() string {
 func (*ConnectorRun) ProtoMessage() {}
 
 func (x *ConnectorRun) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[11]
+	mi := &file_ragd_v1_connector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1029,7 +1351,7 @@ func (x *ConnectorRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorRun.ProtoReflect.Descriptor instead.
 func (*ConnectorRun) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{11}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ConnectorRun) GetStatus() string {
@@ -1084,6 +1406,7 @@ type Connector struct {
 	//	*Connector_Folder
 	//	*Connector_Mcp
 	//	*Connector_Postgres
+	//	*Connector_Http
 	Source isConnector_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
 	Schedule string `protobuf:"bytes,6,opt,name=schedule,proto3" json:"schedule,omitempty"`
@@ -1119,7 +1442,7 @@ type Connector struct {
 
 func (x *Connector) Reset() {
 	*x = Connector{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1131,7 +1454,7 @@ func (x *Connector) String() string {
 func (*Connector) ProtoMessage() {}
 
 func (x *Connector) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[12]
+	mi := &file_ragd_v1_connector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1144,7 +1467,7 @@ func (x *Connector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connector.ProtoReflect.Descriptor instead.
 func (*Connector) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{12}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Connector) GetConnectorName() string {
@@ -1240,6 +1563,15 @@ func (x *Connector) GetPostgres() *PostgresSource {
 	if x != nil {
 		if x, ok := x.Source.(*Connector_Postgres); ok {
 			return x.Postgres
+		}
+	}
+	return nil
+}
+
+func (x *Connector) GetHttp() *HttpSource {
+	if x != nil {
+		if x, ok := x.Source.(*Connector_Http); ok {
+			return x.Http
 		}
 	}
 	return nil
@@ -1396,6 +1728,10 @@ type Connector_Postgres struct {
 	Postgres *PostgresSource `protobuf:"bytes,26,opt,name=postgres,proto3,oneof"`
 }
 
+type Connector_Http struct {
+	Http *HttpSource `protobuf:"bytes,29,opt,name=http,proto3,oneof"`
+}
+
 func (*Connector_Web) isConnector_Source() {}
 
 func (*Connector_Feed) isConnector_Source() {}
@@ -1409,6 +1745,8 @@ func (*Connector_Folder) isConnector_Source() {}
 func (*Connector_Mcp) isConnector_Source() {}
 
 func (*Connector_Postgres) isConnector_Source() {}
+
+func (*Connector_Http) isConnector_Source() {}
 
 type CreateConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1431,6 +1769,7 @@ type CreateConnectorRequest struct {
 	//	*CreateConnectorRequest_Folder
 	//	*CreateConnectorRequest_Mcp
 	//	*CreateConnectorRequest_Postgres
+	//	*CreateConnectorRequest_Http
 	Source isCreateConnectorRequest_Source `protobuf_oneof:"source"`
 	// When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
 	// @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
@@ -1454,7 +1793,7 @@ type CreateConnectorRequest struct {
 
 func (x *CreateConnectorRequest) Reset() {
 	*x = CreateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1466,7 +1805,7 @@ func (x *CreateConnectorRequest) String() string {
 func (*CreateConnectorRequest) ProtoMessage() {}
 
 func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[13]
+	mi := &file_ragd_v1_connector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1479,7 +1818,7 @@ func (x *CreateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*CreateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{13}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CreateConnectorRequest) GetConnectorName() string {
@@ -1580,6 +1919,15 @@ func (x *CreateConnectorRequest) GetPostgres() *PostgresSource {
 	return nil
 }
 
+func (x *CreateConnectorRequest) GetHttp() *HttpSource {
+	if x != nil {
+		if x, ok := x.Source.(*CreateConnectorRequest_Http); ok {
+			return x.Http
+		}
+	}
+	return nil
+}
+
 func (x *CreateConnectorRequest) GetSchedule() string {
 	if x != nil {
 		return x.Schedule
@@ -1654,6 +2002,10 @@ type CreateConnectorRequest_Postgres struct {
 	Postgres *PostgresSource `protobuf:"bytes,17,opt,name=postgres,proto3,oneof"`
 }
 
+type CreateConnectorRequest_Http struct {
+	Http *HttpSource `protobuf:"bytes,18,opt,name=http,proto3,oneof"`
+}
+
 func (*CreateConnectorRequest_Web) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Feed) isCreateConnectorRequest_Source() {}
@@ -1668,6 +2020,8 @@ func (*CreateConnectorRequest_Mcp) isCreateConnectorRequest_Source() {}
 
 func (*CreateConnectorRequest_Postgres) isCreateConnectorRequest_Source() {}
 
+func (*CreateConnectorRequest_Http) isCreateConnectorRequest_Source() {}
+
 type GetConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -1678,7 +2032,7 @@ type GetConnectorRequest struct {
 
 func (x *GetConnectorRequest) Reset() {
 	*x = GetConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1690,7 +2044,7 @@ func (x *GetConnectorRequest) String() string {
 func (*GetConnectorRequest) ProtoMessage() {}
 
 func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[14]
+	mi := &file_ragd_v1_connector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1703,7 +2057,7 @@ func (x *GetConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConnectorRequest.ProtoReflect.Descriptor instead.
 func (*GetConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{14}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetConnectorRequest) GetConnectorName() string {
@@ -1725,7 +2079,7 @@ type ListConnectorsRequest struct {
 
 func (x *ListConnectorsRequest) Reset() {
 	*x = ListConnectorsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1737,7 +2091,7 @@ func (x *ListConnectorsRequest) String() string {
 func (*ListConnectorsRequest) ProtoMessage() {}
 
 func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[15]
+	mi := &file_ragd_v1_connector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1750,7 +2104,7 @@ func (x *ListConnectorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{15}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListConnectorsRequest) GetPageSize() int32 {
@@ -1778,7 +2132,7 @@ type ListConnectorsResponse struct {
 
 func (x *ListConnectorsResponse) Reset() {
 	*x = ListConnectorsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1790,7 +2144,7 @@ func (x *ListConnectorsResponse) String() string {
 func (*ListConnectorsResponse) ProtoMessage() {}
 
 func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[16]
+	mi := &file_ragd_v1_connector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1803,7 +2157,7 @@ func (x *ListConnectorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{16}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListConnectorsResponse) GetConnectors() []*Connector {
@@ -1830,7 +2184,7 @@ type ConnectorMetadata struct {
 
 func (x *ConnectorMetadata) Reset() {
 	*x = ConnectorMetadata{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1842,7 +2196,7 @@ func (x *ConnectorMetadata) String() string {
 func (*ConnectorMetadata) ProtoMessage() {}
 
 func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[17]
+	mi := &file_ragd_v1_connector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1855,7 +2209,7 @@ func (x *ConnectorMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorMetadata.ProtoReflect.Descriptor instead.
 func (*ConnectorMetadata) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{17}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ConnectorMetadata) GetMetadata() map[string]string {
@@ -1881,6 +2235,7 @@ type UpdateConnectorRequest struct {
 	//	*UpdateConnectorRequest_Folder
 	//	*UpdateConnectorRequest_Mcp
 	//	*UpdateConnectorRequest_Postgres
+	//	*UpdateConnectorRequest_Http
 	Source   isUpdateConnectorRequest_Source `protobuf_oneof:"source"`
 	Schedule *string                         `protobuf:"bytes,4,opt,name=schedule,proto3,oneof" json:"schedule,omitempty"`
 	// Replaces all expressions.
@@ -1894,7 +2249,7 @@ type UpdateConnectorRequest struct {
 
 func (x *UpdateConnectorRequest) Reset() {
 	*x = UpdateConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1906,7 +2261,7 @@ func (x *UpdateConnectorRequest) String() string {
 func (*UpdateConnectorRequest) ProtoMessage() {}
 
 func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[18]
+	mi := &file_ragd_v1_connector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1919,7 +2274,7 @@ func (x *UpdateConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConnectorRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{18}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *UpdateConnectorRequest) GetConnectorName() string {
@@ -2006,6 +2361,15 @@ func (x *UpdateConnectorRequest) GetPostgres() *PostgresSource {
 	return nil
 }
 
+func (x *UpdateConnectorRequest) GetHttp() *HttpSource {
+	if x != nil {
+		if x, ok := x.Source.(*UpdateConnectorRequest_Http); ok {
+			return x.Http
+		}
+	}
+	return nil
+}
+
 func (x *UpdateConnectorRequest) GetSchedule() string {
 	if x != nil && x.Schedule != nil {
 		return *x.Schedule
@@ -2073,6 +2437,10 @@ type UpdateConnectorRequest_Postgres struct {
 	Postgres *PostgresSource `protobuf:"bytes,14,opt,name=postgres,proto3,oneof"`
 }
 
+type UpdateConnectorRequest_Http struct {
+	Http *HttpSource `protobuf:"bytes,15,opt,name=http,proto3,oneof"`
+}
+
 func (*UpdateConnectorRequest_Web) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Feed) isUpdateConnectorRequest_Source() {}
@@ -2087,6 +2455,8 @@ func (*UpdateConnectorRequest_Mcp) isUpdateConnectorRequest_Source() {}
 
 func (*UpdateConnectorRequest_Postgres) isUpdateConnectorRequest_Source() {}
 
+func (*UpdateConnectorRequest_Http) isUpdateConnectorRequest_Source() {}
+
 type DeleteConnectorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
@@ -2099,7 +2469,7 @@ type DeleteConnectorRequest struct {
 
 func (x *DeleteConnectorRequest) Reset() {
 	*x = DeleteConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2111,7 +2481,7 @@ func (x *DeleteConnectorRequest) String() string {
 func (*DeleteConnectorRequest) ProtoMessage() {}
 
 func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[19]
+	mi := &file_ragd_v1_connector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2124,7 +2494,7 @@ func (x *DeleteConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorRequest.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{19}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeleteConnectorRequest) GetConnectorName() string {
@@ -2151,7 +2521,7 @@ type DeleteConnectorResponse struct {
 
 func (x *DeleteConnectorResponse) Reset() {
 	*x = DeleteConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2163,7 +2533,7 @@ func (x *DeleteConnectorResponse) String() string {
 func (*DeleteConnectorResponse) ProtoMessage() {}
 
 func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[20]
+	mi := &file_ragd_v1_connector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2176,7 +2546,7 @@ func (x *DeleteConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteConnectorResponse.ProtoReflect.Descriptor instead.
 func (*DeleteConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{20}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeleteConnectorResponse) GetDeletedCount() int32 {
@@ -2196,7 +2566,7 @@ type TestConnectorRequest struct {
 
 func (x *TestConnectorRequest) Reset() {
 	*x = TestConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2208,7 +2578,7 @@ func (x *TestConnectorRequest) String() string {
 func (*TestConnectorRequest) ProtoMessage() {}
 
 func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[21]
+	mi := &file_ragd_v1_connector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2221,7 +2591,7 @@ func (x *TestConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorRequest.ProtoReflect.Descriptor instead.
 func (*TestConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{21}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *TestConnectorRequest) GetConnectorName() string {
@@ -2257,7 +2627,7 @@ type ConnectorItem struct {
 
 func (x *ConnectorItem) Reset() {
 	*x = ConnectorItem{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2269,7 +2639,7 @@ func (x *ConnectorItem) String() string {
 func (*ConnectorItem) ProtoMessage() {}
 
 func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[22]
+	mi := &file_ragd_v1_connector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2282,7 +2652,7 @@ func (x *ConnectorItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectorItem.ProtoReflect.Descriptor instead.
 func (*ConnectorItem) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{22}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ConnectorItem) GetId() string {
@@ -2352,7 +2722,7 @@ type TestConnectorResponse struct {
 
 func (x *TestConnectorResponse) Reset() {
 	*x = TestConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2364,7 +2734,7 @@ func (x *TestConnectorResponse) String() string {
 func (*TestConnectorResponse) ProtoMessage() {}
 
 func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[23]
+	mi := &file_ragd_v1_connector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2377,7 +2747,7 @@ func (x *TestConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestConnectorResponse.ProtoReflect.Descriptor instead.
 func (*TestConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{23}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TestConnectorResponse) GetItems() []*ConnectorItem {
@@ -2404,7 +2774,7 @@ type SyncConnectorRequest struct {
 
 func (x *SyncConnectorRequest) Reset() {
 	*x = SyncConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2416,7 +2786,7 @@ func (x *SyncConnectorRequest) String() string {
 func (*SyncConnectorRequest) ProtoMessage() {}
 
 func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[24]
+	mi := &file_ragd_v1_connector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2429,7 +2799,7 @@ func (x *SyncConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncConnectorRequest.ProtoReflect.Descriptor instead.
 func (*SyncConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{24}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SyncConnectorRequest) GetConnectorName() string {
@@ -2449,7 +2819,7 @@ type PauseConnectorRequest struct {
 
 func (x *PauseConnectorRequest) Reset() {
 	*x = PauseConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2461,7 +2831,7 @@ func (x *PauseConnectorRequest) String() string {
 func (*PauseConnectorRequest) ProtoMessage() {}
 
 func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[25]
+	mi := &file_ragd_v1_connector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2474,7 +2844,7 @@ func (x *PauseConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseConnectorRequest.ProtoReflect.Descriptor instead.
 func (*PauseConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{25}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PauseConnectorRequest) GetConnectorName() string {
@@ -2497,7 +2867,7 @@ type ResumeConnectorRequest struct {
 
 func (x *ResumeConnectorRequest) Reset() {
 	*x = ResumeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2509,7 +2879,7 @@ func (x *ResumeConnectorRequest) String() string {
 func (*ResumeConnectorRequest) ProtoMessage() {}
 
 func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[26]
+	mi := &file_ragd_v1_connector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2522,7 +2892,7 @@ func (x *ResumeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*ResumeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{26}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ResumeConnectorRequest) GetConnectorName() string {
@@ -2555,7 +2925,7 @@ type ListConnectorItemsRequest struct {
 
 func (x *ListConnectorItemsRequest) Reset() {
 	*x = ListConnectorItemsRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2567,7 +2937,7 @@ func (x *ListConnectorItemsRequest) String() string {
 func (*ListConnectorItemsRequest) ProtoMessage() {}
 
 func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[27]
+	mi := &file_ragd_v1_connector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2580,7 +2950,7 @@ func (x *ListConnectorItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{27}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListConnectorItemsRequest) GetConnectorName() string {
@@ -2622,7 +2992,7 @@ type ListConnectorItemsResponse struct {
 
 func (x *ListConnectorItemsResponse) Reset() {
 	*x = ListConnectorItemsResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[28]
+	mi := &file_ragd_v1_connector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2634,7 +3004,7 @@ func (x *ListConnectorItemsResponse) String() string {
 func (*ListConnectorItemsResponse) ProtoMessage() {}
 
 func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[28]
+	mi := &file_ragd_v1_connector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2647,7 +3017,7 @@ func (x *ListConnectorItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConnectorItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListConnectorItemsResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{28}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListConnectorItemsResponse) GetItems() []*ConnectorItem {
@@ -2674,7 +3044,7 @@ type AuthorizeConnectorRequest struct {
 
 func (x *AuthorizeConnectorRequest) Reset() {
 	*x = AuthorizeConnectorRequest{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[29]
+	mi := &file_ragd_v1_connector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2686,7 +3056,7 @@ func (x *AuthorizeConnectorRequest) String() string {
 func (*AuthorizeConnectorRequest) ProtoMessage() {}
 
 func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[29]
+	mi := &file_ragd_v1_connector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2699,7 +3069,7 @@ func (x *AuthorizeConnectorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorRequest.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorRequest) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{29}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AuthorizeConnectorRequest) GetConnectorName() string {
@@ -2721,7 +3091,7 @@ type AuthorizeConnectorResponse struct {
 
 func (x *AuthorizeConnectorResponse) Reset() {
 	*x = AuthorizeConnectorResponse{}
-	mi := &file_ragd_v1_connector_proto_msgTypes[30]
+	mi := &file_ragd_v1_connector_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2733,7 +3103,7 @@ func (x *AuthorizeConnectorResponse) String() string {
 func (*AuthorizeConnectorResponse) ProtoMessage() {}
 
 func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ragd_v1_connector_proto_msgTypes[30]
+	mi := &file_ragd_v1_connector_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2746,7 +3116,7 @@ func (x *AuthorizeConnectorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthorizeConnectorResponse.ProtoReflect.Descriptor instead.
 func (*AuthorizeConnectorResponse) Descriptor() ([]byte, []int) {
-	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{30}
+	return file_ragd_v1_connector_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AuthorizeConnectorResponse) GetAuthorizationUrl() string {
@@ -2848,6 +3218,33 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"textColumn\x12!\n" +
 	"\ftitle_column\x18\x06 \x01(\tR\vtitleColumn\x12!\n" +
 	"\fcontent_type\x18\a \x01(\tR\vcontentType\"\xf1\x01\n" +
+	"\n" +
+	"HttpSource\x12\x1a\n" +
+	"\bmanifest\x18\x01 \x01(\tR\bmanifest\x12\x16\n" +
+	"\x06recipe\x18\x02 \x01(\tR\x06recipe\x127\n" +
+	"\x06config\x18\x03 \x03(\v2\x1f.ragd.v1.HttpSource.ConfigEntryR\x06config\x12\x18\n" +
+	"\astreams\x18\x04 \x03(\tR\astreams\x12!\n" +
+	"\frelist_hours\x18\x05 \x01(\x05R\vrelistHours\x1a9\n" +
+	"\vConfigEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc0\x01\n" +
+	"\x0fConnectorRecipe\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\x12A\n" +
+	"\n" +
+	"parameters\x18\x03 \x03(\v2!.ragd.v1.ConnectorRecipeParameterR\n" +
+	"parameters\x12\x18\n" +
+	"\astreams\x18\x04 \x03(\tR\astreams\x12\x1a\n" +
+	"\bmanifest\x18\x05 \x01(\tR\bmanifest\"\xa9\x01\n" +
+	"\x18ConnectorRecipeParameter\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\x12#\n" +
+	"\rdefault_value\x18\x03 \x01(\tR\fdefaultValue\x12\x1a\n" +
+	"\brequired\x18\x04 \x01(\bR\brequired\x12\x16\n" +
+	"\x06secret\x18\x05 \x01(\bR\x06secret\"\x1d\n" +
+	"\x1bListConnectorRecipesRequest\"R\n" +
+	"\x1cListConnectorRecipesResponse\x122\n" +
+	"\arecipes\x18\x01 \x03(\v2\x18.ragd.v1.ConnectorRecipeR\arecipes\"\xf1\x01\n" +
 	"\x0fConnectorCounts\x12\x12\n" +
 	"\x04seen\x18\x01 \x01(\x05R\x04seen\x12\x14\n" +
 	"\x05added\x18\x02 \x01(\x05R\x05added\x12\x18\n" +
@@ -2864,7 +3261,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06counts\x18\x03 \x01(\v2\x18.ragd.v1.ConnectorCountsR\x06counts\x129\n" +
 	"\n" +
 	"start_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
-	"\bend_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"\xfb\t\n" +
+	"\bend_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"\xa6\n" +
+	"\n" +
 	"\tConnector\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -2877,7 +3275,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x02s3\x18\x18 \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12/\n" +
 	"\x06folder\x18\x19 \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12&\n" +
 	"\x03mcp\x18\x16 \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x125\n" +
-	"\bpostgres\x18\x1a \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12\x1a\n" +
+	"\bpostgres\x18\x1a \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12)\n" +
+	"\x04http\x18\x1d \x01(\v2\x13.ragd.v1.HttpSourceH\x00R\x04http\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12<\n" +
 	"\bmetadata\x18\a \x03(\v2 .ragd.v1.Connector.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -2902,7 +3301,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
-	"\x06source\"\x93\x06\n" +
+	"\x06source\"\xbe\x06\n" +
 	"\x16CreateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
 	"\n" +
@@ -2915,7 +3314,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x02s3\x18\x0f \x01(\v2\x11.ragd.v1.S3SourceH\x00R\x02s3\x12/\n" +
 	"\x06folder\x18\x10 \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12&\n" +
 	"\x03mcp\x18\r \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x125\n" +
-	"\bpostgres\x18\x11 \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12\x1a\n" +
+	"\bpostgres\x18\x11 \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12)\n" +
+	"\x04http\x18\x12 \x01(\v2\x13.ragd.v1.HttpSourceH\x00R\x04http\x12\x1a\n" +
 	"\bschedule\x18\x06 \x01(\tR\bschedule\x12I\n" +
 	"\bmetadata\x18\a \x03(\v2-.ragd.v1.CreateConnectorRequest.MetadataEntryR\bmetadata\x12-\n" +
 	"\bchunking\x18\b \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -2942,7 +3342,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\bmetadata\x18\x01 \x03(\v2(.ragd.v1.ConnectorMetadata.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa8\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd3\x05\n" +
 	"\x16UpdateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12&\n" +
@@ -2953,7 +3353,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06folder\x18\r \x01(\v2\x15.ragd.v1.FolderSourceH\x00R\x06folder\x12&\n" +
 	"\x03mcp\x18\n" +
 	" \x01(\v2\x12.ragd.v1.McpSourceH\x00R\x03mcp\x125\n" +
-	"\bpostgres\x18\x0e \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12\x1f\n" +
+	"\bpostgres\x18\x0e \x01(\v2\x17.ragd.v1.PostgresSourceH\x00R\bpostgres\x12)\n" +
+	"\x04http\x18\x0f \x01(\v2\x13.ragd.v1.HttpSourceH\x00R\x04http\x12\x1f\n" +
 	"\bschedule\x18\x04 \x01(\tH\x02R\bschedule\x88\x01\x01\x126\n" +
 	"\bmetadata\x18\x05 \x01(\v2\x1a.ragd.v1.ConnectorMetadataR\bmetadata\x12-\n" +
 	"\bchunking\x18\x06 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
@@ -3005,7 +3406,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x1aAuthorizeConnectorResponse\x12+\n" +
 	"\x11authorization_url\x18\x01 \x01(\tR\x10authorizationUrl\x12;\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime2\xfc\x06\n" +
+	"expireTime2\xe6\a\n" +
 	"\x10ConnectorService\x12F\n" +
 	"\x0fCreateConnector\x12\x1f.ragd.v1.CreateConnectorRequest\x1a\x12.ragd.v1.Connector\x12E\n" +
 	"\fGetConnector\x12\x1c.ragd.v1.GetConnectorRequest\x1a\x12.ragd.v1.Connector\"\x03\x90\x02\x01\x12V\n" +
@@ -3017,7 +3418,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x0ePauseConnector\x12\x1e.ragd.v1.PauseConnectorRequest\x1a\x12.ragd.v1.Connector\x12F\n" +
 	"\x0fResumeConnector\x12\x1f.ragd.v1.ResumeConnectorRequest\x1a\x12.ragd.v1.Connector\x12b\n" +
 	"\x12ListConnectorItems\x12\".ragd.v1.ListConnectorItemsRequest\x1a#.ragd.v1.ListConnectorItemsResponse\"\x03\x90\x02\x01\x12]\n" +
-	"\x12AuthorizeConnector\x12\".ragd.v1.AuthorizeConnectorRequest\x1a#.ragd.v1.AuthorizeConnectorResponseB+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
+	"\x12AuthorizeConnector\x12\".ragd.v1.AuthorizeConnectorRequest\x1a#.ragd.v1.AuthorizeConnectorResponse\x12h\n" +
+	"\x14ListConnectorRecipes\x12$.ragd.v1.ListConnectorRecipesRequest\x1a%.ragd.v1.ListConnectorRecipesResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
 
 var (
 	file_ragd_v1_connector_proto_rawDescOnce sync.Once
@@ -3031,131 +3433,145 @@ func file_ragd_v1_connector_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_connector_proto_rawDescData
 }
 
-var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_ragd_v1_connector_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_ragd_v1_connector_proto_goTypes = []any{
-	(*WebSource)(nil),                  // 0: ragd.v1.WebSource
-	(*FeedSource)(nil),                 // 1: ragd.v1.FeedSource
-	(*GitSource)(nil),                  // 2: ragd.v1.GitSource
-	(*S3Source)(nil),                   // 3: ragd.v1.S3Source
-	(*FolderSource)(nil),               // 4: ragd.v1.FolderSource
-	(*McpSource)(nil),                  // 5: ragd.v1.McpSource
-	(*McpTemplate)(nil),                // 6: ragd.v1.McpTemplate
-	(*McpOffer)(nil),                   // 7: ragd.v1.McpOffer
-	(*McpOAuth)(nil),                   // 8: ragd.v1.McpOAuth
-	(*PostgresSource)(nil),             // 9: ragd.v1.PostgresSource
-	(*ConnectorCounts)(nil),            // 10: ragd.v1.ConnectorCounts
-	(*ConnectorRun)(nil),               // 11: ragd.v1.ConnectorRun
-	(*Connector)(nil),                  // 12: ragd.v1.Connector
-	(*CreateConnectorRequest)(nil),     // 13: ragd.v1.CreateConnectorRequest
-	(*GetConnectorRequest)(nil),        // 14: ragd.v1.GetConnectorRequest
-	(*ListConnectorsRequest)(nil),      // 15: ragd.v1.ListConnectorsRequest
-	(*ListConnectorsResponse)(nil),     // 16: ragd.v1.ListConnectorsResponse
-	(*ConnectorMetadata)(nil),          // 17: ragd.v1.ConnectorMetadata
-	(*UpdateConnectorRequest)(nil),     // 18: ragd.v1.UpdateConnectorRequest
-	(*DeleteConnectorRequest)(nil),     // 19: ragd.v1.DeleteConnectorRequest
-	(*DeleteConnectorResponse)(nil),    // 20: ragd.v1.DeleteConnectorResponse
-	(*TestConnectorRequest)(nil),       // 21: ragd.v1.TestConnectorRequest
-	(*ConnectorItem)(nil),              // 22: ragd.v1.ConnectorItem
-	(*TestConnectorResponse)(nil),      // 23: ragd.v1.TestConnectorResponse
-	(*SyncConnectorRequest)(nil),       // 24: ragd.v1.SyncConnectorRequest
-	(*PauseConnectorRequest)(nil),      // 25: ragd.v1.PauseConnectorRequest
-	(*ResumeConnectorRequest)(nil),     // 26: ragd.v1.ResumeConnectorRequest
-	(*ListConnectorItemsRequest)(nil),  // 27: ragd.v1.ListConnectorItemsRequest
-	(*ListConnectorItemsResponse)(nil), // 28: ragd.v1.ListConnectorItemsResponse
-	(*AuthorizeConnectorRequest)(nil),  // 29: ragd.v1.AuthorizeConnectorRequest
-	(*AuthorizeConnectorResponse)(nil), // 30: ragd.v1.AuthorizeConnectorResponse
-	nil,                                // 31: ragd.v1.McpSource.HeadersEntry
-	nil,                                // 32: ragd.v1.McpTemplate.ArgumentsEntry
-	nil,                                // 33: ragd.v1.McpOffer.DescriptionsEntry
-	nil,                                // 34: ragd.v1.Connector.MetadataEntry
-	nil,                                // 35: ragd.v1.CreateConnectorRequest.MetadataEntry
-	nil,                                // 36: ragd.v1.ConnectorMetadata.MetadataEntry
-	(*timestamppb.Timestamp)(nil),      // 37: google.protobuf.Timestamp
-	(*Chunking)(nil),                   // 38: ragd.v1.Chunking
-	(*structpb.Struct)(nil),            // 39: google.protobuf.Struct
+	(*WebSource)(nil),                    // 0: ragd.v1.WebSource
+	(*FeedSource)(nil),                   // 1: ragd.v1.FeedSource
+	(*GitSource)(nil),                    // 2: ragd.v1.GitSource
+	(*S3Source)(nil),                     // 3: ragd.v1.S3Source
+	(*FolderSource)(nil),                 // 4: ragd.v1.FolderSource
+	(*McpSource)(nil),                    // 5: ragd.v1.McpSource
+	(*McpTemplate)(nil),                  // 6: ragd.v1.McpTemplate
+	(*McpOffer)(nil),                     // 7: ragd.v1.McpOffer
+	(*McpOAuth)(nil),                     // 8: ragd.v1.McpOAuth
+	(*PostgresSource)(nil),               // 9: ragd.v1.PostgresSource
+	(*HttpSource)(nil),                   // 10: ragd.v1.HttpSource
+	(*ConnectorRecipe)(nil),              // 11: ragd.v1.ConnectorRecipe
+	(*ConnectorRecipeParameter)(nil),     // 12: ragd.v1.ConnectorRecipeParameter
+	(*ListConnectorRecipesRequest)(nil),  // 13: ragd.v1.ListConnectorRecipesRequest
+	(*ListConnectorRecipesResponse)(nil), // 14: ragd.v1.ListConnectorRecipesResponse
+	(*ConnectorCounts)(nil),              // 15: ragd.v1.ConnectorCounts
+	(*ConnectorRun)(nil),                 // 16: ragd.v1.ConnectorRun
+	(*Connector)(nil),                    // 17: ragd.v1.Connector
+	(*CreateConnectorRequest)(nil),       // 18: ragd.v1.CreateConnectorRequest
+	(*GetConnectorRequest)(nil),          // 19: ragd.v1.GetConnectorRequest
+	(*ListConnectorsRequest)(nil),        // 20: ragd.v1.ListConnectorsRequest
+	(*ListConnectorsResponse)(nil),       // 21: ragd.v1.ListConnectorsResponse
+	(*ConnectorMetadata)(nil),            // 22: ragd.v1.ConnectorMetadata
+	(*UpdateConnectorRequest)(nil),       // 23: ragd.v1.UpdateConnectorRequest
+	(*DeleteConnectorRequest)(nil),       // 24: ragd.v1.DeleteConnectorRequest
+	(*DeleteConnectorResponse)(nil),      // 25: ragd.v1.DeleteConnectorResponse
+	(*TestConnectorRequest)(nil),         // 26: ragd.v1.TestConnectorRequest
+	(*ConnectorItem)(nil),                // 27: ragd.v1.ConnectorItem
+	(*TestConnectorResponse)(nil),        // 28: ragd.v1.TestConnectorResponse
+	(*SyncConnectorRequest)(nil),         // 29: ragd.v1.SyncConnectorRequest
+	(*PauseConnectorRequest)(nil),        // 30: ragd.v1.PauseConnectorRequest
+	(*ResumeConnectorRequest)(nil),       // 31: ragd.v1.ResumeConnectorRequest
+	(*ListConnectorItemsRequest)(nil),    // 32: ragd.v1.ListConnectorItemsRequest
+	(*ListConnectorItemsResponse)(nil),   // 33: ragd.v1.ListConnectorItemsResponse
+	(*AuthorizeConnectorRequest)(nil),    // 34: ragd.v1.AuthorizeConnectorRequest
+	(*AuthorizeConnectorResponse)(nil),   // 35: ragd.v1.AuthorizeConnectorResponse
+	nil,                                  // 36: ragd.v1.McpSource.HeadersEntry
+	nil,                                  // 37: ragd.v1.McpTemplate.ArgumentsEntry
+	nil,                                  // 38: ragd.v1.McpOffer.DescriptionsEntry
+	nil,                                  // 39: ragd.v1.HttpSource.ConfigEntry
+	nil,                                  // 40: ragd.v1.Connector.MetadataEntry
+	nil,                                  // 41: ragd.v1.CreateConnectorRequest.MetadataEntry
+	nil,                                  // 42: ragd.v1.ConnectorMetadata.MetadataEntry
+	(*timestamppb.Timestamp)(nil),        // 43: google.protobuf.Timestamp
+	(*Chunking)(nil),                     // 44: ragd.v1.Chunking
+	(*structpb.Struct)(nil),              // 45: google.protobuf.Struct
 }
 var file_ragd_v1_connector_proto_depIdxs = []int32{
-	31, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
+	36, // 0: ragd.v1.McpSource.headers:type_name -> ragd.v1.McpSource.HeadersEntry
 	6,  // 1: ragd.v1.McpSource.templates:type_name -> ragd.v1.McpTemplate
 	8,  // 2: ragd.v1.McpSource.oauth:type_name -> ragd.v1.McpOAuth
 	7,  // 3: ragd.v1.McpSource.tools:type_name -> ragd.v1.McpOffer
 	7,  // 4: ragd.v1.McpSource.prompts:type_name -> ragd.v1.McpOffer
-	32, // 5: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
-	33, // 6: ragd.v1.McpOffer.descriptions:type_name -> ragd.v1.McpOffer.DescriptionsEntry
-	10, // 7: ragd.v1.ConnectorRun.counts:type_name -> ragd.v1.ConnectorCounts
-	37, // 8: ragd.v1.ConnectorRun.start_time:type_name -> google.protobuf.Timestamp
-	37, // 9: ragd.v1.ConnectorRun.end_time:type_name -> google.protobuf.Timestamp
-	0,  // 10: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
-	1,  // 11: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
-	2,  // 12: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
-	3,  // 13: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
-	4,  // 14: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
-	5,  // 15: ragd.v1.Connector.mcp:type_name -> ragd.v1.McpSource
-	9,  // 16: ragd.v1.Connector.postgres:type_name -> ragd.v1.PostgresSource
-	34, // 17: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
-	38, // 18: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
-	39, // 19: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
-	10, // 20: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
-	37, // 21: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
-	37, // 22: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
-	37, // 23: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
-	37, // 24: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
-	37, // 25: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
-	11, // 26: ragd.v1.Connector.runs:type_name -> ragd.v1.ConnectorRun
-	0,  // 27: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 28: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 29: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 30: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 31: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 32: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	9,  // 33: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
-	35, // 34: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
-	38, // 35: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	39, // 36: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	12, // 37: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
-	36, // 38: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
-	0,  // 39: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
-	1,  // 40: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
-	2,  // 41: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
-	3,  // 42: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
-	4,  // 43: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
-	5,  // 44: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
-	9,  // 45: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
-	17, // 46: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
-	38, // 47: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
-	39, // 48: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
-	39, // 49: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
-	37, // 50: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
-	22, // 51: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
-	22, // 52: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
-	37, // 53: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
-	13, // 54: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
-	14, // 55: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
-	15, // 56: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
-	18, // 57: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
-	19, // 58: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
-	21, // 59: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
-	24, // 60: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
-	25, // 61: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
-	26, // 62: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
-	27, // 63: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
-	29, // 64: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
-	12, // 65: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
-	12, // 66: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
-	16, // 67: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
-	12, // 68: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
-	20, // 69: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
-	23, // 70: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
-	12, // 71: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
-	12, // 72: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
-	12, // 73: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
-	28, // 74: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
-	30, // 75: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
-	65, // [65:76] is the sub-list for method output_type
-	54, // [54:65] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	37, // 5: ragd.v1.McpTemplate.arguments:type_name -> ragd.v1.McpTemplate.ArgumentsEntry
+	38, // 6: ragd.v1.McpOffer.descriptions:type_name -> ragd.v1.McpOffer.DescriptionsEntry
+	39, // 7: ragd.v1.HttpSource.config:type_name -> ragd.v1.HttpSource.ConfigEntry
+	12, // 8: ragd.v1.ConnectorRecipe.parameters:type_name -> ragd.v1.ConnectorRecipeParameter
+	11, // 9: ragd.v1.ListConnectorRecipesResponse.recipes:type_name -> ragd.v1.ConnectorRecipe
+	15, // 10: ragd.v1.ConnectorRun.counts:type_name -> ragd.v1.ConnectorCounts
+	43, // 11: ragd.v1.ConnectorRun.start_time:type_name -> google.protobuf.Timestamp
+	43, // 12: ragd.v1.ConnectorRun.end_time:type_name -> google.protobuf.Timestamp
+	0,  // 13: ragd.v1.Connector.web:type_name -> ragd.v1.WebSource
+	1,  // 14: ragd.v1.Connector.feed:type_name -> ragd.v1.FeedSource
+	2,  // 15: ragd.v1.Connector.git:type_name -> ragd.v1.GitSource
+	3,  // 16: ragd.v1.Connector.s3:type_name -> ragd.v1.S3Source
+	4,  // 17: ragd.v1.Connector.folder:type_name -> ragd.v1.FolderSource
+	5,  // 18: ragd.v1.Connector.mcp:type_name -> ragd.v1.McpSource
+	9,  // 19: ragd.v1.Connector.postgres:type_name -> ragd.v1.PostgresSource
+	10, // 20: ragd.v1.Connector.http:type_name -> ragd.v1.HttpSource
+	40, // 21: ragd.v1.Connector.metadata:type_name -> ragd.v1.Connector.MetadataEntry
+	44, // 22: ragd.v1.Connector.chunking:type_name -> ragd.v1.Chunking
+	45, // 23: ragd.v1.Connector.extract:type_name -> google.protobuf.Struct
+	15, // 24: ragd.v1.Connector.counts:type_name -> ragd.v1.ConnectorCounts
+	43, // 25: ragd.v1.Connector.start_time:type_name -> google.protobuf.Timestamp
+	43, // 26: ragd.v1.Connector.end_time:type_name -> google.protobuf.Timestamp
+	43, // 27: ragd.v1.Connector.next_run_time:type_name -> google.protobuf.Timestamp
+	43, // 28: ragd.v1.Connector.create_time:type_name -> google.protobuf.Timestamp
+	43, // 29: ragd.v1.Connector.update_time:type_name -> google.protobuf.Timestamp
+	16, // 30: ragd.v1.Connector.runs:type_name -> ragd.v1.ConnectorRun
+	0,  // 31: ragd.v1.CreateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 32: ragd.v1.CreateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 33: ragd.v1.CreateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 34: ragd.v1.CreateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 35: ragd.v1.CreateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 36: ragd.v1.CreateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	9,  // 37: ragd.v1.CreateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	10, // 38: ragd.v1.CreateConnectorRequest.http:type_name -> ragd.v1.HttpSource
+	41, // 39: ragd.v1.CreateConnectorRequest.metadata:type_name -> ragd.v1.CreateConnectorRequest.MetadataEntry
+	44, // 40: ragd.v1.CreateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	45, // 41: ragd.v1.CreateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	17, // 42: ragd.v1.ListConnectorsResponse.connectors:type_name -> ragd.v1.Connector
+	42, // 43: ragd.v1.ConnectorMetadata.metadata:type_name -> ragd.v1.ConnectorMetadata.MetadataEntry
+	0,  // 44: ragd.v1.UpdateConnectorRequest.web:type_name -> ragd.v1.WebSource
+	1,  // 45: ragd.v1.UpdateConnectorRequest.feed:type_name -> ragd.v1.FeedSource
+	2,  // 46: ragd.v1.UpdateConnectorRequest.git:type_name -> ragd.v1.GitSource
+	3,  // 47: ragd.v1.UpdateConnectorRequest.s3:type_name -> ragd.v1.S3Source
+	4,  // 48: ragd.v1.UpdateConnectorRequest.folder:type_name -> ragd.v1.FolderSource
+	5,  // 49: ragd.v1.UpdateConnectorRequest.mcp:type_name -> ragd.v1.McpSource
+	9,  // 50: ragd.v1.UpdateConnectorRequest.postgres:type_name -> ragd.v1.PostgresSource
+	10, // 51: ragd.v1.UpdateConnectorRequest.http:type_name -> ragd.v1.HttpSource
+	22, // 52: ragd.v1.UpdateConnectorRequest.metadata:type_name -> ragd.v1.ConnectorMetadata
+	44, // 53: ragd.v1.UpdateConnectorRequest.chunking:type_name -> ragd.v1.Chunking
+	45, // 54: ragd.v1.UpdateConnectorRequest.extract:type_name -> google.protobuf.Struct
+	45, // 55: ragd.v1.ConnectorItem.metadata:type_name -> google.protobuf.Struct
+	43, // 56: ragd.v1.ConnectorItem.update_time:type_name -> google.protobuf.Timestamp
+	27, // 57: ragd.v1.TestConnectorResponse.items:type_name -> ragd.v1.ConnectorItem
+	27, // 58: ragd.v1.ListConnectorItemsResponse.items:type_name -> ragd.v1.ConnectorItem
+	43, // 59: ragd.v1.AuthorizeConnectorResponse.expire_time:type_name -> google.protobuf.Timestamp
+	18, // 60: ragd.v1.ConnectorService.CreateConnector:input_type -> ragd.v1.CreateConnectorRequest
+	19, // 61: ragd.v1.ConnectorService.GetConnector:input_type -> ragd.v1.GetConnectorRequest
+	20, // 62: ragd.v1.ConnectorService.ListConnectors:input_type -> ragd.v1.ListConnectorsRequest
+	23, // 63: ragd.v1.ConnectorService.UpdateConnector:input_type -> ragd.v1.UpdateConnectorRequest
+	24, // 64: ragd.v1.ConnectorService.DeleteConnector:input_type -> ragd.v1.DeleteConnectorRequest
+	26, // 65: ragd.v1.ConnectorService.TestConnector:input_type -> ragd.v1.TestConnectorRequest
+	29, // 66: ragd.v1.ConnectorService.SyncConnector:input_type -> ragd.v1.SyncConnectorRequest
+	30, // 67: ragd.v1.ConnectorService.PauseConnector:input_type -> ragd.v1.PauseConnectorRequest
+	31, // 68: ragd.v1.ConnectorService.ResumeConnector:input_type -> ragd.v1.ResumeConnectorRequest
+	32, // 69: ragd.v1.ConnectorService.ListConnectorItems:input_type -> ragd.v1.ListConnectorItemsRequest
+	34, // 70: ragd.v1.ConnectorService.AuthorizeConnector:input_type -> ragd.v1.AuthorizeConnectorRequest
+	13, // 71: ragd.v1.ConnectorService.ListConnectorRecipes:input_type -> ragd.v1.ListConnectorRecipesRequest
+	17, // 72: ragd.v1.ConnectorService.CreateConnector:output_type -> ragd.v1.Connector
+	17, // 73: ragd.v1.ConnectorService.GetConnector:output_type -> ragd.v1.Connector
+	21, // 74: ragd.v1.ConnectorService.ListConnectors:output_type -> ragd.v1.ListConnectorsResponse
+	17, // 75: ragd.v1.ConnectorService.UpdateConnector:output_type -> ragd.v1.Connector
+	25, // 76: ragd.v1.ConnectorService.DeleteConnector:output_type -> ragd.v1.DeleteConnectorResponse
+	28, // 77: ragd.v1.ConnectorService.TestConnector:output_type -> ragd.v1.TestConnectorResponse
+	17, // 78: ragd.v1.ConnectorService.SyncConnector:output_type -> ragd.v1.Connector
+	17, // 79: ragd.v1.ConnectorService.PauseConnector:output_type -> ragd.v1.Connector
+	17, // 80: ragd.v1.ConnectorService.ResumeConnector:output_type -> ragd.v1.Connector
+	33, // 81: ragd.v1.ConnectorService.ListConnectorItems:output_type -> ragd.v1.ListConnectorItemsResponse
+	35, // 82: ragd.v1.ConnectorService.AuthorizeConnector:output_type -> ragd.v1.AuthorizeConnectorResponse
+	14, // 83: ragd.v1.ConnectorService.ListConnectorRecipes:output_type -> ragd.v1.ListConnectorRecipesResponse
+	72, // [72:84] is the sub-list for method output_type
+	60, // [60:72] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_connector_proto_init() }
@@ -3166,7 +3582,7 @@ func file_ragd_v1_connector_proto_init() {
 	file_ragd_v1_chunk_proto_init()
 	file_ragd_v1_connector_proto_msgTypes[0].OneofWrappers = []any{}
 	file_ragd_v1_connector_proto_msgTypes[7].OneofWrappers = []any{}
-	file_ragd_v1_connector_proto_msgTypes[12].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[17].OneofWrappers = []any{
 		(*Connector_Web)(nil),
 		(*Connector_Feed)(nil),
 		(*Connector_Git)(nil),
@@ -3174,8 +3590,9 @@ func file_ragd_v1_connector_proto_init() {
 		(*Connector_Folder)(nil),
 		(*Connector_Mcp)(nil),
 		(*Connector_Postgres)(nil),
+		(*Connector_Http)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[13].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[18].OneofWrappers = []any{
 		(*CreateConnectorRequest_Web)(nil),
 		(*CreateConnectorRequest_Feed)(nil),
 		(*CreateConnectorRequest_Git)(nil),
@@ -3183,8 +3600,9 @@ func file_ragd_v1_connector_proto_init() {
 		(*CreateConnectorRequest_Folder)(nil),
 		(*CreateConnectorRequest_Mcp)(nil),
 		(*CreateConnectorRequest_Postgres)(nil),
+		(*CreateConnectorRequest_Http)(nil),
 	}
-	file_ragd_v1_connector_proto_msgTypes[18].OneofWrappers = []any{
+	file_ragd_v1_connector_proto_msgTypes[23].OneofWrappers = []any{
 		(*UpdateConnectorRequest_Web)(nil),
 		(*UpdateConnectorRequest_Feed)(nil),
 		(*UpdateConnectorRequest_Git)(nil),
@@ -3192,6 +3610,7 @@ func file_ragd_v1_connector_proto_init() {
 		(*UpdateConnectorRequest_Folder)(nil),
 		(*UpdateConnectorRequest_Mcp)(nil),
 		(*UpdateConnectorRequest_Postgres)(nil),
+		(*UpdateConnectorRequest_Http)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3199,7 +3618,7 @@ func file_ragd_v1_connector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_connector_proto_rawDesc), len(file_ragd_v1_connector_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   37,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

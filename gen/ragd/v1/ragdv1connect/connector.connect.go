@@ -66,6 +66,9 @@ const (
 	// ConnectorServiceAuthorizeConnectorProcedure is the fully-qualified name of the ConnectorService's
 	// AuthorizeConnector RPC.
 	ConnectorServiceAuthorizeConnectorProcedure = "/ragd.v1.ConnectorService/AuthorizeConnector"
+	// ConnectorServiceListConnectorRecipesProcedure is the fully-qualified name of the
+	// ConnectorService's ListConnectorRecipes RPC.
+	ConnectorServiceListConnectorRecipesProcedure = "/ragd.v1.ConnectorService/ListConnectorRecipes"
 )
 
 // ConnectorServiceClient is a client for the ragd.v1.ConnectorService service.
@@ -101,6 +104,9 @@ type ConnectorServiceClient interface {
 	// address at which a user signs in. Afterwards the connector runs. Errors: NOT_FOUND; FAILED_PRECONDITION
 	// for another source, for the grant client_credentials, and for a server that cannot be used so.
 	AuthorizeConnector(context.Context, *v1.AuthorizeConnectorRequest) (*v1.AuthorizeConnectorResponse, error)
+	// ListConnectorRecipes returns the recipes of the source http, which are manifests of well-known web APIs, in the
+	// order of their names.
+	ListConnectorRecipes(context.Context, *v1.ListConnectorRecipesRequest) (*v1.ListConnectorRecipesResponse, error)
 }
 
 // NewConnectorServiceClient constructs a client for the ragd.v1.ConnectorService service. By
@@ -183,22 +189,30 @@ func NewConnectorServiceClient(httpClient connect.HTTPClient, baseURL string, op
 			connect.WithSchema(connectorServiceMethods.ByName("AuthorizeConnector")),
 			connect.WithClientOptions(opts...),
 		),
+		listConnectorRecipes: connect.NewClient[v1.ListConnectorRecipesRequest, v1.ListConnectorRecipesResponse](
+			httpClient,
+			baseURL+ConnectorServiceListConnectorRecipesProcedure,
+			connect.WithSchema(connectorServiceMethods.ByName("ListConnectorRecipes")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // connectorServiceClient implements ConnectorServiceClient.
 type connectorServiceClient struct {
-	createConnector    *connect.Client[v1.CreateConnectorRequest, v1.Connector]
-	getConnector       *connect.Client[v1.GetConnectorRequest, v1.Connector]
-	listConnectors     *connect.Client[v1.ListConnectorsRequest, v1.ListConnectorsResponse]
-	updateConnector    *connect.Client[v1.UpdateConnectorRequest, v1.Connector]
-	deleteConnector    *connect.Client[v1.DeleteConnectorRequest, v1.DeleteConnectorResponse]
-	testConnector      *connect.Client[v1.TestConnectorRequest, v1.TestConnectorResponse]
-	syncConnector      *connect.Client[v1.SyncConnectorRequest, v1.Connector]
-	pauseConnector     *connect.Client[v1.PauseConnectorRequest, v1.Connector]
-	resumeConnector    *connect.Client[v1.ResumeConnectorRequest, v1.Connector]
-	listConnectorItems *connect.Client[v1.ListConnectorItemsRequest, v1.ListConnectorItemsResponse]
-	authorizeConnector *connect.Client[v1.AuthorizeConnectorRequest, v1.AuthorizeConnectorResponse]
+	createConnector      *connect.Client[v1.CreateConnectorRequest, v1.Connector]
+	getConnector         *connect.Client[v1.GetConnectorRequest, v1.Connector]
+	listConnectors       *connect.Client[v1.ListConnectorsRequest, v1.ListConnectorsResponse]
+	updateConnector      *connect.Client[v1.UpdateConnectorRequest, v1.Connector]
+	deleteConnector      *connect.Client[v1.DeleteConnectorRequest, v1.DeleteConnectorResponse]
+	testConnector        *connect.Client[v1.TestConnectorRequest, v1.TestConnectorResponse]
+	syncConnector        *connect.Client[v1.SyncConnectorRequest, v1.Connector]
+	pauseConnector       *connect.Client[v1.PauseConnectorRequest, v1.Connector]
+	resumeConnector      *connect.Client[v1.ResumeConnectorRequest, v1.Connector]
+	listConnectorItems   *connect.Client[v1.ListConnectorItemsRequest, v1.ListConnectorItemsResponse]
+	authorizeConnector   *connect.Client[v1.AuthorizeConnectorRequest, v1.AuthorizeConnectorResponse]
+	listConnectorRecipes *connect.Client[v1.ListConnectorRecipesRequest, v1.ListConnectorRecipesResponse]
 }
 
 // CreateConnector calls ragd.v1.ConnectorService.CreateConnector.
@@ -300,6 +314,15 @@ func (c *connectorServiceClient) AuthorizeConnector(ctx context.Context, req *v1
 	return nil, err
 }
 
+// ListConnectorRecipes calls ragd.v1.ConnectorService.ListConnectorRecipes.
+func (c *connectorServiceClient) ListConnectorRecipes(ctx context.Context, req *v1.ListConnectorRecipesRequest) (*v1.ListConnectorRecipesResponse, error) {
+	response, err := c.listConnectorRecipes.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ConnectorServiceHandler is an implementation of the ragd.v1.ConnectorService service.
 type ConnectorServiceHandler interface {
 	// CreateConnector creates a connector. It runs at once, unless it is paused. Errors:
@@ -333,6 +356,9 @@ type ConnectorServiceHandler interface {
 	// address at which a user signs in. Afterwards the connector runs. Errors: NOT_FOUND; FAILED_PRECONDITION
 	// for another source, for the grant client_credentials, and for a server that cannot be used so.
 	AuthorizeConnector(context.Context, *v1.AuthorizeConnectorRequest) (*v1.AuthorizeConnectorResponse, error)
+	// ListConnectorRecipes returns the recipes of the source http, which are manifests of well-known web APIs, in the
+	// order of their names.
+	ListConnectorRecipes(context.Context, *v1.ListConnectorRecipesRequest) (*v1.ListConnectorRecipesResponse, error)
 }
 
 // NewConnectorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -411,6 +437,13 @@ func NewConnectorServiceHandler(svc ConnectorServiceHandler, opts ...connect.Han
 		connect.WithSchema(connectorServiceMethods.ByName("AuthorizeConnector")),
 		connect.WithHandlerOptions(opts...),
 	)
+	connectorServiceListConnectorRecipesHandler := connect.NewUnaryHandlerSimple(
+		ConnectorServiceListConnectorRecipesProcedure,
+		svc.ListConnectorRecipes,
+		connect.WithSchema(connectorServiceMethods.ByName("ListConnectorRecipes")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/ragd.v1.ConnectorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ConnectorServiceCreateConnectorProcedure:
@@ -435,6 +468,8 @@ func NewConnectorServiceHandler(svc ConnectorServiceHandler, opts ...connect.Han
 			connectorServiceListConnectorItemsHandler.ServeHTTP(w, r)
 		case ConnectorServiceAuthorizeConnectorProcedure:
 			connectorServiceAuthorizeConnectorHandler.ServeHTTP(w, r)
+		case ConnectorServiceListConnectorRecipesProcedure:
+			connectorServiceListConnectorRecipesHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -486,4 +521,8 @@ func (UnimplementedConnectorServiceHandler) ListConnectorItems(context.Context, 
 
 func (UnimplementedConnectorServiceHandler) AuthorizeConnector(context.Context, *v1.AuthorizeConnectorRequest) (*v1.AuthorizeConnectorResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.ConnectorService.AuthorizeConnector is not implemented"))
+}
+
+func (UnimplementedConnectorServiceHandler) ListConnectorRecipes(context.Context, *v1.ListConnectorRecipesRequest) (*v1.ListConnectorRecipesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.ConnectorService.ListConnectorRecipes is not implemented"))
 }

@@ -989,6 +989,53 @@ class PostgresSource(TypedDict, total=False):
     contentType: str
 
 
+class HttpSource(TypedDict, total=False):
+    """HttpSource is the records of a web API, as a declarative manifest says."""
+    # A manifest in YAML or JSON of at most 100,000 bytes. Required without a recipe.
+    manifest: str
+    # Name of a recipe of ListConnectorRecipes, whose manifest is used.
+    recipe: str
+    # Values that the manifest names as config. {{secrets.NAME}} stands for a secret of the tenant, which requests
+    # alone have. At most 50 of 2,000 bytes.
+    config: dict[str, str]
+    # Names of the streams that are read. Default: all of the manifest.
+    streams: list[str]
+    # After how many hours a run lists all records of streams with a cursor, and deletes the documents of those that
+    # are gone; the runs between ask for changes alone. From 1 to 8,760. Default: 24.
+    relistHours: int
+
+
+class ConnectorRecipe(TypedDict, total=False):
+    """ConnectorRecipe is a manifest of a web API."""
+    name: str
+    description: str
+    # Values of config.
+    parameters: list[ConnectorRecipeParameter]
+    # Names of the streams.
+    streams: list[str]
+    # In YAML.
+    manifest: str
+
+
+class ConnectorRecipeParameter(TypedDict, total=False):
+    """ConnectorRecipeParameter is a value of the config of a recipe."""
+    name: str
+    description: str
+    defaultValue: str
+    required: bool
+    # Whether it must be {{secrets.NAME}}.
+    secret: bool
+
+
+class ListConnectorRecipesRequest(TypedDict, total=False):
+    """The message ListConnectorRecipesRequest."""
+
+
+class ListConnectorRecipesResponse(TypedDict, total=False):
+    """The message ListConnectorRecipesResponse."""
+    recipes: list[ConnectorRecipe]
+
+
 class ConnectorCounts(TypedDict, total=False):
     """ConnectorCounts counts the items of a run."""
     # Items that were read or known to be unchanged.
@@ -1031,6 +1078,7 @@ class Connector(TypedDict, total=False):
     folder: FolderSource
     mcp: McpSource
     postgres: PostgresSource
+    http: HttpSource
     # When it runs, as a cron line in UTC; empty: only when SyncConnector asks.
     schedule: str
     # Expressions whose values become metadata of the documents.
@@ -1078,6 +1126,7 @@ class CreateConnectorRequest(TypedDict, total=False):
     folder: FolderSource
     mcp: McpSource
     postgres: PostgresSource
+    http: HttpSource
     # When it runs, as a cron line of five fields in UTC (0 3 * * *), @hourly, @daily, @weekly or
     # @every 6h; at most every 5 minutes. Up to a tenth of the interval is added at random.
     # Default: only when SyncConnector asks.
@@ -1134,6 +1183,7 @@ class UpdateConnectorRequest(TypedDict, total=False):
     folder: FolderSource
     mcp: McpSource
     postgres: PostgresSource
+    http: HttpSource
     schedule: str
     # Replaces all expressions.
     metadata: ConnectorMetadata
@@ -6083,6 +6133,13 @@ class ConnectorService:
         answer = self._transport.unary("ragd.v1.ConnectorService/AuthorizeConnector", request or {}, timeout=timeout, context=context)
         return cast("AuthorizeConnectorResponse", answer)
 
+    def list_connector_recipes(self, request: ListConnectorRecipesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListConnectorRecipesResponse:
+        """ListConnectorRecipes returns the recipes of the source http, which are manifests of well-known web APIs, in the
+        order of their names.
+        """
+        answer = self._transport.unary("ragd.v1.ConnectorService/ListConnectorRecipes", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListConnectorRecipesResponse", answer)
+
 
 class AsyncConnectorService:
     """ConnectorService manages a tenant's connectors. A connector keeps documents of an index the
@@ -6166,6 +6223,13 @@ class AsyncConnectorService:
         """
         answer = await self._transport.unary("ragd.v1.ConnectorService/AuthorizeConnector", request or {}, timeout=timeout, context=context)
         return cast("AuthorizeConnectorResponse", answer)
+
+    async def list_connector_recipes(self, request: ListConnectorRecipesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListConnectorRecipesResponse:
+        """ListConnectorRecipes returns the recipes of the source http, which are manifests of well-known web APIs, in the
+        order of their names.
+        """
+        answer = await self._transport.unary("ragd.v1.ConnectorService/ListConnectorRecipes", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListConnectorRecipesResponse", answer)
 
 
 class ContextService:
@@ -8466,6 +8530,8 @@ __all__ = [
     "ConnectorCounts",
     "ConnectorItem",
     "ConnectorMetadata",
+    "ConnectorRecipe",
+    "ConnectorRecipeParameter",
     "ConnectorRun",
     "ConnectorService",
     "ContextKey",
@@ -8624,6 +8690,7 @@ __all__ = [
     "HookFilter",
     "HookHeaders",
     "HookService",
+    "HttpSource",
     "Hybrid",
     "ImportOptions",
     "ImportTenantRequest",
@@ -8649,6 +8716,8 @@ __all__ = [
     "ListChunksResponse",
     "ListConnectorItemsRequest",
     "ListConnectorItemsResponse",
+    "ListConnectorRecipesRequest",
+    "ListConnectorRecipesResponse",
     "ListConnectorsRequest",
     "ListConnectorsResponse",
     "ListContextKeysRequest",
