@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"iter"
 	"slices"
 
 	"github.com/ragdhq/ragd/internal/index/analyzer"
@@ -55,23 +56,34 @@ func (i Index) AddWords(ctx context.Context, tx *data.Tx, terms []Terms) error {
 	return err
 }
 
-// wordsOf returns the words of terms, in order.
-func wordsOf(terms []Terms) []string {
-	seen := map[string]bool{}
-	for _, t := range terms {
+// All yields the terms in the order of the tsvector, without marks of weight. A term is valid until the next one.
+func (t Terms) All() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
 		if len(t.Terms) < 4 {
-			continue
+			return
 		}
 		rest := t.Terms[4:]
 		for range binary.BigEndian.Uint32(t.Terms) {
 			end := bytes.IndexByte(rest, 0)
 			if end < 0 || len(rest) < end+3 {
-				break
+				return
 			}
-			if term := rest[:end]; !seen[string(term)] && analyzer.Storable(string(term)) {
-				seen[string(term)] = true
+			if term := rest[:end]; !bytes.HasSuffix(term, []byte(StrongMark)) && !yield(term) {
+				return
 			}
 			rest = rest[min(len(rest), end+3+2*int(binary.BigEndian.Uint16(rest[end+1:]))):]
+		}
+	}
+}
+
+// wordsOf returns the words of terms, in order.
+func wordsOf(terms []Terms) []string {
+	seen := map[string]bool{}
+	for _, t := range terms {
+		for term := range t.All() {
+			if !seen[string(term)] && analyzer.Storable(string(term)) {
+				seen[string(term)] = true
+			}
 		}
 	}
 	words := make([]string, 0, len(seen))
