@@ -52,6 +52,32 @@ func (a *Authenticator) Act(ctx context.Context, d access.Delegation) (*access.R
 	return r, err
 }
 
+// Ended returns why credentials are no longer valid, by their subjects, given a delegation of each. Those that are
+// valid are not in it.
+func (a *Authenticator) Ended(ctx context.Context, bySubject map[string]access.Delegation) (map[string]error, error) {
+	ended := map[string]error{}
+	var keys []string
+	for subject, d := range bySubject {
+		if !d.ByToken && d.Subject != "operator" {
+			keys = append(keys, d.Subject)
+		} else if _, err := a.stillValid(ctx, d); fault.KindOf(err) == fault.Unauthenticated && err != nil {
+			ended[subject] = err
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if len(keys) == 0 {
+		return ended, nil
+	}
+	usable, err := a.store.usableKeys(ctx, keys, a.now())
+	for _, id := range keys {
+		if home, ok := usable[id]; !ok || home != bySubject[id].Home {
+			ended[id] = errKeyEnded
+		}
+	}
+	return ended, err
+}
+
 // trusts returns an error for a delegation with rights beyond the tenant's that comes from a database of the
 // tenant's own.
 func (a *Authenticator) trusts(ctx context.Context, d access.Delegation) error {
@@ -88,10 +114,12 @@ func (a *Authenticator) stillValid(ctx context.Context, d access.Delegation) (te
 func (a *Authenticator) keyStillValid(ctx context.Context, d access.Delegation) error {
 	key, _, _, err := a.store.apiKeyWithHash(ctx, d.Subject)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && (!key.usable(a.now()) || key.TenantID != d.Home) {
-		return fault.New(fault.Unauthenticated, "the API key that started this has expired or was revoked")
+		return errKeyEnded
 	}
 	return err
 }
+
+var errKeyEnded = fault.New(fault.Unauthenticated, "the API key that started this has expired or was revoked")
 
 func (a *Authenticator) tokenStillValid(ctx context.Context, d access.Delegation) error {
 	expired, err := d.Expired(a.now())

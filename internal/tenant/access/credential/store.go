@@ -82,6 +82,18 @@ func (s *store) apiKeyWithHash(ctx context.Context, id string) (key APIKey, hash
 	return key, row.SecretHash, tenantSettings{quota.Of(row.Settings), row.VectorStoreNames}, err
 }
 
+// usableKeys returns the tenants of those keys that are usable at a time, by their ids; that of an operator's key is empty.
+func (s *store) usableKeys(ctx context.Context, ids []string, now time.Time) (map[string]tenant.ID, error) {
+	rows, _ := s.pool.Query(ctx, `
+		SELECT api_key_id, coalesce(tenant_id, '') AS tenant_id FROM ragd.api_keys
+		WHERE api_key_id = ANY($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`, ids, now)
+	usable := map[string]tenant.ID{}
+	var id string
+	var home tenant.ID
+	_, err := pgx.ForEachRow(rows, []any{&id, &home}, func() error { usable[id] = home; return nil })
+	return usable, postgres.Fault(err)
+}
+
 func (s *store) insertAPIKey(ctx context.Context, key APIKey, secretHash []byte) error {
 	var bounds *access.Bounds
 	if !key.Bounds.IsZero() {
