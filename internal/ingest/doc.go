@@ -39,5 +39,5 @@
 //	extract  titles, summaries, keywords and fields that a language model finds
 //	backlog  the queue of documents of all tenants
 //
-// The wing may import graph, index, model, tenant, chunk, and the leaf rooms of all wings.
+// The wing may import graph, query, index, model, tenant, chunk, and the leaf rooms of all wings.
 package ingest

@@ -11,6 +11,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/extract"
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/operate/fault"
+	"github.com/ragdhq/ragd/internal/query/alert"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
@@ -47,9 +48,9 @@ func (t *task) file() file {
 // Statements about a batch find rows by = ANY($1) alone and take what they set from
 // arrays; see job.BeginAll.
 
-// begin reads the documents of the tasks and the index in one round trip. A task whose
+// begin reads the documents of the tasks, the index and the revision of its alerts in one round trip. A task whose
 // version is not the current one gets job.ErrEnded.
-func begin(ctx context.Context, h *data.Handle, tasks []*task) error {
+func begin(ctx context.Context, h *data.Handle, tasks []*task, alerts *alert.Revision) error {
 	_, documents, _, _ := columnsOfTasks(tasks)
 	var found []taskDocument
 	var contents []taskContent
@@ -59,6 +60,7 @@ func begin(ctx context.Context, h *data.Handle, tasks []*task) error {
 		SELECT d.document_id::text AS id, d.namespace, d.version AS present, d.uri, d.title, d.content_type, d.metadata, d.chunking, d.extract, d.status, d.chunk_count
 		FROM tenant.documents AS d WHERE d.document_id = ANY($1::uuid[])`, documents)
 	index.Load(b, tasks[0].IndexID, &into)
+	alert.Revise(b, tasks[0].IndexID, alerts)
 	b.Query(data.Rows(&contents), `
 		SELECT c.document_id::text, c.content FROM tenant.document_contents AS c
 		WHERE c.document_id = ANY($1::uuid[]) AND c.segment = 0`, documents)
@@ -109,10 +111,16 @@ func columnsOfTasks(tasks []*task) (jobs, documents []string, versions, attempts
 	return jobs, documents, versions, attempts
 }
 
+// watch is the alerts with which chunks are compared that are being stored.
+type watch struct {
+	by  *alert.Watcher
+	set *alert.Set // nil for none
+}
+
 // swap replaces the documents' chunks by those of the new versions, in one transaction.
 // Readers see either the old or the new chunks of a document. A task whose version is no
 // longer the current one gets job.ErrEnded.
-func swap(ctx context.Context, q *job.Queue, h *data.Handle, tasks []*task) error {
+func swap(ctx context.Context, q *job.Queue, h *data.Handle, watch watch, tasks []*task) error {
 	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t *task) bool { return t.Status == DocumentReady })
 	if len(tasks) == 0 {
 		return nil
@@ -133,10 +141,14 @@ func swap(ctx context.Context, q *job.Queue, h *data.Handle, tasks []*task) erro
 				return err
 			}
 		}
-		if err := copyChunks(ctx, tx, current); err != nil {
+		found, err := copyChunks(ctx, tx, watch, current)
+		if err != nil {
 			return err
 		}
 		if err := storeTexts(ctx, tx, current, older); err != nil {
+			return err
+		}
+		if err := watch.by.Store(ctx, tx, tasks[0].into, found); err != nil {
 			return err
 		}
 		if err := makeReady(ctx, tx, current); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest/parse"
 	"github.com/ragdhq/ragd/internal/operate/metadata"
+	"github.com/ragdhq/ragd/internal/query/alert"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
@@ -119,15 +120,14 @@ func (t *task) beginning() string {
 	return b.String()
 }
 
-// copyChunks writes the chunks of the tasks, which are of one index.
-func copyChunks(ctx context.Context, tx *data.Tx, tasks []*task) error {
+// copyChunks writes the chunks of the tasks, which are of one index, and returns which of them match alerts.
+func copyChunks(ctx context.Context, tx *data.Tx, watch watch, tasks []*task) (found []alert.Match, err error) {
 	languages := make([]string, len(tasks))
 	for n, t := range tasks {
-		t.language = t.into.LanguageOf(t.beginning())
 		languages[n] = t.language
 	}
 	if err := tasks[0].into.NoteLanguages(ctx, tx, languages); err != nil {
-		return err
+		return nil, err
 	}
 	var rows []chunkRow
 	bytes := 0
@@ -137,13 +137,13 @@ func copyChunks(ctx context.Context, tx *data.Tx, tasks []*task) error {
 			if len(rows) < copiedChunks && bytes < copiedBytes {
 				continue
 			}
-			if err := copyRows(ctx, tx, rows); err != nil {
-				return err
+			if found, err = copyRows(ctx, tx, watch, rows, found); err != nil {
+				return nil, err
 			}
 			rows, bytes = rows[:0], 0
 		}
 	}
-	return copyRows(ctx, tx, rows)
+	return copyRows(ctx, tx, watch, rows, found)
 }
 
 var chunkColumns = []string{
@@ -151,9 +151,10 @@ var chunkColumns = []string{
 	"terms", "term_weights",
 }
 
-func copyRows(ctx context.Context, tx *data.Tx, rows []chunkRow) error {
+// copyRows writes chunks, and appends those that match alerts to those that were found before.
+func copyRows(ctx context.Context, tx *data.Tx, watch watch, rows []chunkRow, found []alert.Match) ([]alert.Match, error) {
 	if len(rows) == 0 {
-		return nil
+		return found, nil
 	}
 	into := rows[0].into
 	texts := make([]index.Text, len(rows))
@@ -162,25 +163,41 @@ func copyRows(ctx context.Context, tx *data.Tx, rows []chunkRow) error {
 	}
 	terms, err := into.TermsOf(ctx, tx, texts)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var passages []alert.Passage // that are compared
 	_, err = tx.CopyFrom(ctx, chunkColumns, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
-		row := rows[i]
-		c := row.chunks[row.ordinal]
-		embedding, err := row.embeddings.at(row.ordinal)
+		p, err := rows[i].passage(terms[i])
 		if err != nil {
 			return nil, err
 		}
-		raw, contentKeys := row.metadataOf(row.ordinal)
+		if watch.set != nil {
+			passages = append(passages, p)
+		}
+		c := rows[i].chunks[rows[i].ordinal]
 		return []any{
-			row.Namespace, row.DocumentID + ":" + strconv.Itoa(row.ordinal), row.DocumentID, row.ordinal, row.Title, c.Text, raw, contentKeys,
-			c.StartByte, c.EndByte, c.TokenCount, into.Column(embedding), terms[i].Terms, terms[i].Weights,
+			p.Namespace, p.ChunkID, p.DocumentID, rows[i].ordinal, p.Title, p.Text, p.Metadata, p.FromFile,
+			c.StartByte, c.EndByte, c.TokenCount, into.Column(p.Embedding), p.Terms.Terms, p.Terms.Weights,
 		}, nil
 	}))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return into.AddWords(ctx, tx, terms)
+	if err := into.AddWords(ctx, tx, terms); err != nil {
+		return nil, err
+	}
+	return watch.set.Match(found, passages)
+}
+
+// passage returns the chunk with its terms, as alerts are compared with it.
+func (r chunkRow) passage(terms index.Terms) (alert.Passage, error) {
+	c := r.chunks[r.ordinal]
+	embedding, err := r.embeddings.at(r.ordinal)
+	all, contentKeys := r.metadataOf(r.ordinal)
+	return alert.Passage{
+		DocumentID: r.DocumentID, Namespace: r.Namespace, ChunkID: r.DocumentID + ":" + strconv.Itoa(r.ordinal), URI: r.URI, Title: r.Title, Text: c.Text,
+		Metadata: all, FromFile: contentKeys, StartByte: c.StartByte, EndByte: c.EndByte, Terms: terms, Embedding: embedding,
+	}, err
 }
 
 // metadataOf returns the metadata of the task's n-th chunk, and the sorted keys of it that

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -22,6 +23,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/operate/telemetry"
+	"github.com/ragdhq/ragd/internal/query/alert"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
@@ -36,6 +38,7 @@ type Worker struct {
 	extractor *extract.Extractor
 	queue     *job.Queue
 	backlog   *backlog.Backlog
+	alerts    *alert.Watcher
 	log       *slog.Logger
 }
 
@@ -48,12 +51,13 @@ type WorkerConfig struct {
 	Extractor *extract.Extractor
 	Queue     *job.Queue // for the maintenance of indexes
 	Backlog   *backlog.Backlog
+	Alerts    *alert.Watcher // compares what is stored with the alerts of the index
 	Logger    *slog.Logger
 }
 
 // NewWorker returns a Worker.
 func NewWorker(c WorkerConfig) *Worker {
-	return &Worker{db: c.DB, models: c.Models, parse: c.Parse, processor: c.Processor, extractor: c.Extractor, queue: c.Queue, backlog: c.Backlog, log: c.Logger}
+	return &Worker{db: c.DB, models: c.Models, parse: c.Parse, processor: c.Processor, extractor: c.Extractor, queue: c.Queue, backlog: c.Backlog, alerts: c.Alerts, log: c.Logger}
 }
 
 // task is an attempt at one version of one document.
@@ -75,6 +79,7 @@ type batch struct {
 	worker *Worker
 	handle *data.Handle
 	tasks  []*task
+	alerts alert.Revision
 	times  []any // of the steps, for the log: name, milliseconds, name ...
 }
 
@@ -145,7 +150,7 @@ func (b *batch) begin(ctx context.Context, open []*task) error {
 	if err := b.handle.Admit(ctx, chunkBytes(open)); err != nil {
 		return err
 	}
-	if err := begin(ctx, b.handle, open); err != nil {
+	if err := begin(ctx, b.handle, open, &b.alerts); err != nil {
 		return err
 	}
 	if current := b.open(); len(current) > 0 {
@@ -301,14 +306,33 @@ func (t *task) take(parsed parse.Document, chunks []chunk.Chunk) (err error) {
 // swap stores the chunks of all tasks in one transaction. After a permanent error, which a
 // single document may have caused, it stores the chunks of each document alone.
 func (b *batch) swap(ctx context.Context, open []*task) error {
-	err := swap(ctx, b.worker.queue, b.handle, open)
+	watch, err := b.watch(ctx, open)
+	if err != nil {
+		return err
+	}
+	err = swap(ctx, b.worker.queue, b.handle, watch, open)
 	if err == nil || len(open) == 1 || transient(err) {
 		return err
 	}
 	for _, t := range open {
-		t.err = swap(ctx, b.worker.queue, b.handle, []*task{t})
+		t.err = swap(ctx, b.worker.queue, b.handle, watch, []*task{t})
 	}
 	return nil
+}
+
+// watch finds the languages of the documents, and the alerts with which their chunks are compared.
+func (b *batch) watch(ctx context.Context, open []*task) (watch, error) {
+	into := open[0].into
+	into.Languages = slices.Clone(into.Languages)
+	for _, t := range open {
+		t.language = t.into.LanguageOf(t.beginning())
+		if t.language != "" && !slices.Contains(into.Languages, t.language) {
+			into.Languages = append(into.Languages, t.language)
+		}
+	}
+	slices.Sort(into.Languages)
+	set, err := b.worker.alerts.Of(ctx, b.handle, into, b.alerts)
+	return watch{b.worker.alerts, set}, err
 }
 
 // transient reports whether the same call is likely to succeed later.

@@ -15,6 +15,7 @@
 //
 // The wing has rooms more:
 //
+//	alert    compares new passages with standing questions
 //	facet    counts chunks by the values of a field
 //	filter   the language in which callers select by metadata, and its SQL
 //	lexical  splits text into the tokens that keyword search matches

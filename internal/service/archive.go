@@ -10,6 +10,7 @@ import (
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/ingest"
 	"github.com/ragdhq/ragd/internal/operate/reseal"
+	"github.com/ragdhq/ragd/internal/query/alert"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/archive"
 	"github.com/ragdhq/ragd/internal/tenant/data"
@@ -27,6 +28,7 @@ func (s *Service) newArchives(work *data.DB, sealed *reseal.Service, documents *
 				func() error { return documents.Restored(ctx, tx) },
 				func() error { return evaluate.Restored(ctx, tx) },
 				func() error { return workflow.Restored(ctx, tx) },
+				func() error { return alert.Restored(ctx, tx) },
 				func() error { return connectors.Restored(ctx, tx, from) },
 				func() (err error) { lost, err = sealed.Restored(ctx, tx, from); return err },
 				func() error { return hook.Restored(ctx, tx, from) }, // the last: it deletes the events of the others

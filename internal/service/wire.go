@@ -38,6 +38,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/postgres"
 	"github.com/ragdhq/ragd/internal/operate/reseal"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/query/alert"
 	"github.com/ragdhq/ragd/internal/query/notable"
 	"github.com/ragdhq/ragd/internal/rerank"
 	"github.com/ragdhq/ragd/internal/secure/identity"
@@ -134,6 +135,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	read := s.parser()
 	s.worker = ingest.NewWorker(ingest.WorkerConfig{
 		DB: work, Models: models, Parse: read, Processor: processor, Extractor: extractor, Queue: s.queue, Backlog: s.backlog, Logger: s.log,
+		Alerts: alert.NewWatcher(models, s.Credentials.Auth),
 	})
 	indexes := index.New(db, models, s.queue, index.ServiceConfig{
 		Extractor: extractor, DefaultModel: s.config.EmbeddingModel, MaxIndexes: s.config.MaxIndexes, RecordNoQuestions: s.config.RecordNoQuestions,
@@ -223,6 +225,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Vectors:   vector.New(indexes, s.queue).WithMeter(s.usage),
 		Queries:   queries,
 		Notable:   asked,
+		Alerts:    alert.New(db, indexes, models, s.Credentials.Auth),
 		Graphs:    graphs,
 		Tools:     tool.New(db, indexes),
 		Servers:   servers,

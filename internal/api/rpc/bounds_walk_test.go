@@ -41,6 +41,8 @@ func hide(t *testing.T, c servicetest.Client) target {
 		IndexName: "zebra-secret", ProfileName: "kumquat-fresh1", Description: "kumquats first", Ranking: &ragdv1.Ranking{Diversity: new(0.1)},
 	})
 	noError(t, err)
+	alert, err := c.CreateAlert(ctx, &ragdv1.CreateAlertRequest{IndexName: "zebra-secret", QueryText: "kumquat trees", SearchMode: "keyword"})
+	noError(t, err)
 	jobs, err := c.ListJobs(ctx, &ragdv1.ListJobsRequest{})
 	noError(t, err)
 	_, err = c.CreateTool(ctx, &ragdv1.CreateToolRequest{
@@ -64,6 +66,7 @@ func hide(t *testing.T, c servicetest.Client) target {
 	return target{
 		"index_name": "zebra-secret", "document_id": doc.DocumentId, "job_id": jobs.Jobs[0].JobId, "set_name": "kumquat-set1",
 		"evaluation_id": run.EvaluationId, "tool_name": "kumquat_tool1", "profile_name": "kumquat-fresh1", "uri": "kumquat-doc1.txt", "api_key_id": key.ApiKey.ApiKeyId,
+		"alert_id": alert.AlertId,
 	}
 }
 
@@ -71,7 +74,7 @@ func hide(t *testing.T, c servicetest.Client) target {
 var absent = target{
 	"index_name": "zebra-absent", "document_id": "0198c3a4-0000-7000-8000-000000000001", "job_id": "0198c3a4-0000-7000-8000-000000000002",
 	"set_name": "absents-set1", "evaluation_id": "0198c3a4-0000-7000-8000-000000000003", "tool_name": "absents_tool1", "profile_name": "absents-fresh1", "uri": "absents-doc1.txt",
-	"api_key_id": "abcdefghijkl",
+	"api_key_id": "abcdefghijkl", "alert_id": "0198c3a4-0000-7000-8000-000000000005",
 }
 
 // fields returns a request about the target, as JSON: every field that names something names

@@ -31,6 +31,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/limit"
 	"github.com/ragdhq/ragd/internal/operate/reseal"
 	"github.com/ragdhq/ragd/internal/query"
+	"github.com/ragdhq/ragd/internal/query/alert"
 	"github.com/ragdhq/ragd/internal/query/notable"
 	"github.com/ragdhq/ragd/internal/secure/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
@@ -95,6 +96,7 @@ type Handlers struct {
 
 	Evaluations *evaluate.Service
 	Notable     *notable.Recorder
+	Alerts      *alert.Service
 
 	// PublicURL is the address of the service for clients. Empty for the one under which each
 	// request called it.
@@ -126,6 +128,7 @@ func ServiceNames() []string {
 		ragdv1connect.EventServiceName, ragdv1connect.HookServiceName, ragdv1connect.WorkflowServiceName, ragdv1connect.AgentServiceName, ragdv1connect.UsageServiceName,
 		ragdv1connect.ConnectorServiceName,
 		ragdv1connect.AuditServiceName, ragdv1connect.ArchiveServiceName, ragdv1connect.DatabaseServiceName,
+		ragdv1connect.AlertServiceName,
 	}
 }
 
@@ -181,6 +184,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, authentica
 	add(ragdv1connect.NewAuditServiceHandler(h, options))
 	add(ragdv1connect.NewArchiveServiceHandler(h, options))
 	add(ragdv1connect.NewDatabaseServiceHandler(h, options))
+	add(ragdv1connect.NewAlertServiceHandler(h, options))
 
 	mountOpen(mux, guard, h.Ready)
 	mux.Handle("/", guard.Handler(http.HandlerFunc(notFound), Refuse()))

@@ -59,6 +59,7 @@ func prefixedWorld(t *testing.T, s *servicetest.Service, tenant, marker, prefix 
 	}
 	make("IndexService/CreateIndex", `{"indexName": "P-docs", "metadataIndexes": ["team"]}`)
 	make("IndexService/CreateRankingProfile", `{"indexName": "P-docs", "profileName": "P-fresh", "description": "of MARKER", "ranking": {"boosts": [{"filter": {"of": "MARKER"}}]}}`)
+	alert := make("AlertService/CreateAlert", `{"indexName": "P-docs", "queryText": "trees of MARKER", "displayName": "of MARKER", "searchMode": "keyword"}`)
 	shown := c.Upload(t, &ragdv1.UploadDocumentRequest{
 		IndexName: to["index_name"], Uri: to["uri"], Title: "The plan of " + marker, Source: servicetest.Text("The plan of " + marker + " is to open a harbour with trees."),
 		Metadata: servicetest.Object(t, map[string]any{"team": "red", "of": marker}),
@@ -93,7 +94,7 @@ func prefixedWorld(t *testing.T, s *servicetest.Service, tenant, marker, prefix 
 	noError(t, err)
 	for field, id := range (target{
 		"document_id": shown.DocumentId, "job_id": jobs.Jobs[0].JobId, "evaluation_id": evaluation.EvaluationId, "thread_id": marker + "-1",
-		"run_id": run["runId"].(string), "api_key_id": key.ApiKey.ApiKeyId, "tenant_id": tenant,
+		"run_id": run["runId"].(string), "alert_id": alert["alertId"].(string), "api_key_id": key.ApiKey.ApiKeyId, "tenant_id": tenant,
 	}) {
 		to[field] = id
 	}
@@ -113,12 +114,12 @@ func (to target) withIDs(other target) target {
 }
 
 // ids are the fields of a target that differ in every world.
-var ids = []string{"document_id", "job_id", "evaluation_id", "thread_id", "run_id", "api_key_id", "tenant_id"}
+var ids = []string{"document_id", "job_id", "evaluation_id", "thread_id", "run_id", "alert_id", "api_key_id", "tenant_id"}
 
 // unknown has ids that nothing has.
 var unknown = target{
 	"document_id": "0198c3a4-0000-7000-8000-000000000001", "job_id": "0198c3a4-0000-7000-8000-000000000002", "evaluation_id": "0198c3a4-0000-7000-8000-000000000003",
-	"run_id": "0198c3a4-0000-7000-8000-000000000004", "thread_id": "nobody-1", "api_key_id": "abcdefghijkl", "tenant_id": "nobody",
+	"run_id": "0198c3a4-0000-7000-8000-000000000004", "alert_id": "0198c3a4-0000-7000-8000-000000000005", "thread_id": "nobody-1", "api_key_id": "abcdefghijkl", "tenant_id": "nobody",
 }
 
 // took matches the time that something took.

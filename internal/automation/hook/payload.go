@@ -12,7 +12,7 @@ import (
 
 // content lists the fields of the data of events that hold what tenants store or ask, by
 // topic.
-var content = map[string][]string{"document": {"metadata"}, "tool": {"arguments", "result", "text"}}
+var content = map[string][]string{"document": {"metadata"}, "tool": {"arguments", "result", "text"}, "alert": {"text", "metadata"}}
 
 // payload is the body of a delivery.
 type payload struct {

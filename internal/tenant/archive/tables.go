@@ -72,6 +72,8 @@ var tables = slices.Concat(
 		{place: shared, name: "file_batches", order: "batch_id"},
 		{place: shared, name: "connectors", order: "connector_name"},
 		{place: shared, name: "connector_items", order: "connector_name, item_id"},
+		{place: shared, name: "alerts", order: "alert_id"},
+		{place: shared, name: "alert_matches", order: "alert_id, document_id, passage"},
 		{place: shared, name: "hooks", order: "hook_name"},
 		{place: control, name: "issuers", order: "issuer_name", credentials: true},
 		{place: control, name: "api_keys", order: "api_key_id", credentials: true},

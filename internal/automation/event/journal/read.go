@@ -18,7 +18,7 @@ type scope struct {
 	visible        filter.Filter
 	bounds         access.Bounds
 	subject        string
-	everyone       bool // whether events of tools that others called, and of keys, are visible
+	everyone       bool // whether events of tools that others called, of alerts of others, and of keys, are visible
 }
 
 func scopeOf(r *access.Request, types []string, wanted Watch) scope {
@@ -53,7 +53,7 @@ func (s scope) sql(args *filter.Args) string {
 		sql += ` AND (NOT e.type LIKE 'tool.%' OR e.tool_name = ANY(` + named(s.bounds.Tools) + `))`
 	}
 	if !s.everyone {
-		sql += ` AND (NOT e.type LIKE 'tool.%' OR e.subject = ` + args.Add(s.subject) + `) AND NOT e.type LIKE 'key.%' AND NOT e.type LIKE 'hook.%'`
+		sql += ` AND (NOT (e.type LIKE 'tool.%' OR e.type LIKE 'alert.%') OR e.subject = ` + args.Add(s.subject) + `) AND NOT e.type LIKE 'key.%' AND NOT e.type LIKE 'hook.%'`
 	}
 	return sql
 }
@@ -101,7 +101,7 @@ type eventRow struct {
 
 // boundByDocument reports whether those may see the event who may see its document.
 func (r eventRow) boundByDocument() bool {
-	return strings.HasPrefix(r.Type, "document.") || strings.HasPrefix(r.Type, "job.")
+	return strings.HasPrefix(r.Type, "document.") || strings.HasPrefix(r.Type, "job.") || strings.HasPrefix(r.Type, "alert.")
 }
 
 func (r eventRow) event() *Event {

@@ -168,6 +168,7 @@ type Client struct {
 	ragdv1connect.ConnectorServiceClient
 	ragdv1connect.AuditServiceClient
 	ragdv1connect.DatabaseServiceClient
+	ragdv1connect.AlertServiceClient
 }
 
 // Client returns a client with the secret, which may be empty. headers are alternating
@@ -207,6 +208,7 @@ func (s *Service) Client(secret string, headers ...string) Client {
 		UsageServiceClient:     ragdv1connect.NewUsageServiceClient(http.DefaultClient, s.URL, options),
 		ConnectorServiceClient: ragdv1connect.NewConnectorServiceClient(http.DefaultClient, s.URL, options),
 		DatabaseServiceClient:  ragdv1connect.NewDatabaseServiceClient(http.DefaultClient, s.URL, options),
+		AlertServiceClient:     ragdv1connect.NewAlertServiceClient(http.DefaultClient, s.URL, options),
 		AuditServiceClient:     ragdv1connect.NewAuditServiceClient(http.DefaultClient, s.URL, options),
 	}
 }

@@ -1,0 +1,2 @@
+DROP TABLE alert_matches;
+DROP TABLE alerts;
