@@ -58,6 +58,7 @@ type Client struct {
 	Evaluate   ragdv1connect.EvaluateServiceClient
 	Events     ragdv1connect.EventServiceClient
 	Hooks      ragdv1connect.HookServiceClient
+	Alerts     ragdv1connect.AlertServiceClient
 	Indexes    ragdv1connect.IndexServiceClient
 	Issuers    ragdv1connect.IssuerServiceClient
 	Prompts    ragdv1connect.PromptServiceClient
@@ -100,6 +101,7 @@ func New(o Options) (*Client, error) {
 		Evaluate:   ragdv1connect.NewEvaluateServiceClient(caller, base, with),
 		Events:     ragdv1connect.NewEventServiceClient(caller, base, with),
 		Hooks:      ragdv1connect.NewHookServiceClient(caller, base, with),
+		Alerts:     ragdv1connect.NewAlertServiceClient(caller, base, with),
 		Indexes:    ragdv1connect.NewIndexServiceClient(caller, base, with),
 		Issuers:    ragdv1connect.NewIssuerServiceClient(caller, base, with),
 		Prompts:    ragdv1connect.NewPromptServiceClient(caller, base, with),

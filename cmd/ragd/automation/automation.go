@@ -15,6 +15,6 @@ func Commands(p *command.Program) []*cobra.Command {
 	return []*cobra.Command{
 		toolCommands(p), serverCommands(p), promptCommands(p), contextCommands(p), mcpCommand(p),
 		agentCommands(p), askCommand(p), workflowCommands(p),
-		connectorCommands(p), connectCommands(p), hookCommands(p), eventCommands(p),
+		connectorCommands(p), connectCommands(p), hookCommands(p), alertCommands(p), eventCommands(p),
 	}
 }

@@ -38,6 +38,7 @@ type Client struct {
 	Evaluate   ragdv1connect.EvaluateServiceClient
 	Events     ragdv1connect.EventServiceClient
 	Hooks      ragdv1connect.HookServiceClient
+	Alerts     ragdv1connect.AlertServiceClient
 	Workflows  ragdv1connect.WorkflowServiceClient
 	Agents     ragdv1connect.AgentServiceClient
 	Usage      ragdv1connect.UsageServiceClient
@@ -78,6 +79,7 @@ func newClient(server string, as Access, caller *http.Client, getenv func(string
 		Evaluate:   ragdv1connect.NewEvaluateServiceClient(caller, server, options),
 		Events:     ragdv1connect.NewEventServiceClient(caller, server, options),
 		Hooks:      ragdv1connect.NewHookServiceClient(caller, server, options),
+		Alerts:     ragdv1connect.NewAlertServiceClient(caller, server, options),
 		Workflows:  ragdv1connect.NewWorkflowServiceClient(caller, server, options),
 		Agents:     ragdv1connect.NewAgentServiceClient(caller, server, options),
 		Usage:      ragdv1connect.NewUsageServiceClient(caller, server, options),

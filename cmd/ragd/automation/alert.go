@@ -1,0 +1,219 @@
+package automation
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/ragdhq/ragd/cmd/ragd/internal/client"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/command"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/output"
+	"github.com/ragdhq/ragd/cmd/ragd/internal/paging"
+	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
+)
+
+func alertCommands(p *command.Program) *cobra.Command {
+	return p.ClientFlags(command.Group("alert", "Be told of new passages that match a question", `
+An alert is a question that each new passage of an index is compared with. A match is an event
+of the type alert.matched, which hooks and "ragd events" deliver, and is listed by "ragd alert
+matches". An alert has the rights of the key that made it, and ends with it.`,
+		alertCreate(p), alertUpdate(p), alertGet(p), alertList(p), alertMatches(p), alertDelete(p),
+	))
+}
+
+// alertFlags are the flags that create and update have in common.
+type alertFlags struct {
+	flags      *pflag.FlagSet
+	mode, name *string
+	score      *float64
+	filter     func() *structpb.Struct
+}
+
+func newAlertFlags(flags *pflag.FlagSet) *alertFlags {
+	return &alertFlags{
+		flags:  flags,
+		mode:   flags.String("mode", "", "hybrid: some term and the least score; keyword: all terms; vector: the least score (default hybrid)"),
+		name:   flags.String("name", "", "what the alert is called"),
+		score:  flags.Float64("min-score", 0, `least similarity, as "ragd query --mode vector" shows it`),
+		filter: command.ObjectFlag(flags, "filter", `only passages whose metadata it selects, such as '{"team": "red"}'`),
+	}
+}
+
+// minScore returns the least score if it was given.
+func (f *alertFlags) minScore() *float64 {
+	if f.flags.Changed("min-score") {
+		return f.score
+	}
+	return nil
+}
+
+func showAlert(a *ragdv1.Alert) func(io.Writer) {
+	return func(w io.Writer) {
+		output.Field(w, "alert", a.GetAlertId())
+		output.Field(w, "name", a.GetDisplayName())
+		output.Field(w, "index", a.GetIndexName())
+		output.Field(w, "namespace", a.GetNamespace())
+		output.Field(w, "question", a.GetQueryText())
+		output.Field(w, "mode", a.GetSearchMode())
+		if a.GetSearchMode() != "keyword" {
+			output.Field(w, "least score", fmt.Sprintf("%.3f", a.GetMinScore()))
+		}
+		if a.GetFilter() != nil {
+			output.Field(w, "filter", output.CompactJSON(a.GetFilter()))
+		}
+		output.Field(w, "of", a.GetSubject())
+		output.Field(w, "ended because", a.GetEndedReason())
+		output.Field(w, "created", output.Stamp(a.GetCreateTime()))
+		output.Field(w, "updated", output.Stamp(a.GetUpdateTime()))
+	}
+}
+
+func alertCreate(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "create QUESTION",
+		Short: "Compare new passages of an index with a question",
+		Example: `  ragd alert create "late ferries" --index docs --min-score 0.4
+  ragd alert create "merger" --index docs --mode keyword --filter '{"team": "legal"}' --name mergers`,
+		Args: command.Arguments("QUESTION"),
+	}
+	index, flags := command.IndexFlag(cmd), newAlertFlags(cmd.Flags())
+	namespace := cmd.Flags().String("namespace", "", "namespace of the passages (default default)")
+	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+		made, err := c.Alerts.CreateAlert(ctx, &ragdv1.CreateAlertRequest{
+			IndexName: *index, QueryText: args[0], SearchMode: *flags.mode, MinScore: flags.minScore(), Filter: flags.filter(),
+			Namespace: *namespace, DisplayName: *flags.name,
+		})
+		if err != nil {
+			return err
+		}
+		return p.Out.Show(made, showAlert(made))
+	})
+	return cmd
+}
+
+func alertUpdate(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "update ALERT",
+		Short: "Change an alert of this key",
+		Long: `Change what is given of an alert and leave the rest. Only the key that made an alert changes it:
+the alert works with its rights.`,
+		Example: `  ragd alert update 0198c3a4-0000-7000-8000-000000000001 --min-score 0.5
+  ragd alert update 0198c3a4-0000-7000-8000-000000000001 --question "ferries in fog" --filter '{}'`,
+		Args: command.Arguments("ALERT"),
+	}
+	flags := newAlertFlags(cmd.Flags())
+	question := cmd.Flags().String("question", "", "another question")
+	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+		given := func(name string, value *string) *string {
+			if cmd.Flags().Changed(name) {
+				return value
+			}
+			return nil
+		}
+		changed, err := c.Alerts.UpdateAlert(ctx, &ragdv1.UpdateAlertRequest{
+			AlertId: args[0], QueryText: given("question", question), SearchMode: given("mode", flags.mode), MinScore: flags.minScore(),
+			Filter: flags.filter(), DisplayName: given("name", flags.name),
+		})
+		if err != nil {
+			return err
+		}
+		return p.Out.Show(changed, showAlert(changed))
+	})
+	return cmd
+}
+
+func alertGet(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "get ALERT",
+		Short:   "Show an alert",
+		Example: `  ragd alert get 0198c3a4-0000-7000-8000-000000000001`,
+		Args:    command.Arguments("ALERT"),
+	}
+	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+		found, err := c.Alerts.GetAlert(ctx, &ragdv1.GetAlertRequest{AlertId: args[0]})
+		if err != nil {
+			return err
+		}
+		return p.Out.Show(found, showAlert(found))
+	})
+	return cmd
+}
+
+func alertList(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List alerts, the newest first: those of this key, and with the scope admin all",
+		Example: `  ragd alert list --index docs`,
+		Args:    command.Arguments(),
+	}
+	index := cmd.Flags().String("index", "", "only alerts of this index")
+	limit := command.LimitFlag(cmd.Flags())
+	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, _ []string) error {
+		alerts := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.Alert, string, error) {
+			page, err := c.Alerts.ListAlerts(ctx, &ragdv1.ListAlertsRequest{IndexName: *index, PageSize: size, PageToken: token})
+			return page.GetAlerts(), page.GetNextPageToken(), err
+		})
+		return output.List(p.Out, "alerts", alerts, "ALERT INDEX STATE NAME QUESTION", func(a *ragdv1.Alert) []any {
+			state := "active"
+			if a.GetEndedReason() != "" {
+				state = "ended"
+			}
+			return []any{a.GetAlertId(), a.GetIndexName(), state, a.GetDisplayName(), output.OneLine(a.GetQueryText())}
+		})
+	})
+	return cmd
+}
+
+func alertMatches(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "matches ALERT",
+		Short:   "List the passages that matched, the newest first",
+		Example: `  ragd alert matches 0198c3a4-0000-7000-8000-000000000001 --limit 20`,
+		Args:    command.Arguments("ALERT"),
+	}
+	limit := command.LimitFlag(cmd.Flags())
+	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+		matches := paging.Items(*limit, func(size int32, token string) ([]*ragdv1.AlertMatch, string, error) {
+			page, err := c.Alerts.ListAlertMatches(ctx, &ragdv1.ListAlertMatchesRequest{AlertId: args[0], PageSize: size, PageToken: token})
+			return page.GetMatches(), page.GetNextPageToken(), err
+		})
+		return output.List(p.Out, "matches", matches, "TIME SCORE DOCUMENT PASSAGE", func(m *ragdv1.AlertMatch) []any {
+			s := m.GetSource()
+			return []any{output.Stamp(m.GetCreateTime()), fmt.Sprintf("%.3f", s.GetScore()), s.GetUri(), beginning(output.OneLine(s.GetDocument()))}
+		})
+	})
+	return cmd
+}
+
+// beginning returns a text, or its first 80 characters and an ellipsis.
+func beginning(text string) string {
+	if r := []rune(text); len(r) > 80 {
+		return string(r[:80]) + "…"
+	}
+	return text
+}
+
+func alertDelete(p *command.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "delete ALERT",
+		Short:   "Delete an alert, with its matches",
+		Example: `  ragd alert delete 0198c3a4-0000-7000-8000-000000000001 --yes`,
+		Args:    command.Arguments("ALERT"),
+	}
+	yes := command.YesFlag(cmd)
+	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
+		if err := p.Confirm(ctx, *yes, args[0], "Deletes the alert %s with its matches.", args[0]); err != nil {
+			return err
+		}
+		res, err := c.Alerts.DeleteAlert(ctx, &ragdv1.DeleteAlertRequest{AlertId: args[0]})
+		if err != nil {
+			return err
+		}
+		return p.Out.Show(res, func(w io.Writer) { output.Field(w, "deleted", args[0]) })
+	})
+	return cmd
+}
