@@ -154,7 +154,7 @@ var encoded = regexp.MustCompile(`"value":"[^"]*"`)
 // neutral returns an answer without the names and ids of the target.
 func (to target) neutral(answer string) string {
 	answer = encoded.ReplaceAllString(answer, "")
-	for _, name := range []string{"index_name", "document_id", "job_id", "set_name", "evaluation_id", "tool_name", "uri", "api_key_id", "profile_name"} {
+	for _, name := range []string{"index_name", "document_id", "job_id", "set_name", "evaluation_id", "tool_name", "uri", "api_key_id", "profile_name", "alert_id"} {
 		answer = strings.ReplaceAll(answer, to[name], "<"+name+">")
 	}
 	return answer
@@ -227,7 +227,7 @@ func TestNoMethodShowsABoundKeyAnotherIndex(t *testing.T) {
 	admin := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"admin"}})
 	bound := s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"admin"}, Indexes: names("faq")})
 	// Services of indexes and what belongs to them, and those of their methods that need none.
-	ofIndexes := []protoreflect.Name{"IndexService", "DocumentService", "QueryService", "VectorService", "EvaluateService", "ToolService"}
+	ofIndexes := []protoreflect.Name{"IndexService", "DocumentService", "QueryService", "VectorService", "EvaluateService", "ToolService", "AlertService"}
 	same := []string{"Rerank", "Embed", "RecordFeedback"} // the last takes an answer, whose name is good for one credential
 	var saw []string
 	for _, m := range methods(t) {
