@@ -206,7 +206,7 @@ func methods(t *testing.T) []protoreflect.MethodDescriptor {
 			all = append(all, list.Get(i))
 		}
 	}
-	last := []string{"RevokeApiKey", "DeleteEvaluation", "DeleteQuestions", "DeleteQuestionSet", "DeleteTool", "Delete", "SyncSource", "DeleteDocument", "DeleteDocuments", "TruncateIndex", "DeleteIndex",
+	last := []string{"RevokeApiKey", "DeleteAlert", "DeleteEvaluation", "DeleteQuestions", "DeleteQuestionSet", "DeleteTool", "Delete", "SyncSource", "DeleteDocument", "DeleteDocuments", "TruncateIndex", "DeleteIndex",
 		"CreateQuestionSet", "CreateTool", "CreateIndex"}
 	slices.SortStableFunc(all, func(a, b protoreflect.MethodDescriptor) int {
 		return slices.Index(last, string(a.Name())) - slices.Index(last, string(b.Name()))
