@@ -45,8 +45,8 @@ type EventServiceClient interface {
 	// message has no event: it says that the stream has begun. So has one of every 15 seconds
 	// without an event.
 	//
-	// Needs the scope read. Events of keys, and events of tools that others called, need the
-	// scope admin. A credential with a mandatory filter receives events of documents that
+	// Needs the scope read. Events of keys, of tools that others called and of alerts of
+	// others need the scope admin. A credential with a mandatory filter receives events of documents that
 	// exist and that it may see, and of their jobs; one that is bound to indexes, tools,
 	// prompts or servers receives events of these. Errors: INVALID_ARGUMENT for an unknown type
 	// and for the cursor of another credential; FAILED_PRECONDITION for a cursor that is too old;
@@ -91,8 +91,8 @@ type EventServiceHandler interface {
 	// message has no event: it says that the stream has begun. So has one of every 15 seconds
 	// without an event.
 	//
-	// Needs the scope read. Events of keys, and events of tools that others called, need the
-	// scope admin. A credential with a mandatory filter receives events of documents that
+	// Needs the scope read. Events of keys, of tools that others called and of alerts of
+	// others need the scope admin. A credential with a mandatory filter receives events of documents that
 	// exist and that it may see, and of their jobs; one that is bound to indexes, tools,
 	// prompts or servers receives events of these. Errors: INVALID_ARGUMENT for an unknown type
 	// and for the cursor of another credential; FAILED_PRECONDITION for a cursor that is too old;

@@ -201,6 +201,1224 @@ class DeleteThreadResponse(TypedDict, total=False):
     """The message DeleteThreadResponse."""
 
 
+class VectorQueryRequest(TypedDict, total=False):
+    """The message VectorQueryRequest."""
+    # The question. Required unless queryVector or orderBy is given; keyword and hybrid search and a
+    # reranker always need it.
+    queryText: str
+    # A ready-made embedding of the index's dimension.
+    queryVector: list[float]
+    # Default: all indexes that the credential may see, as with indexNames ["*"]; another method needs it if there are several.
+    indexName: str
+    # Several indexes, instead of indexName: their names, or patterns in which * stands for any characters, 32 indexes at most. Each
+    # is searched by itself, within 10 s, and the sources of all are in one order by score; one that does not answer is named in
+    # warnings. The scores of hybrid and keyword search can be compared between indexes. See docs/explanation/retrieval.md#several-indexes.
+    indexNames: list[str]
+    # Weights of indexes, 1 for those that are not named: a score above 0 is multiplied with the weight of its index divided by
+    # the largest. For several indexes only.
+    indexWeights: list[IndexWeight]
+    # Selects the block of databaseConfig: ragd or pgvector (default), pinecone or chroma, in
+    # any case. A name of the tenant's own (Tenant.settings, or vectorStoreName in the settings of
+    # a tool) selects the only block that is given, else that of pgvector. It has no other effect.
+    vectorStoreName: str
+    # Number of sources to return, 1 to 1000; default 10.
+    topK: int
+    # A filter over the chunks' metadata, see docs/reference/filters.md.
+    filter: Any
+    # vector, keyword or hybrid. Default: hybrid if queryText is given and the index has an
+    # embedding model, else vector.
+    searchMode: str
+    # Returns embeddings, which are large. Default: false.
+    includeVectors: bool
+    # Default true.
+    includeSources: bool
+    # Adds timings and the plan of the search.
+    explain: bool
+    # Options as other vector stores name them.
+    databaseConfig: DatabaseConfig
+    # Chunks of the same document to add before and after each source, 0 to 10. Sources
+    # whose ranges then touch are merged, so there may be fewer than topK.
+    neighbours: int
+    # From 0 (default: relevance alone) to 1 (sources as different from each other as
+    # possible), by maximal marginal relevance.
+    diversity: float
+    # How hybrid mode combines vector and keyword search.
+    hybrid: Hybrid
+    # The namespace to search. Default: "default", which holds documents and vectors stored
+    # without one.
+    namespace: str
+    # Most sources from one document. 0 (default): no limit.
+    maxPerDocument: int
+    # Second-stage scoring of the results; needs queryText. Default: none.
+    reranker: Reranker
+    # Adds to the sources their passage that matches queryText best, and which of their
+    # words match it. Of the texts, up to 1 MiB are examined, those of the best sources.
+    highlight: bool
+    # Returns only sources that score more than this in the search, before reranking. Takes
+    # the place of databaseConfig.pgvector.minScore. See Source.score.
+    minScore: float
+    # Returns only sources whose similarity is greater than this, in every mode. In keyword
+    # mode the question is then embedded, too.
+    minSimilarity: float
+    # How stale the answer may be, up to 300s: it may then come from a replica of the database, if
+    # the service has any that is so fresh. 0s: it comes from the primary. Default: as the operator
+    # has set (database-max-staleness).
+    maxStaleness: str
+    # A write token, as the header Ragd-Write-Token of an answer gave it: this answer contains the
+    # writes before that one. Several, up to 32, have commas between. Takes the place of the header
+    # Ragd-Write-Token of this request.
+    writeToken: str
+    # Most tokens of the answer, 512 to 1000000. Default: no limit. The best sources come first, and the
+    # last is cut at the end of a sentence if it does not fit; see docs/reference/budget.md. What is
+    # counted is relevantContext.
+    maxTokens: int
+    # The encoding that counts them: cl100k_base (default), o200k_base, p50k_base, p50k_edit, r50k_base or
+    # gpt2.
+    encodingName: str
+    # Whether near-identical passages are one source, the best of them, which names the others in alsoIn;
+    # topK then counts distinct passages. See docs/explanation/retrieval.md. Default: true.
+    distinct: bool
+    # Whether the last word of queryText may be the beginning of a word, as in a search while it is typed: keyword
+    # and hybrid search then also find the most common words that begin with it. Default: false.
+    prefix: bool
+    # How much of its document a source shows. section: its section, if that is short (4 KiB) or has several
+    # of the chunks that were found; neighbours: the chunks before and after it, one of each unless
+    # neighbours says more; document: the document. At most 16 KiB are shown, around the chunk, and with
+    # maxTokens at most about half of them. Chunks that are then one text are one source, which names them
+    # in hits, so there may be fewer than topK. Default: the chunk.
+    expand: str
+    # Ranks chunks higher by a time, such as recent ones, by a number or by a condition. Default: none.
+    boost: Boost
+    # The recall target of an approximate search, 0.9 to 0.999: the fraction of the nearest chunks that it finds. The least search
+    # width that was measured to hold it with 95 % confidence is used; a warning says if there is none. Not beside
+    # databaseConfig.pgvector.ef and probes. Default: recallTarget of the index.
+    recallTarget: float
+    # More like this: finds what is like examples, instead of queryVector and of the embedding of queryText. With queryText, hybrid
+    # search finds also what has its words.
+    like: Like
+    # How queryText is read. Empty (default): as words, with phrases in quotes. web: as people type into the box of a search engine,
+    # where chunks must have "a phrase", title:word in their title, a word that begins with prefix* and one of a OR b, and must not have -word;
+    # see docs/explanation/retrieval.md#what-people-type.
+    querySyntax: str
+    # Puts the sources in the order of metadata fields instead of their scores, at most 5. Without queryText and queryVector all
+    # chunks that filter selects are put in order, with searchMode keyword all that match, and topK are the first of them; their score is 0.
+    # Else the topK best are put in order. Not beside reranker, boost, diversity, expand, neighbours and groupBy.
+    orderBy: list[OrderBy]
+    # Makes groups of the sources by a metadata field; topK is the number of groups then. For one index. Not beside diversity.
+    groupBy: GroupBy
+    # Returns the sources in pages of so many, 1 to 1000, instead of topK; all pages have 10,000 at most. Not beside reranker, boost, diversity,
+    # expand, neighbours, groupBy, maxTokens and includeVectors; beside orderBy only without a question, and with searchMode keyword.
+    pageSize: int
+    # nextPageToken of the page before. The rest of the request must be the same.
+    pageToken: str
+    # Several boosts, instead of boost: at most 8, whose factors are multiplied.
+    boosts: list[Boost]
+    # The ranking profile of the index, as name or, for an earlier version, name@version; none: no profile. What this request says itself
+    # goes before what the profile says. Default: the default profile of the index, if it has one. See docs/how-to/ranking-profiles.md.
+    profile: str
+
+
+class Like(TypedDict, total=False):
+    """Like asks for chunks that are like examples. The chunks and documents that are examples are not returned. What the caller may not
+    see, by the credential or a filter of the request context, is no example. See docs/explanation/retrieval.md#more-like-this.
+    """
+    # 1 to 10. Of several indexes: texts.
+    positive: list[Example]
+    # What sources are to be unlike, at most 10.
+    negative: list[Example]
+    # average (default): one search, for the mean of the positive examples, and as far again from that of the negative ones. best: a
+    # search for each positive example; a source has its best score, and what is more like a negative one is left out.
+    combine: str
+    # Chunks and documents that are not returned, at most 100, without text.
+    exclude: list[Example]
+
+
+class Example(TypedDict, total=False):
+    """Example is one of its fields."""
+    # Id of a chunk or of a ready-made vector, as in Source.
+    id: str
+    # A document, whose embedding is the mean of its chunks, of the first 512.
+    documentId: str
+    # A document by its uri, in the namespace of the query.
+    uri: str
+    # A text, which is embedded as a question, up to 32 KiB.
+    text: str
+
+
+class OrderBy(TypedDict, total=False):
+    """OrderBy sorts by a metadata field: numbers by size, then times by instant, then other texts by their bytes, then false and true. Lists,
+    objects and chunks without the field come last.
+    """
+    # Required. The field, as in filters.
+    field: str
+    # The greatest first; what comes last stays last.
+    descending: bool
+    # A point such as {"lat": 52.52, "lon": 13.4}: the field has points, and those nearest to this one come first. What is no point comes last.
+    origin: Any
+
+
+class GroupBy(TypedDict, total=False):
+    """GroupBy makes groups by the value of a metadata field, of a list by the first. Chunks without such a value are a group."""
+    # Required. The field, as in filters.
+    field: str
+    # Most sources of a group; topK times size is at most 1000. Default: 3.
+    size: int
+
+
+class SourceGroup(TypedDict, total=False):
+    """SourceGroup is a group of sources."""
+    # A text, number or boolean; absent for chunks without such a value.
+    value: Any
+    # All chunks of the group that match. Only with searchMode keyword: for others, each chunk matches more or less.
+    chunkCount: int
+
+
+class IndexWeight(TypedDict, total=False):
+    """IndexWeight is how much the scores of one of several indexes weigh."""
+    indexName: str
+    # Above 0, to 1000.
+    weight: float
+
+
+class BatchQueryRequest(TypedDict, total=False):
+    """The message BatchQueryRequest."""
+    # 1 to 100.
+    queries: list[VectorQueryRequest]
+
+
+class BatchQueryResponse(TypedDict, total=False):
+    """The message BatchQueryResponse."""
+    # In the order of the queries.
+    answers: list[BatchAnswer]
+
+
+class BatchAnswer(TypedDict, total=False):
+    """BatchAnswer has either an answer or an error."""
+    answer: VectorQueryResponse
+    error: QueryError
+
+
+class QueryError(TypedDict, total=False):
+    """QueryError says why one query of several failed, with the code and message that the query alone would have had."""
+    # The Connect code: invalid_argument, not_found, ...
+    code: str
+    # What is wrong and what to do.
+    message: str
+    # The invalid field of the query, if the error is about one.
+    field: str
+    # Seconds to wait before asking again; 0 if that does not help.
+    retryDelaySeconds: float
+
+
+class Boost(TypedDict, total=False):
+    """Boost ranks chunks higher by a field or by a condition: a score above 0 is multiplied with 1 - weight + weight * decay, where
+    decay is 1 for the best chunks and falls to 0. {field: published, halfLife: 30d} prefers recent chunks. See
+    docs/explanation/retrieval.md#boosts.
+    """
+    # The metadata field, as in filters, such as published: with times, strings in the form of ISO 8601 (see
+    # docs/reference/filters.md#times), with numbers, or with points {lat, lon}. A chunk without such a value has the decay 0. Required unless filter is given.
+    field: str
+    # Required for times. The age, or with origin the distance in time, at which half of the weight is left: a number with a unit
+    # (s, m, h, d, w or y), such as 30d; at most 1000y.
+    halfLife: str
+    # How much of the score depends on the boost: above 0, to 1. Default 0.5.
+    weight: float
+    # exponential (default): 2^-d, where d is the distance in half distances; gauss: 2^-(d*d), which falls slowly at first and then
+    # fast; linear: 1 - d/2, which is 0 from twice the half distance on.
+    decay: str
+    # From what distances are measured: a time, also one such as now+7d, or a number or a point {lat, lon}, which
+    # is required for numbers and points. Default: now, and what is to come counts as new.
+    origin: Any
+    # Required for numbers and points. The distance from origin at which half of the weight is left, for points in meters.
+    halfDistance: float
+    # Up to this distance nothing is lost, and what is beyond is measured from there: a text such as 7d for times, else a number. Default: 0.
+    offset: Any
+    # A condition, with weight alone beside it: decay is 1 for chunks that this filter selects, and 0 for others. Not over $uri.
+    filter: Any
+
+
+class Recency(TypedDict, total=False):
+    """Recency reports what boosts did to a score."""
+    # Before the boost.
+    score: float
+    # With which it was multiplied, if it is above 0.
+    factor: float
+    # By which the first boost by a time went. Absent for a chunk without one.
+    time: str
+    # What each boost multiplied with, in their order. Absent for one boost.
+    factors: list[float]
+
+
+class AppliedProfile(TypedDict, total=False):
+    """AppliedProfile is the ranking profile by which an index was searched."""
+    indexName: str
+    profileName: str
+    version: int
+
+
+class Hybrid(TypedDict, total=False):
+    """Hybrid sets how the scores of vector and keyword search are combined."""
+    # weighted (default): the weighted mean of both scores as log-odds, and more for a chunk that has almost all that
+    # the question says; rrf: reciprocal rank fusion, which uses ranks only, so that scores of different questions are not comparable.
+    fusion: str
+    # Only the ratio of the weights matters. Default: the rarer the terms of the question are, the more
+    # keywords weigh; rrf: equal. For the builtin model, whose embeddings say less than shared terms, the
+    # vector score only breaks ties.
+    vectorWeight: float
+    keywordWeight: float
+    # Added to the log-odds of the weight of the embeddings, -6 to 6: 2 turns a weight of 0.5 into 0.88, and
+    # -2 into 0.12. Excludes vectorWeight and keywordWeight. Scores keep their meaning. Default: that of
+    # the tuning of the index (see EvaluateService.TuneIndex) where weights are not given either and fusion is weighted, else 0.
+    vectorLogOdds: float
+
+
+class DatabaseConfig(TypedDict, total=False):
+    """DatabaseConfig has a block for each store. Only the block that vectorStoreName selects
+    applies; a warning names the others.
+    """
+    pgvector: PgVectorConfig
+    pinecone: PineconeConfig
+    chroma: ChromaConfig
+
+
+class PgVectorConfig(TypedDict, total=False):
+    """The message PgVectorConfig."""
+    # As minScore of the request.
+    minScore: float
+    # Search width of an HNSW index, 1 to 1000. Default: the least that holds recallTarget, by measurement.
+    ef: int
+    # Number of lists that an IVFFlat search reads. Default: as for ef.
+    probes: int
+
+
+class PineconeConfig(TypedDict, total=False):
+    """The message PineconeConfig."""
+    namespace: str
+    # As sparseVector of VectorService.Query, in vector mode, which is then the default.
+    sparseVector: SparseVector
+
+
+class SparseVector(TypedDict, total=False):
+    """SparseVector has values at indices, which count from 0, and is 0 elsewhere."""
+    indices: list[int]
+    values: list[float]
+
+
+class ChromaConfig(TypedDict, total=False):
+    """The message ChromaConfig."""
+    # A filter over metadata.
+    where: Any
+    # A condition on the text: $contains, $not_contains, $regex, $not_regex, $and,
+    # $or.
+    whereDocument: Any
+
+
+class VectorQueryResponse(TypedDict, total=False):
+    """The message VectorQueryResponse."""
+    # The texts of the sources, numbered, ready for a prompt.
+    relevantContext: str
+    # Best first; ties in the order of their ids.
+    sources: list[Source]
+    # Notices that do not prevent an answer, in English.
+    warnings: list[str]
+    explain: Explain
+    # Set with maxTokens.
+    budget: Budget
+    # Names this answer to RecordFeedback, for 30 days, also that of several indexes. Empty without queryText, without sources by
+    # includeSources, or if the question makes it longer than 8 KiB.
+    queryId: str
+    # With groupBy, in the order of their best sources. The sources are group by group.
+    groups: list[SourceGroup]
+    # All groups of the chunks that match, counted as SourceGroup.chunkCount.
+    groupCount: int
+    # With pageSize: for the next page. Empty if there is none.
+    nextPageToken: str
+    # The question with the words of the index that were searched for in place of misspelt ones, which no chunk has; see
+    # explain.corrections. Empty without any, and for several indexes.
+    didYouMean: str
+
+
+class GraphRagRequest(TypedDict, total=False):
+    """The message GraphRagRequest."""
+    # The question. Required unless queryVector is given.
+    queryText: str
+    # A ready-made embedding of the index's dimension.
+    queryVector: list[float]
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Accepted for compatibility, as in VectorQuery.
+    vectorStoreName: str
+    # Number of sources to return, 1 to 1000; default 10.
+    topK: int
+    # A filter over the chunks' metadata, see docs/reference/filters.md. A walk never passes through
+    # a chunk that does not match it.
+    filter: Any
+    # The search mode that finds the seeds, as in VectorQuery.
+    searchMode: str
+    # Default false.
+    includeVectors: bool
+    # Default true.
+    includeSources: bool
+    # Adds timings, the path to each source, and the nodes and edges of the walk.
+    explain: bool
+    graphOptions: GraphOptions
+    # Second-stage scoring of the results of walk and search; needs queryText. Default:
+    # none.
+    reranker: Reranker
+    # The namespace to search; a walk does not leave it. Default: "default".
+    namespace: str
+    # As in VectorQuery.
+    highlight: bool
+    # local (default): walks from the question's seeds. global: for broad questions, such as
+    # "what is this about?": chooses topics, then the best chunks of each in turn. Topics are
+    # those of the chunks that a search finds, or the largest for a question without
+    # specific terms. Errors: those of ListTopics; INVALID_ARGUMENT together with
+    # graphOptions or without queryText.
+    scope: str
+    # A walk starts only at chunks that score more than this in the search; without one the
+    # response is empty. It does not limit the scores of the walk.
+    minScore: float
+    # Returns only sources whose similarity is greater than this.
+    minSimilarity: float
+    # With explain: most nodes that are returned, 1 to 2000; default 100.
+    explainNodes: int
+    # As in VectorQuery.
+    maxStaleness: str
+    # As in VectorQuery.
+    writeToken: str
+    # As in VectorQuery.
+    maxTokens: int
+    # As in VectorQuery.
+    encodingName: str
+    # As in VectorQuery.
+    distinct: bool
+    # As in VectorQuery; neighbours is one chunk before and one after.
+    expand: str
+    # As in VectorQuery, for the search that finds the seeds.
+    recallTarget: float
+    # As in VectorQuery, for the scores of the walk: ranks recent sources higher. Not with scope global.
+    boost: Boost
+    # As in VectorQuery, for the scores of the walk.
+    boosts: list[Boost]
+    # As in VectorQuery. Of a profile its boosts, reranker and thresholds apply.
+    profile: str
+
+
+class GraphOptions(TypedDict, total=False):
+    """GraphOptions sets how the graph is walked."""
+    # If given, must equal the index's.
+    dimension: int
+    # Least cosine similarity of similar edges, -1 to 1; default 0.7. The stored graph has
+    # no pairs below 0.5.
+    threshold: float
+    # Length of a walk in chunks, 1 to 10000. Default: unlimited, or 100 over the candidate
+    # graph.
+    randomWalkSteps: int
+    # Probability of returning to the seeds at each step, above 0 and below 1. Default:
+    # 0.5, or 0.15 over the candidate graph.
+    restartProb: float
+    # 0: walks the stored graph. n, at most 1000: walks the candidate graph of the n chunks
+    # nearest to the question, whose edges join chunks more similar than threshold; the
+    # topK nearest are the seeds.
+    candidates: int
+    # mention, next, similar. Default: all. Ignored over the candidate graph.
+    edgeTypes: list[str]
+
+
+class GraphRagResponse(TypedDict, total=False):
+    """The message GraphRagResponse."""
+    # The texts of the sources, numbered, ready for a prompt.
+    relevantContext: str
+    # Best first. The score is the probability that the walk is at the chunk, 0 for a chunk
+    # that only the search found, by the factor of boost. Over the candidate graph it is the sum over the seeds of
+    # their similarity times that probability. With scope global: by topic, the best topic
+    # first, and best first within a topic.
+    sources: list[Source]
+    # Notices that do not prevent an answer, in English.
+    warnings: list[str]
+    explain: GraphExplain
+    # Set with maxTokens.
+    budget: Budget
+    # As in VectorQuery.
+    queryId: str
+
+
+class Source(TypedDict, total=False):
+    """Source is one retrieved chunk."""
+    # Id of the chunk or vector.
+    id: str
+    # Metadata of the chunk, with its text as "text".
+    metadata: dict[str, Any]
+    # Empty unless includeVectors.
+    vector: list[float]
+    # Higher is better. Vector mode: the similarity. Keyword mode: the keywordScore. Hybrid
+    # mode: both combined, in [0,1] and independent of the other sources (except with rrf), so
+    # that a threshold suits different questions. With a reranker: its score.
+    score: float
+    # The chunk's text.
+    document: str
+    documentId: str
+    uri: str
+    title: str
+    # Number of the chunk in its document, from 0.
+    ordinal: int
+    # Byte range of the chunk in the document's text, end exclusive; for formats that are
+    # converted to text first, in that text.
+    startByte: int
+    endByte: int
+    # Set by GraphRag with explain: how the walk reached the chunk, in English.
+    path: str
+    # Components of a reranked score. Absent without a reranker and when no result could be
+    # scored, which a warning then reports.
+    details: RerankDetails
+    # Set with highlight.
+    highlight: Highlight
+    # Set by GraphRag with scope global: the title of the chunk's topic.
+    topic: str
+    # 1 - cosine distance, 1/(1 + euclidean distance), the inner product, the fraction of
+    # equal bits (hamming) or 1 - jaccard distance of the embeddings of chunk and question.
+    # Absent in keyword mode without a queryVector or minSimilarity, and for a vector of
+    # zeros.
+    similarity: float
+    # How well the terms match, in [0,1]: BM25 relative to the most that the question could
+    # reach, calibrated by the statistics of the index. Absent in vector mode, and if no term
+    # matches.
+    keywordScore: float
+    # Set with expand and neighbours: the part of document that is the chunk itself.
+    chunk: ByteRange
+    # Other places of the same passage, as far as the search found them: up to 20, best first.
+    alsoIn: list[Place]
+    # How many there are.
+    alsoInCount: int
+    # Set with expand and neighbours: the chunks of document that were found, best first, this one too.
+    hits: list[Hit]
+    # Set with boosts.
+    recency: Recency
+    # The index, if several were asked.
+    indexName: str
+    # With groupBy: the number of the group in groups, from 0.
+    group: int
+    # Whether a curation of the index puts the source before those that score more.
+    pinned: bool
+
+
+class Hit(TypedDict, total=False):
+    """Hit is a chunk that was found, as a part of a source."""
+    # Id of the chunk.
+    id: str
+    # Number of the chunk in its document, from 0.
+    ordinal: int
+    score: float
+    # As in Source.
+    startByte: int
+    endByte: int
+    # The part of document that is the chunk.
+    range: ByteRange
+
+
+class Place(TypedDict, total=False):
+    """Place is where a passage stands that is near-identical with a source."""
+    # Id of the chunk.
+    id: str
+    documentId: str
+    uri: str
+    title: str
+    # Number of the chunk in its document, from 0.
+    ordinal: int
+    # As in Source.
+    startByte: int
+    endByte: int
+    # The index, if several were asked.
+    indexName: str
+
+
+class Budget(TypedDict, total=False):
+    """Budget tells what an answer with maxTokens takes, and what was left out of it."""
+    maxTokens: int
+    # Tokens of relevantContext or, for a document, of its text.
+    usedTokens: int
+    encodingName: str
+    # Id of the source that was cut at the end of a sentence; empty if none was.
+    cutId: str
+    # Sources that were left out.
+    omittedCount: int
+    # Tokens of the sources that were left out, and of what was cut off, estimated by their bytes.
+    omittedTokens: int
+    # The best 20 of the sources that were left out.
+    omitted: list[OmittedSource]
+
+
+class OmittedSource(TypedDict, total=False):
+    """OmittedSource is a source that did not fit into the budget."""
+    id: str
+    documentId: str
+    uri: str
+    title: str
+    score: float
+    # That it would have taken, estimated by its bytes.
+    tokens: int
+    # The index, if several were asked.
+    indexName: str
+
+
+class Highlight(TypedDict, total=False):
+    """Highlight tells where a source matches the question."""
+    # The sentences or lines that match best, at most 480 bytes. Without a match, the
+    # beginning.
+    passage: ByteRange
+    # The words of the source that match, in order, as the index's textLanguage compares
+    # words: with stemming.
+    matches: list[ByteRange]
+
+
+class ByteRange(TypedDict, total=False):
+    """ByteRange is a range of bytes of a source's document, end exclusive."""
+    startByte: int
+    endByte: int
+
+
+class Explain(TypedDict, total=False):
+    """Explain reports how the results were found."""
+    searchMode: str
+    # In the order of execution.
+    stages: list[Stage]
+    # exact: the query was compared with every chunk that the filter selects. approximate:
+    # the Postgres index was used. Empty in keyword mode.
+    plan: str
+    # Estimated number of chunks examined, from statistics. 0 if there are none, and for a
+    # credential with a mandatory filter, because statistics count hidden chunks.
+    candidates: int
+    # Whether the response has topK sources or all that match.
+    complete: bool
+    # Whether no better sources exist, that is, no approximation was used. With a reranker:
+    # among the candidates.
+    exact: bool
+    # Cost of reranking; absent without a reranker.
+    reranking: Reranking
+    # The search width of an approximate plan: hnsw.ef_search or ivfflat.probes. 0 for other
+    # plans.
+    searchWidth: int
+    # The effective request context in the order of names.
+    context: list[ContextValue]
+    # The version of the statistics that scores rest on. Scores of the same chunks change only with it; a
+    # copy of a tenant has the same. "default" for an index of fewer than 200 chunks without a tuning; empty in vector mode,
+    # whose scores are similarities.
+    calibration: str
+    # Passages that are not sources because they repeat one.
+    repeatedCount: int
+    # Words of the question that no chunk has, for which similar words were searched.
+    corrections: list[Correction]
+    # The recall target that chose search_width. 0 for other plans, and with databaseConfig.pgvector.ef or probes.
+    recallTarget: float
+    # The fraction of the nearest chunks that searches found with search_width, or with the next smaller width that was measured, when
+    # the index was measured. 0 for other plans, and before.
+    measuredRecall: float
+    # What conditions of the filter leave out that may be expected: lists that have a value which a field is to equal, and
+    # entries without a field that a negated condition names. At most 20.
+    filterNotes: list[str]
+    # How much the embeddings weigh in a hybrid search, from 0 to 1; keywords have the rest. Absent in other modes, and
+    # if several indexes were asked.
+    vectorWeight: float
+    # What was added to the log-odds of that weight.
+    vectorLogOdds: float
+    # What querySyntax web has made of queryText: what chunks must have, or not have, in English.
+    conditions: list[str]
+    # The ranking profiles that were applied, one for each index that has one.
+    profiles: list[AppliedProfile]
+    # Terms of the question that the index has synonyms of, which were searched for too.
+    synonyms: list[SynonymUse]
+    # The ids of the curations of the index that hold for the question; for a credential with a mandatory filter, of those that pin a source.
+    curationIds: list[str]
+
+
+class SynonymUse(TypedDict, total=False):
+    """SynonymUse is a term of a question and its synonyms, of which the caller may see a chunk."""
+    # As the entry has it.
+    term: str
+    # The synonyms that were searched for. They count less than words of the question.
+    searched: list[str]
+
+
+class Correction(TypedDict, total=False):
+    """Correction is a word of a question that no chunk has."""
+    # As the question has it, in lower case.
+    word: str
+    # The words that were searched for in its place, likeliest first. They count less than words of the question.
+    searched: list[str]
+
+
+class ContextValue(TypedDict, total=False):
+    """ContextValue is an effective value of the request context."""
+    # Name of a known key, such as topK, or of a declared one.
+    name: str
+    # Absent for a secret.
+    value: Any
+    # Whether the key is declared as secret.
+    secret: bool
+    # Where the value comes from: "header Ragd-Context"; "call" for _meta of MCP and the context
+    # of CallTool; "server"; "header X", "claim X", "attribute X", "constant" or "default" for a
+    # declared key.
+    origin: str
+
+
+class GraphExplain(TypedDict, total=False):
+    """GraphExplain reports how the results were found and which part of the graph was walked."""
+    # The search mode that found the seeds.
+    searchMode: str
+    # In the order of execution.
+    stages: list[Stage]
+    # Chunks reached by the walk, best first; at most explainNodes.
+    nodes: list[GraphNode]
+    # Edges between these chunks: at most 20,000, first those of paths, then those that a
+    # step takes most often.
+    edges: list[GraphEdge]
+    # Cost of reranking; absent without a reranker.
+    reranking: Reranking
+    # With scope global: the chosen topics, best first.
+    topics: list[ChosenTopic]
+    # The effective request context in the order of names.
+    context: list[ContextValue]
+    # Passages that are not sources because they repeat one.
+    repeatedCount: int
+    # As in Explain.
+    filterNotes: list[str]
+    # As in Explain.
+    profiles: list[AppliedProfile]
+
+
+class ChosenTopic(TypedDict, total=False):
+    """ChosenTopic is a topic of which an answer has chunks."""
+    topicId: int
+    title: str
+    # Why it was chosen, in English.
+    reason: str
+    # Number of sources from it.
+    sources: int
+
+
+class GraphNode(TypedDict, total=False):
+    """GraphNode is a chunk reached by the walk."""
+    documentId: str
+    ordinal: int
+    title: str
+    # Probability that the walk is at this chunk.
+    score: float
+    # Weight as a seed; 0 if it is none.
+    seed: float
+    # Whether it is among the sources.
+    source: bool
+    # How the walk reached the chunk most often, in English, as in Source.
+    path: str
+    # Index into edges of the last edge of this path. Absent for a chunk where a walk starts,
+    # and if the chunk before it is not among the nodes.
+    reachedBy: int
+    # The topic of the chunk, as ListTopics numbers them. 0 if it is in none, before topics are
+    # found, and for a credential or request context with a filter.
+    topicId: int
+    uri: str
+    # Byte range of the chunk in the document's text, as in Source.
+    startByte: int
+    endByte: int
+
+
+GraphEdge = TypedDict(
+    "GraphEdge",
+    {
+        # Indices into nodes.
+        "from": "int",
+        # Index into nodes.
+        "to": "int",
+        # mention, next or similar.
+        "type": "str",
+        # Probability that a step from one end takes this edge.
+        "share": "float",
+        # The edge's label, such as: names "LD-101".
+        "words": "str",
+    },
+    total=False,
+)
+
+
+class ListEdgesRequest(TypedDict, total=False):
+    """The message ListEdgesRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Required.
+    documentId: str
+    # Of the chunk in its document, from 0.
+    ordinal: int
+    # 1 to 1000; 0 means 100.
+    pageSize: int
+    # The next_page_token of the previous page; empty for the first page.
+    pageToken: str
+
+
+class ListEdgesResponse(TypedDict, total=False):
+    """The message ListEdgesResponse."""
+    # At most 2,000 that lead away and 2,000 that lead to the chunk: those of the rarest names.
+    edges: list[ChunkEdge]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class ChunkEdge(TypedDict, total=False):
+    """ChunkEdge is an edge between the chunk of a ListEdgesRequest and another."""
+    # mention, next or similar.
+    type: str
+    # Which way a walk follows it: out (from the chunk), in (to the chunk) or both.
+    direction: str
+    # The edge's label, such as: names "LD-101".
+    words: str
+    # A step takes an edge with a probability in proportion to its weight. Without a unit.
+    weight: float
+    # The other chunk, without a score.
+    chunk: Source
+
+
+class Stage(TypedDict, total=False):
+    """Stage is one step of a query, with its duration."""
+    # embed, words (loads how common the question's terms are), plan, search, search all (a
+    # second search, because the first found too few), rerank, neighbours, expand, highlight. Of a graph
+    # query: seeds, load, walk, rerank, assemble.
+    name: str
+    durationMs: float
+    # Number of chunks that the stage returned.
+    candidates: int
+
+
+class Reranker(TypedDict, total=False):
+    """Reranker configures second-stage scoring."""
+    # endpoint/model, such as openai/gpt-5-mini or cohere/rerank-v3.5. Empty or
+    # builtin/lexical: no provider.
+    model: str
+    weights: RerankerWeights
+    # Number of results to return. Default: 3 in Rerank, the query's topK in a query.
+    topK: int
+    # Number of candidates that a query fetches; default five times topK.
+    candidates: int
+    # lexical, cross-encoder, llm, llm-passage or llm-listwise. Default: chosen by the
+    # model's provider.
+    kind: str
+    # Divides the weights by their sum. Without it, weights that do not add up to 1 are an
+    # error.
+    normalizeWeights: bool
+    # Returns an error instead of a warning when no result could be scored.
+    required: bool
+    # Another form of weights and topK, where those are not given.
+    options: RerankerOptions
+
+
+class RerankerOptions(TypedDict, total=False):
+    """RerankerOptions are the options of a reranker in the form that other clients send."""
+    weights: RerankerWeights
+    topK: int
+
+
+class Reranking(TypedDict, total=False):
+    """Reranking reports the work and cost of second-stage scoring."""
+    kind: str
+    model: str
+    # Results to score; of these, failed could not be scored, and cached had their score in
+    # the cache.
+    candidates: int
+    failed: int
+    cached: int
+    # Calls of the model's provider, and their tokens.
+    calls: int
+    inputTokens: int
+    outputTokens: int
+    durationMs: float
+
+
+class RerankerWeights(TypedDict, total=False):
+    """RerankerWeights holds the weights of the components of a score; together 1."""
+    # Weight of the reranker's score; default 0.4.
+    semantic: float
+    # Weight of the result's original score; default 0.4.
+    vector: float
+    # Weight of the result's original rank; default 0.2.
+    position: float
+
+
+class RerankRequest(TypedDict, total=False):
+    """The message RerankRequest."""
+    # The question. Required.
+    queryText: str
+    # At most 1000, best first, each with a document or metadata.text.
+    results: list[Source]
+    # Default: lexical.
+    reranker: Reranker
+
+
+class RerankResponse(TypedDict, total=False):
+    """The message RerankResponse."""
+    # Best first; ties in the order of the request.
+    results: list[RerankedSource]
+    # Notices that do not prevent an answer, in English.
+    warnings: list[str]
+    reranking: Reranking
+
+
+class RerankedSource(TypedDict, total=False):
+    """RerankedSource is a result with its new score."""
+    result: Source
+    # The weighted sum of details, 0 to 1.
+    score: float
+    details: RerankDetails
+
+
+class RerankDetails(TypedDict, total=False):
+    """RerankDetails holds the components of a score, each before its weight."""
+    # Score of the reranker, 0 to 1.
+    semantic: float
+    # Score of the first stage, mapped to 0 to 1.
+    vector: float
+    # From 1 for the first candidate down to 1/n for the last.
+    position: float
+    # Whether semantic is an estimate, because this result could not be scored.
+    estimated: bool
+
+
+class CountChunksRequest(TypedDict, total=False):
+    """The message CountChunksRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # The namespace to count in. Default: "default".
+    namespace: str
+    # Counts only what this filter selects, see docs/reference/filters.md.
+    filter: Any
+    # Counts only chunks that keyword search matches: those with a word of the text, or with all that it quotes. With nearest:
+    # the question of the search.
+    queryText: str
+    # Counts only the first chunks that VectorQuery finds, 1 to 1000, for queryText or queryVector. Default: all that match.
+    nearest: int
+    # With nearest: a ready-made embedding of the index's dimension.
+    queryVector: list[float]
+    # With nearest: vector, keyword or hybrid, as in VectorQuery.
+    searchMode: str
+    # The fields whose values are counted, at most 20.
+    facets: list[Facet]
+    # As in VectorQuery.
+    maxStaleness: str
+    # As in VectorQuery.
+    writeToken: str
+
+
+class Facet(TypedDict, total=False):
+    """Facet asks how many chunks have each value of a metadata field."""
+    # Required. The field, as in filters: maker.name is a field of an object, "dc\\\\.title" a key with a dot.
+    field: str
+    # The most frequent values to return, 0 to 1000. Default: 10, or 0 with ranges, rangeCount or interval.
+    limit: int
+    # Ranges to count, of numbers or of times, at most 100. They may overlap.
+    ranges: list[FacetRange]
+    # Instead of ranges: makes up to so many of equal width, 1 to 100, between the least and the greatest number, with round bounds.
+    rangeCount: int
+    # Counts times by minute, hour, day, week (from Monday), month, quarter or year of the calendar; at most 1000, those without chunks
+    # between the first and the last included.
+    interval: str
+    # With interval: the time zone of the calendar, such as Europe/Paris or +02:00. Default: UTC.
+    timeZone: str
+    # Counts as if the filter had no conditions on this field, as a page needs that offers its other values: entries of filter on this
+    # field alone, at its top or in $and there. The filters of the credential and of the request context hold in any case.
+    withoutOwnFilter: bool
+
+
+FacetRange = TypedDict(
+    "FacetRange",
+    {
+        "from": "Any",
+        "to": "Any",
+    },
+    total=False,
+)
+
+
+class CountChunksResponse(TypedDict, total=False):
+    """The message CountChunksResponse."""
+    chunkCount: int
+    # The different documents of the chunks. Ready-made vectors are of none.
+    documentCount: int
+    # In the order of the request.
+    facets: list[FacetCounts]
+    # Notices that do not prevent an answer, in English.
+    warnings: list[str]
+
+
+class FacetCounts(TypedDict, total=False):
+    """FacetCounts counts the chunks by a field. Each chunk counts once for each value that it has, also in a list with
+    repetitions; the number 10 and the text "10" are two values.
+    """
+    field: str
+    # Chunks that are counted: chunkCount of the response, or more with withoutOwnFilter.
+    chunkCount: int
+    # Of these, chunks without the field, or with null.
+    missingCount: int
+    # Different values. Objects, lists in lists and values of more than 2000 bytes are none.
+    valueCount: int
+    # The most frequent; ties by value.
+    values: list[ValueCount]
+    # With ranges, rangeCount or interval: in their order.
+    ranges: list[RangeCount]
+
+
+class ValueCount(TypedDict, total=False):
+    """The message ValueCount."""
+    # A text, number or boolean.
+    value: Any
+    chunkCount: int
+
+
+RangeCount = TypedDict(
+    "RangeCount",
+    {
+        # Numbers, or times in the form of ISO 8601; absent for a side that is open.
+        "from": "Any",
+        # Not part of the range, but for the last of rangeCount.
+        "to": "Any",
+        "chunkCount": "int",
+    },
+    total=False,
+)
+
+
+class ListTopicsRequest(TypedDict, total=False):
+    """The message ListTopicsRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # 1 to 1000; default 100.
+    pageSize: int
+    pageToken: str
+
+
+class ListTopicsResponse(TypedDict, total=False):
+    """The message ListTopicsResponse."""
+    # Largest first, each followed by its subtopics.
+    topics: list[Topic]
+    # Empty on the last page.
+    nextPageToken: str
+    # When the topics were found.
+    findTime: str
+    # A job of kind topics that is finding them again; empty if there is none.
+    jobId: str
+    # Number of chunks in no topic: in communities too small for one, or new.
+    otherChunkCount: int
+    # Modularity of the communities, below 1: how much more of the weight of edges is within
+    # communities than it would be at random. Above 0.3 there is structure.
+    modularity: float
+
+
+class Topic(TypedDict, total=False):
+    """Topic is a community of chunks, or a part of one."""
+    # Stays the same while most chunks do.
+    topicId: int
+    # The topic of a subtopic; 0 for other topics.
+    parentId: int
+    # By a language model if the index has graph.topicModel, else the best terms.
+    title: str
+    # By the language model; else empty.
+    summary: str
+    # Terms that tell the topic apart from the rest of the index, a subtopic from the rest of
+    # its topic; best first, at most 10.
+    terms: list[str]
+    # The most central chunks by PageRank within the topic, at most 5.
+    chunks: list[TopicChunk]
+    # The documents with most chunks in the topic, at most 5.
+    documents: list[TopicDocument]
+    chunkCount: int
+    documentCount: int
+    # Share of the index's chunks, 0 to 1.
+    share: float
+    namespace: str
+
+
+class TopicChunk(TypedDict, total=False):
+    """TopicChunk is a chunk that stands for a topic."""
+    documentId: str
+    ordinal: int
+    uri: str
+    title: str
+    # The beginning of the chunk's text, at most 300 characters.
+    text: str
+
+
+class TopicDocument(TypedDict, total=False):
+    """TopicDocument is a document with chunks in a topic."""
+    documentId: str
+    uri: str
+    title: str
+    # Number of its chunks in the topic.
+    chunkCount: int
+
+
+class SuggestRequest(TypedDict, total=False):
+    """The message SuggestRequest."""
+    # Required. What has been typed, up to 200 bytes. Words are suggested for the last one, from 2 letters on, that stand in a chunk with those before.
+    prefix: str
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Default: "default".
+    namespace: str
+    # Most suggestions, 1 to 20; default 10.
+    limit: int
+
+
+class SuggestResponse(TypedDict, total=False):
+    """The message SuggestResponse."""
+    # Titles, then questions, then words.
+    suggestions: list[Suggestion]
+
+
+class Suggestion(TypedDict, total=False):
+    """Suggestion completes what was typed."""
+    # The whole text, to be put in the place of what was typed.
+    text: str
+    # title, question or word.
+    kind: str
+    # Of a title: a document that has it.
+    documentId: str
+    # The uri of that document.
+    uri: str
+
+
+class EmbedRequest(TypedDict, total=False):
+    """The message EmbedRequest."""
+    # Default: the service's default model.
+    model: str
+    # At most 2048 texts.
+    texts: list[str]
+    # Values of each embedding. 0: the model's. Errors: INVALID_ARGUMENT for a model that cannot make
+    # shorter ones.
+    dimension: int
+
+
+class EmbedResponse(TypedDict, total=False):
+    """The message EmbedResponse."""
+    embeddings: list[Embedding]
+    model: str
+    dimension: int
+
+
+class Embedding(TypedDict, total=False):
+    """The message Embedding."""
+    # As many as dimension.
+    values: list[float]
+
+
+class Alert(TypedDict, total=False):
+    """Alert is a question that new passages of an index are compared with."""
+    alertId: str
+    displayName: str
+    indexName: str
+    namespace: str
+    queryText: str
+    # hybrid, keyword or vector.
+    searchMode: str
+    filter: dict[str, Any]
+    # The least similarity of question and passage; 0 with the mode keyword.
+    minScore: float
+    # The credential that made it: the id of an API key, or the subject of an access token.
+    subject: str
+    # Why nothing matches any more, such as a key that was revoked; empty while it is active.
+    endedReason: str
+    createTime: str
+    updateTime: str
+
+
+class CreateAlertRequest(TypedDict, total=False):
+    """The message CreateAlertRequest."""
+    # Default: the tenant's only index.
+    indexName: str
+    # Required. At most 2,000 bytes.
+    queryText: str
+    # Which passages match:
+    # hybrid   those that have a term of the question and a similarity of at least minScore
+    # keyword  those that have all terms of the question
+    # vector   those with a similarity of at least minScore, whatever their words are
+    # Default: hybrid, and keyword for an index without an embedding model.
+    searchMode: str
+    # The least similarity, on the scale of similarity in the sources of VectorQuery. Required
+    # with the modes hybrid and vector.
+    minScore: float
+    # Only passages whose metadata it selects. $uri is not available.
+    filter: dict[str, Any]
+    # Default: default.
+    namespace: str
+    # At most 200 bytes.
+    displayName: str
+
+
+class GetAlertRequest(TypedDict, total=False):
+    """The message GetAlertRequest."""
+    # Required.
+    alertId: str
+
+
+class ListAlertsRequest(TypedDict, total=False):
+    """The message ListAlertsRequest."""
+    # Only alerts of this index.
+    indexName: str
+    # At most 1,000. Default: 100.
+    pageSize: int
+    # nextPageToken of the previous page.
+    pageToken: str
+
+
+class ListAlertsResponse(TypedDict, total=False):
+    """The message ListAlertsResponse."""
+    alerts: list[Alert]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class UpdateAlertRequest(TypedDict, total=False):
+    """The message UpdateAlertRequest."""
+    # Required.
+    alertId: str
+    queryText: str
+    searchMode: str
+    minScore: float
+    # {} selects all passages.
+    filter: dict[str, Any]
+    displayName: str
+
+
+class DeleteAlertRequest(TypedDict, total=False):
+    """The message DeleteAlertRequest."""
+    # Required.
+    alertId: str
+
+
+class DeleteAlertResponse(TypedDict, total=False):
+    """The message DeleteAlertResponse."""
+
+
+class ListAlertMatchesRequest(TypedDict, total=False):
+    """The message ListAlertMatchesRequest."""
+    # Required.
+    alertId: str
+    # At most 1,000. Default: 100.
+    pageSize: int
+    # nextPageToken of the previous page.
+    pageToken: str
+
+
+class ListAlertMatchesResponse(TypedDict, total=False):
+    """The message ListAlertMatchesResponse."""
+    matches: list[AlertMatch]
+    # Empty on the last page.
+    nextPageToken: str
+
+
+class AlertMatch(TypedDict, total=False):
+    """AlertMatch is a passage that matched an alert."""
+    matchId: str
+    # The passage as it is now. Its score is that of the match: the similarity, 0 with the mode
+    # keyword.
+    source: Source
+    createTime: str
+
+
 class Tenant(TypedDict, total=False):
     """Tenant is a customer of the service."""
     # 1 to 40 characters of [a-z0-9-], the first a letter.
@@ -1444,1110 +2662,6 @@ class DeleteDatabaseRequest(TypedDict, total=False):
 
 class DeleteDatabaseResponse(TypedDict, total=False):
     """The message DeleteDatabaseResponse."""
-
-
-class VectorQueryRequest(TypedDict, total=False):
-    """The message VectorQueryRequest."""
-    # The question. Required unless queryVector or orderBy is given; keyword and hybrid search and a
-    # reranker always need it.
-    queryText: str
-    # A ready-made embedding of the index's dimension.
-    queryVector: list[float]
-    # Default: all indexes that the credential may see, as with indexNames ["*"]; another method needs it if there are several.
-    indexName: str
-    # Several indexes, instead of indexName: their names, or patterns in which * stands for any characters, 32 indexes at most. Each
-    # is searched by itself, within 10 s, and the sources of all are in one order by score; one that does not answer is named in
-    # warnings. The scores of hybrid and keyword search can be compared between indexes. See docs/explanation/retrieval.md#several-indexes.
-    indexNames: list[str]
-    # Weights of indexes, 1 for those that are not named: a score above 0 is multiplied with the weight of its index divided by
-    # the largest. For several indexes only.
-    indexWeights: list[IndexWeight]
-    # Selects the block of databaseConfig: ragd or pgvector (default), pinecone or chroma, in
-    # any case. A name of the tenant's own (Tenant.settings, or vectorStoreName in the settings of
-    # a tool) selects the only block that is given, else that of pgvector. It has no other effect.
-    vectorStoreName: str
-    # Number of sources to return, 1 to 1000; default 10.
-    topK: int
-    # A filter over the chunks' metadata, see docs/reference/filters.md.
-    filter: Any
-    # vector, keyword or hybrid. Default: hybrid if queryText is given and the index has an
-    # embedding model, else vector.
-    searchMode: str
-    # Returns embeddings, which are large. Default: false.
-    includeVectors: bool
-    # Default true.
-    includeSources: bool
-    # Adds timings and the plan of the search.
-    explain: bool
-    # Options as other vector stores name them.
-    databaseConfig: DatabaseConfig
-    # Chunks of the same document to add before and after each source, 0 to 10. Sources
-    # whose ranges then touch are merged, so there may be fewer than topK.
-    neighbours: int
-    # From 0 (default: relevance alone) to 1 (sources as different from each other as
-    # possible), by maximal marginal relevance.
-    diversity: float
-    # How hybrid mode combines vector and keyword search.
-    hybrid: Hybrid
-    # The namespace to search. Default: "default", which holds documents and vectors stored
-    # without one.
-    namespace: str
-    # Most sources from one document. 0 (default): no limit.
-    maxPerDocument: int
-    # Second-stage scoring of the results; needs queryText. Default: none.
-    reranker: Reranker
-    # Adds to the sources their passage that matches queryText best, and which of their
-    # words match it. Of the texts, up to 1 MiB are examined, those of the best sources.
-    highlight: bool
-    # Returns only sources that score more than this in the search, before reranking. Takes
-    # the place of databaseConfig.pgvector.minScore. See Source.score.
-    minScore: float
-    # Returns only sources whose similarity is greater than this, in every mode. In keyword
-    # mode the question is then embedded, too.
-    minSimilarity: float
-    # How stale the answer may be, up to 300s: it may then come from a replica of the database, if
-    # the service has any that is so fresh. 0s: it comes from the primary. Default: as the operator
-    # has set (database-max-staleness).
-    maxStaleness: str
-    # A write token, as the header Ragd-Write-Token of an answer gave it: this answer contains the
-    # writes before that one. Several, up to 32, have commas between. Takes the place of the header
-    # Ragd-Write-Token of this request.
-    writeToken: str
-    # Most tokens of the answer, 512 to 1000000. Default: no limit. The best sources come first, and the
-    # last is cut at the end of a sentence if it does not fit; see docs/reference/budget.md. What is
-    # counted is relevantContext.
-    maxTokens: int
-    # The encoding that counts them: cl100k_base (default), o200k_base, p50k_base, p50k_edit, r50k_base or
-    # gpt2.
-    encodingName: str
-    # Whether near-identical passages are one source, the best of them, which names the others in alsoIn;
-    # topK then counts distinct passages. See docs/explanation/retrieval.md. Default: true.
-    distinct: bool
-    # Whether the last word of queryText may be the beginning of a word, as in a search while it is typed: keyword
-    # and hybrid search then also find the most common words that begin with it. Default: false.
-    prefix: bool
-    # How much of its document a source shows. section: its section, if that is short (4 KiB) or has several
-    # of the chunks that were found; neighbours: the chunks before and after it, one of each unless
-    # neighbours says more; document: the document. At most 16 KiB are shown, around the chunk, and with
-    # maxTokens at most about half of them. Chunks that are then one text are one source, which names them
-    # in hits, so there may be fewer than topK. Default: the chunk.
-    expand: str
-    # Ranks chunks higher by a time, such as recent ones, by a number or by a condition. Default: none.
-    boost: Boost
-    # The recall target of an approximate search, 0.9 to 0.999: the fraction of the nearest chunks that it finds. The least search
-    # width that was measured to hold it with 95 % confidence is used; a warning says if there is none. Not beside
-    # databaseConfig.pgvector.ef and probes. Default: recallTarget of the index.
-    recallTarget: float
-    # More like this: finds what is like examples, instead of queryVector and of the embedding of queryText. With queryText, hybrid
-    # search finds also what has its words.
-    like: Like
-    # How queryText is read. Empty (default): as words, with phrases in quotes. web: as people type into the box of a search engine,
-    # where chunks must have "a phrase", title:word in their title, a word that begins with prefix* and one of a OR b, and must not have -word;
-    # see docs/explanation/retrieval.md#what-people-type.
-    querySyntax: str
-    # Puts the sources in the order of metadata fields instead of their scores, at most 5. Without queryText and queryVector all
-    # chunks that filter selects are put in order, with searchMode keyword all that match, and topK are the first of them; their score is 0.
-    # Else the topK best are put in order. Not beside reranker, boost, diversity, expand, neighbours and groupBy.
-    orderBy: list[OrderBy]
-    # Makes groups of the sources by a metadata field; topK is the number of groups then. For one index. Not beside diversity.
-    groupBy: GroupBy
-    # Returns the sources in pages of so many, 1 to 1000, instead of topK; all pages have 10,000 at most. Not beside reranker, boost, diversity,
-    # expand, neighbours, groupBy, maxTokens and includeVectors; beside orderBy only without a question, and with searchMode keyword.
-    pageSize: int
-    # nextPageToken of the page before. The rest of the request must be the same.
-    pageToken: str
-    # Several boosts, instead of boost: at most 8, whose factors are multiplied.
-    boosts: list[Boost]
-    # The ranking profile of the index, as name or, for an earlier version, name@version; none: no profile. What this request says itself
-    # goes before what the profile says. Default: the default profile of the index, if it has one. See docs/how-to/ranking-profiles.md.
-    profile: str
-
-
-class Like(TypedDict, total=False):
-    """Like asks for chunks that are like examples. The chunks and documents that are examples are not returned. What the caller may not
-    see, by the credential or a filter of the request context, is no example. See docs/explanation/retrieval.md#more-like-this.
-    """
-    # 1 to 10. Of several indexes: texts.
-    positive: list[Example]
-    # What sources are to be unlike, at most 10.
-    negative: list[Example]
-    # average (default): one search, for the mean of the positive examples, and as far again from that of the negative ones. best: a
-    # search for each positive example; a source has its best score, and what is more like a negative one is left out.
-    combine: str
-    # Chunks and documents that are not returned, at most 100, without text.
-    exclude: list[Example]
-
-
-class Example(TypedDict, total=False):
-    """Example is one of its fields."""
-    # Id of a chunk or of a ready-made vector, as in Source.
-    id: str
-    # A document, whose embedding is the mean of its chunks, of the first 512.
-    documentId: str
-    # A document by its uri, in the namespace of the query.
-    uri: str
-    # A text, which is embedded as a question, up to 32 KiB.
-    text: str
-
-
-class OrderBy(TypedDict, total=False):
-    """OrderBy sorts by a metadata field: numbers by size, then times by instant, then other texts by their bytes, then false and true. Lists,
-    objects and chunks without the field come last.
-    """
-    # Required. The field, as in filters.
-    field: str
-    # The greatest first; what comes last stays last.
-    descending: bool
-    # A point such as {"lat": 52.52, "lon": 13.4}: the field has points, and those nearest to this one come first. What is no point comes last.
-    origin: Any
-
-
-class GroupBy(TypedDict, total=False):
-    """GroupBy makes groups by the value of a metadata field, of a list by the first. Chunks without such a value are a group."""
-    # Required. The field, as in filters.
-    field: str
-    # Most sources of a group; topK times size is at most 1000. Default: 3.
-    size: int
-
-
-class SourceGroup(TypedDict, total=False):
-    """SourceGroup is a group of sources."""
-    # A text, number or boolean; absent for chunks without such a value.
-    value: Any
-    # All chunks of the group that match. Only with searchMode keyword: for others, each chunk matches more or less.
-    chunkCount: int
-
-
-class IndexWeight(TypedDict, total=False):
-    """IndexWeight is how much the scores of one of several indexes weigh."""
-    indexName: str
-    # Above 0, to 1000.
-    weight: float
-
-
-class BatchQueryRequest(TypedDict, total=False):
-    """The message BatchQueryRequest."""
-    # 1 to 100.
-    queries: list[VectorQueryRequest]
-
-
-class BatchQueryResponse(TypedDict, total=False):
-    """The message BatchQueryResponse."""
-    # In the order of the queries.
-    answers: list[BatchAnswer]
-
-
-class BatchAnswer(TypedDict, total=False):
-    """BatchAnswer has either an answer or an error."""
-    answer: VectorQueryResponse
-    error: QueryError
-
-
-class QueryError(TypedDict, total=False):
-    """QueryError says why one query of several failed, with the code and message that the query alone would have had."""
-    # The Connect code: invalid_argument, not_found, ...
-    code: str
-    # What is wrong and what to do.
-    message: str
-    # The invalid field of the query, if the error is about one.
-    field: str
-    # Seconds to wait before asking again; 0 if that does not help.
-    retryDelaySeconds: float
-
-
-class Boost(TypedDict, total=False):
-    """Boost ranks chunks higher by a field or by a condition: a score above 0 is multiplied with 1 - weight + weight * decay, where
-    decay is 1 for the best chunks and falls to 0. {field: published, halfLife: 30d} prefers recent chunks. See
-    docs/explanation/retrieval.md#boosts.
-    """
-    # The metadata field, as in filters, such as published: with times, strings in the form of ISO 8601 (see
-    # docs/reference/filters.md#times), with numbers, or with points {lat, lon}. A chunk without such a value has the decay 0. Required unless filter is given.
-    field: str
-    # Required for times. The age, or with origin the distance in time, at which half of the weight is left: a number with a unit
-    # (s, m, h, d, w or y), such as 30d; at most 1000y.
-    halfLife: str
-    # How much of the score depends on the boost: above 0, to 1. Default 0.5.
-    weight: float
-    # exponential (default): 2^-d, where d is the distance in half distances; gauss: 2^-(d*d), which falls slowly at first and then
-    # fast; linear: 1 - d/2, which is 0 from twice the half distance on.
-    decay: str
-    # From what distances are measured: a time, also one such as now+7d, or a number or a point {lat, lon}, which
-    # is required for numbers and points. Default: now, and what is to come counts as new.
-    origin: Any
-    # Required for numbers and points. The distance from origin at which half of the weight is left, for points in meters.
-    halfDistance: float
-    # Up to this distance nothing is lost, and what is beyond is measured from there: a text such as 7d for times, else a number. Default: 0.
-    offset: Any
-    # A condition, with weight alone beside it: decay is 1 for chunks that this filter selects, and 0 for others. Not over $uri.
-    filter: Any
-
-
-class Recency(TypedDict, total=False):
-    """Recency reports what boosts did to a score."""
-    # Before the boost.
-    score: float
-    # With which it was multiplied, if it is above 0.
-    factor: float
-    # By which the first boost by a time went. Absent for a chunk without one.
-    time: str
-    # What each boost multiplied with, in their order. Absent for one boost.
-    factors: list[float]
-
-
-class AppliedProfile(TypedDict, total=False):
-    """AppliedProfile is the ranking profile by which an index was searched."""
-    indexName: str
-    profileName: str
-    version: int
-
-
-class Hybrid(TypedDict, total=False):
-    """Hybrid sets how the scores of vector and keyword search are combined."""
-    # weighted (default): the weighted mean of both scores as log-odds, and more for a chunk that has almost all that
-    # the question says; rrf: reciprocal rank fusion, which uses ranks only, so that scores of different questions are not comparable.
-    fusion: str
-    # Only the ratio of the weights matters. Default: the rarer the terms of the question are, the more
-    # keywords weigh; rrf: equal. For the builtin model, whose embeddings say less than shared terms, the
-    # vector score only breaks ties.
-    vectorWeight: float
-    keywordWeight: float
-    # Added to the log-odds of the weight of the embeddings, -6 to 6: 2 turns a weight of 0.5 into 0.88, and
-    # -2 into 0.12. Excludes vectorWeight and keywordWeight. Scores keep their meaning. Default: that of
-    # the tuning of the index (see EvaluateService.TuneIndex) where weights are not given either and fusion is weighted, else 0.
-    vectorLogOdds: float
-
-
-class DatabaseConfig(TypedDict, total=False):
-    """DatabaseConfig has a block for each store. Only the block that vectorStoreName selects
-    applies; a warning names the others.
-    """
-    pgvector: PgVectorConfig
-    pinecone: PineconeConfig
-    chroma: ChromaConfig
-
-
-class PgVectorConfig(TypedDict, total=False):
-    """The message PgVectorConfig."""
-    # As minScore of the request.
-    minScore: float
-    # Search width of an HNSW index, 1 to 1000. Default: the least that holds recallTarget, by measurement.
-    ef: int
-    # Number of lists that an IVFFlat search reads. Default: as for ef.
-    probes: int
-
-
-class PineconeConfig(TypedDict, total=False):
-    """The message PineconeConfig."""
-    namespace: str
-    # As sparseVector of VectorService.Query, in vector mode, which is then the default.
-    sparseVector: SparseVector
-
-
-class SparseVector(TypedDict, total=False):
-    """SparseVector has values at indices, which count from 0, and is 0 elsewhere."""
-    indices: list[int]
-    values: list[float]
-
-
-class ChromaConfig(TypedDict, total=False):
-    """The message ChromaConfig."""
-    # A filter over metadata.
-    where: Any
-    # A condition on the text: $contains, $not_contains, $regex, $not_regex, $and,
-    # $or.
-    whereDocument: Any
-
-
-class VectorQueryResponse(TypedDict, total=False):
-    """The message VectorQueryResponse."""
-    # The texts of the sources, numbered, ready for a prompt.
-    relevantContext: str
-    # Best first; ties in the order of their ids.
-    sources: list[Source]
-    # Notices that do not prevent an answer, in English.
-    warnings: list[str]
-    explain: Explain
-    # Set with maxTokens.
-    budget: Budget
-    # Names this answer to RecordFeedback, for 30 days, also that of several indexes. Empty without queryText, without sources by
-    # includeSources, or if the question makes it longer than 8 KiB.
-    queryId: str
-    # With groupBy, in the order of their best sources. The sources are group by group.
-    groups: list[SourceGroup]
-    # All groups of the chunks that match, counted as SourceGroup.chunkCount.
-    groupCount: int
-    # With pageSize: for the next page. Empty if there is none.
-    nextPageToken: str
-    # The question with the words of the index that were searched for in place of misspelt ones, which no chunk has; see
-    # explain.corrections. Empty without any, and for several indexes.
-    didYouMean: str
-
-
-class GraphRagRequest(TypedDict, total=False):
-    """The message GraphRagRequest."""
-    # The question. Required unless queryVector is given.
-    queryText: str
-    # A ready-made embedding of the index's dimension.
-    queryVector: list[float]
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # Accepted for compatibility, as in VectorQuery.
-    vectorStoreName: str
-    # Number of sources to return, 1 to 1000; default 10.
-    topK: int
-    # A filter over the chunks' metadata, see docs/reference/filters.md. A walk never passes through
-    # a chunk that does not match it.
-    filter: Any
-    # The search mode that finds the seeds, as in VectorQuery.
-    searchMode: str
-    # Default false.
-    includeVectors: bool
-    # Default true.
-    includeSources: bool
-    # Adds timings, the path to each source, and the nodes and edges of the walk.
-    explain: bool
-    graphOptions: GraphOptions
-    # Second-stage scoring of the results of walk and search; needs queryText. Default:
-    # none.
-    reranker: Reranker
-    # The namespace to search; a walk does not leave it. Default: "default".
-    namespace: str
-    # As in VectorQuery.
-    highlight: bool
-    # local (default): walks from the question's seeds. global: for broad questions, such as
-    # "what is this about?": chooses topics, then the best chunks of each in turn. Topics are
-    # those of the chunks that a search finds, or the largest for a question without
-    # specific terms. Errors: those of ListTopics; INVALID_ARGUMENT together with
-    # graphOptions or without queryText.
-    scope: str
-    # A walk starts only at chunks that score more than this in the search; without one the
-    # response is empty. It does not limit the scores of the walk.
-    minScore: float
-    # Returns only sources whose similarity is greater than this.
-    minSimilarity: float
-    # With explain: most nodes that are returned, 1 to 2000; default 100.
-    explainNodes: int
-    # As in VectorQuery.
-    maxStaleness: str
-    # As in VectorQuery.
-    writeToken: str
-    # As in VectorQuery.
-    maxTokens: int
-    # As in VectorQuery.
-    encodingName: str
-    # As in VectorQuery.
-    distinct: bool
-    # As in VectorQuery; neighbours is one chunk before and one after.
-    expand: str
-    # As in VectorQuery, for the search that finds the seeds.
-    recallTarget: float
-    # As in VectorQuery, for the scores of the walk: ranks recent sources higher. Not with scope global.
-    boost: Boost
-    # As in VectorQuery, for the scores of the walk.
-    boosts: list[Boost]
-    # As in VectorQuery. Of a profile its boosts, reranker and thresholds apply.
-    profile: str
-
-
-class GraphOptions(TypedDict, total=False):
-    """GraphOptions sets how the graph is walked."""
-    # If given, must equal the index's.
-    dimension: int
-    # Least cosine similarity of similar edges, -1 to 1; default 0.7. The stored graph has
-    # no pairs below 0.5.
-    threshold: float
-    # Length of a walk in chunks, 1 to 10000. Default: unlimited, or 100 over the candidate
-    # graph.
-    randomWalkSteps: int
-    # Probability of returning to the seeds at each step, above 0 and below 1. Default:
-    # 0.5, or 0.15 over the candidate graph.
-    restartProb: float
-    # 0: walks the stored graph. n, at most 1000: walks the candidate graph of the n chunks
-    # nearest to the question, whose edges join chunks more similar than threshold; the
-    # topK nearest are the seeds.
-    candidates: int
-    # mention, next, similar. Default: all. Ignored over the candidate graph.
-    edgeTypes: list[str]
-
-
-class GraphRagResponse(TypedDict, total=False):
-    """The message GraphRagResponse."""
-    # The texts of the sources, numbered, ready for a prompt.
-    relevantContext: str
-    # Best first. The score is the probability that the walk is at the chunk, 0 for a chunk
-    # that only the search found, by the factor of boost. Over the candidate graph it is the sum over the seeds of
-    # their similarity times that probability. With scope global: by topic, the best topic
-    # first, and best first within a topic.
-    sources: list[Source]
-    # Notices that do not prevent an answer, in English.
-    warnings: list[str]
-    explain: GraphExplain
-    # Set with maxTokens.
-    budget: Budget
-    # As in VectorQuery.
-    queryId: str
-
-
-class Source(TypedDict, total=False):
-    """Source is one retrieved chunk."""
-    # Id of the chunk or vector.
-    id: str
-    # Metadata of the chunk, with its text as "text".
-    metadata: dict[str, Any]
-    # Empty unless includeVectors.
-    vector: list[float]
-    # Higher is better. Vector mode: the similarity. Keyword mode: the keywordScore. Hybrid
-    # mode: both combined, in [0,1] and independent of the other sources (except with rrf), so
-    # that a threshold suits different questions. With a reranker: its score.
-    score: float
-    # The chunk's text.
-    document: str
-    documentId: str
-    uri: str
-    title: str
-    # Number of the chunk in its document, from 0.
-    ordinal: int
-    # Byte range of the chunk in the document's text, end exclusive; for formats that are
-    # converted to text first, in that text.
-    startByte: int
-    endByte: int
-    # Set by GraphRag with explain: how the walk reached the chunk, in English.
-    path: str
-    # Components of a reranked score. Absent without a reranker and when no result could be
-    # scored, which a warning then reports.
-    details: RerankDetails
-    # Set with highlight.
-    highlight: Highlight
-    # Set by GraphRag with scope global: the title of the chunk's topic.
-    topic: str
-    # 1 - cosine distance, 1/(1 + euclidean distance), the inner product, the fraction of
-    # equal bits (hamming) or 1 - jaccard distance of the embeddings of chunk and question.
-    # Absent in keyword mode without a queryVector or minSimilarity, and for a vector of
-    # zeros.
-    similarity: float
-    # How well the terms match, in [0,1]: BM25 relative to the most that the question could
-    # reach, calibrated by the statistics of the index. Absent in vector mode, and if no term
-    # matches.
-    keywordScore: float
-    # Set with expand and neighbours: the part of document that is the chunk itself.
-    chunk: ByteRange
-    # Other places of the same passage, as far as the search found them: up to 20, best first.
-    alsoIn: list[Place]
-    # How many there are.
-    alsoInCount: int
-    # Set with expand and neighbours: the chunks of document that were found, best first, this one too.
-    hits: list[Hit]
-    # Set with boosts.
-    recency: Recency
-    # The index, if several were asked.
-    indexName: str
-    # With groupBy: the number of the group in groups, from 0.
-    group: int
-    # Whether a curation of the index puts the source before those that score more.
-    pinned: bool
-
-
-class Hit(TypedDict, total=False):
-    """Hit is a chunk that was found, as a part of a source."""
-    # Id of the chunk.
-    id: str
-    # Number of the chunk in its document, from 0.
-    ordinal: int
-    score: float
-    # As in Source.
-    startByte: int
-    endByte: int
-    # The part of document that is the chunk.
-    range: ByteRange
-
-
-class Place(TypedDict, total=False):
-    """Place is where a passage stands that is near-identical with a source."""
-    # Id of the chunk.
-    id: str
-    documentId: str
-    uri: str
-    title: str
-    # Number of the chunk in its document, from 0.
-    ordinal: int
-    # As in Source.
-    startByte: int
-    endByte: int
-    # The index, if several were asked.
-    indexName: str
-
-
-class Budget(TypedDict, total=False):
-    """Budget tells what an answer with maxTokens takes, and what was left out of it."""
-    maxTokens: int
-    # Tokens of relevantContext or, for a document, of its text.
-    usedTokens: int
-    encodingName: str
-    # Id of the source that was cut at the end of a sentence; empty if none was.
-    cutId: str
-    # Sources that were left out.
-    omittedCount: int
-    # Tokens of the sources that were left out, and of what was cut off, estimated by their bytes.
-    omittedTokens: int
-    # The best 20 of the sources that were left out.
-    omitted: list[OmittedSource]
-
-
-class OmittedSource(TypedDict, total=False):
-    """OmittedSource is a source that did not fit into the budget."""
-    id: str
-    documentId: str
-    uri: str
-    title: str
-    score: float
-    # That it would have taken, estimated by its bytes.
-    tokens: int
-    # The index, if several were asked.
-    indexName: str
-
-
-class Highlight(TypedDict, total=False):
-    """Highlight tells where a source matches the question."""
-    # The sentences or lines that match best, at most 480 bytes. Without a match, the
-    # beginning.
-    passage: ByteRange
-    # The words of the source that match, in order, as the index's textLanguage compares
-    # words: with stemming.
-    matches: list[ByteRange]
-
-
-class ByteRange(TypedDict, total=False):
-    """ByteRange is a range of bytes of a source's document, end exclusive."""
-    startByte: int
-    endByte: int
-
-
-class Explain(TypedDict, total=False):
-    """Explain reports how the results were found."""
-    searchMode: str
-    # In the order of execution.
-    stages: list[Stage]
-    # exact: the query was compared with every chunk that the filter selects. approximate:
-    # the Postgres index was used. Empty in keyword mode.
-    plan: str
-    # Estimated number of chunks examined, from statistics. 0 if there are none, and for a
-    # credential with a mandatory filter, because statistics count hidden chunks.
-    candidates: int
-    # Whether the response has topK sources or all that match.
-    complete: bool
-    # Whether no better sources exist, that is, no approximation was used. With a reranker:
-    # among the candidates.
-    exact: bool
-    # Cost of reranking; absent without a reranker.
-    reranking: Reranking
-    # The search width of an approximate plan: hnsw.ef_search or ivfflat.probes. 0 for other
-    # plans.
-    searchWidth: int
-    # The effective request context in the order of names.
-    context: list[ContextValue]
-    # The version of the statistics that scores rest on. Scores of the same chunks change only with it; a
-    # copy of a tenant has the same. "default" for an index of fewer than 200 chunks without a tuning; empty in vector mode,
-    # whose scores are similarities.
-    calibration: str
-    # Passages that are not sources because they repeat one.
-    repeatedCount: int
-    # Words of the question that no chunk has, for which similar words were searched.
-    corrections: list[Correction]
-    # The recall target that chose search_width. 0 for other plans, and with databaseConfig.pgvector.ef or probes.
-    recallTarget: float
-    # The fraction of the nearest chunks that searches found with search_width, or with the next smaller width that was measured, when
-    # the index was measured. 0 for other plans, and before.
-    measuredRecall: float
-    # What conditions of the filter leave out that may be expected: lists that have a value which a field is to equal, and
-    # entries without a field that a negated condition names. At most 20.
-    filterNotes: list[str]
-    # How much the embeddings weigh in a hybrid search, from 0 to 1; keywords have the rest. Absent in other modes, and
-    # if several indexes were asked.
-    vectorWeight: float
-    # What was added to the log-odds of that weight.
-    vectorLogOdds: float
-    # What querySyntax web has made of queryText: what chunks must have, or not have, in English.
-    conditions: list[str]
-    # The ranking profiles that were applied, one for each index that has one.
-    profiles: list[AppliedProfile]
-    # Terms of the question that the index has synonyms of, which were searched for too.
-    synonyms: list[SynonymUse]
-    # The ids of the curations of the index that hold for the question; for a credential with a mandatory filter, of those that pin a source.
-    curationIds: list[str]
-
-
-class SynonymUse(TypedDict, total=False):
-    """SynonymUse is a term of a question and its synonyms, of which the caller may see a chunk."""
-    # As the entry has it.
-    term: str
-    # The synonyms that were searched for. They count less than words of the question.
-    searched: list[str]
-
-
-class Correction(TypedDict, total=False):
-    """Correction is a word of a question that no chunk has."""
-    # As the question has it, in lower case.
-    word: str
-    # The words that were searched for in its place, likeliest first. They count less than words of the question.
-    searched: list[str]
-
-
-class ContextValue(TypedDict, total=False):
-    """ContextValue is an effective value of the request context."""
-    # Name of a known key, such as topK, or of a declared one.
-    name: str
-    # Absent for a secret.
-    value: Any
-    # Whether the key is declared as secret.
-    secret: bool
-    # Where the value comes from: "header Ragd-Context"; "call" for _meta of MCP and the context
-    # of CallTool; "server"; "header X", "claim X", "attribute X", "constant" or "default" for a
-    # declared key.
-    origin: str
-
-
-class GraphExplain(TypedDict, total=False):
-    """GraphExplain reports how the results were found and which part of the graph was walked."""
-    # The search mode that found the seeds.
-    searchMode: str
-    # In the order of execution.
-    stages: list[Stage]
-    # Chunks reached by the walk, best first; at most explainNodes.
-    nodes: list[GraphNode]
-    # Edges between these chunks: at most 20,000, first those of paths, then those that a
-    # step takes most often.
-    edges: list[GraphEdge]
-    # Cost of reranking; absent without a reranker.
-    reranking: Reranking
-    # With scope global: the chosen topics, best first.
-    topics: list[ChosenTopic]
-    # The effective request context in the order of names.
-    context: list[ContextValue]
-    # Passages that are not sources because they repeat one.
-    repeatedCount: int
-    # As in Explain.
-    filterNotes: list[str]
-    # As in Explain.
-    profiles: list[AppliedProfile]
-
-
-class ChosenTopic(TypedDict, total=False):
-    """ChosenTopic is a topic of which an answer has chunks."""
-    topicId: int
-    title: str
-    # Why it was chosen, in English.
-    reason: str
-    # Number of sources from it.
-    sources: int
-
-
-class GraphNode(TypedDict, total=False):
-    """GraphNode is a chunk reached by the walk."""
-    documentId: str
-    ordinal: int
-    title: str
-    # Probability that the walk is at this chunk.
-    score: float
-    # Weight as a seed; 0 if it is none.
-    seed: float
-    # Whether it is among the sources.
-    source: bool
-    # How the walk reached the chunk most often, in English, as in Source.
-    path: str
-    # Index into edges of the last edge of this path. Absent for a chunk where a walk starts,
-    # and if the chunk before it is not among the nodes.
-    reachedBy: int
-    # The topic of the chunk, as ListTopics numbers them. 0 if it is in none, before topics are
-    # found, and for a credential or request context with a filter.
-    topicId: int
-    uri: str
-    # Byte range of the chunk in the document's text, as in Source.
-    startByte: int
-    endByte: int
-
-
-GraphEdge = TypedDict(
-    "GraphEdge",
-    {
-        # Indices into nodes.
-        "from": "int",
-        # Index into nodes.
-        "to": "int",
-        # mention, next or similar.
-        "type": "str",
-        # Probability that a step from one end takes this edge.
-        "share": "float",
-        # The edge's label, such as: names "LD-101".
-        "words": "str",
-    },
-    total=False,
-)
-
-
-class ListEdgesRequest(TypedDict, total=False):
-    """The message ListEdgesRequest."""
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # Required.
-    documentId: str
-    # Of the chunk in its document, from 0.
-    ordinal: int
-    # 1 to 1000; 0 means 100.
-    pageSize: int
-    # The next_page_token of the previous page; empty for the first page.
-    pageToken: str
-
-
-class ListEdgesResponse(TypedDict, total=False):
-    """The message ListEdgesResponse."""
-    # At most 2,000 that lead away and 2,000 that lead to the chunk: those of the rarest names.
-    edges: list[ChunkEdge]
-    # Empty on the last page.
-    nextPageToken: str
-
-
-class ChunkEdge(TypedDict, total=False):
-    """ChunkEdge is an edge between the chunk of a ListEdgesRequest and another."""
-    # mention, next or similar.
-    type: str
-    # Which way a walk follows it: out (from the chunk), in (to the chunk) or both.
-    direction: str
-    # The edge's label, such as: names "LD-101".
-    words: str
-    # A step takes an edge with a probability in proportion to its weight. Without a unit.
-    weight: float
-    # The other chunk, without a score.
-    chunk: Source
-
-
-class Stage(TypedDict, total=False):
-    """Stage is one step of a query, with its duration."""
-    # embed, words (loads how common the question's terms are), plan, search, search all (a
-    # second search, because the first found too few), rerank, neighbours, expand, highlight. Of a graph
-    # query: seeds, load, walk, rerank, assemble.
-    name: str
-    durationMs: float
-    # Number of chunks that the stage returned.
-    candidates: int
-
-
-class Reranker(TypedDict, total=False):
-    """Reranker configures second-stage scoring."""
-    # endpoint/model, such as openai/gpt-5-mini or cohere/rerank-v3.5. Empty or
-    # builtin/lexical: no provider.
-    model: str
-    weights: RerankerWeights
-    # Number of results to return. Default: 3 in Rerank, the query's topK in a query.
-    topK: int
-    # Number of candidates that a query fetches; default five times topK.
-    candidates: int
-    # lexical, cross-encoder, llm, llm-passage or llm-listwise. Default: chosen by the
-    # model's provider.
-    kind: str
-    # Divides the weights by their sum. Without it, weights that do not add up to 1 are an
-    # error.
-    normalizeWeights: bool
-    # Returns an error instead of a warning when no result could be scored.
-    required: bool
-    # Another form of weights and topK, where those are not given.
-    options: RerankerOptions
-
-
-class RerankerOptions(TypedDict, total=False):
-    """RerankerOptions are the options of a reranker in the form that other clients send."""
-    weights: RerankerWeights
-    topK: int
-
-
-class Reranking(TypedDict, total=False):
-    """Reranking reports the work and cost of second-stage scoring."""
-    kind: str
-    model: str
-    # Results to score; of these, failed could not be scored, and cached had their score in
-    # the cache.
-    candidates: int
-    failed: int
-    cached: int
-    # Calls of the model's provider, and their tokens.
-    calls: int
-    inputTokens: int
-    outputTokens: int
-    durationMs: float
-
-
-class RerankerWeights(TypedDict, total=False):
-    """RerankerWeights holds the weights of the components of a score; together 1."""
-    # Weight of the reranker's score; default 0.4.
-    semantic: float
-    # Weight of the result's original score; default 0.4.
-    vector: float
-    # Weight of the result's original rank; default 0.2.
-    position: float
-
-
-class RerankRequest(TypedDict, total=False):
-    """The message RerankRequest."""
-    # The question. Required.
-    queryText: str
-    # At most 1000, best first, each with a document or metadata.text.
-    results: list[Source]
-    # Default: lexical.
-    reranker: Reranker
-
-
-class RerankResponse(TypedDict, total=False):
-    """The message RerankResponse."""
-    # Best first; ties in the order of the request.
-    results: list[RerankedSource]
-    # Notices that do not prevent an answer, in English.
-    warnings: list[str]
-    reranking: Reranking
-
-
-class RerankedSource(TypedDict, total=False):
-    """RerankedSource is a result with its new score."""
-    result: Source
-    # The weighted sum of details, 0 to 1.
-    score: float
-    details: RerankDetails
-
-
-class RerankDetails(TypedDict, total=False):
-    """RerankDetails holds the components of a score, each before its weight."""
-    # Score of the reranker, 0 to 1.
-    semantic: float
-    # Score of the first stage, mapped to 0 to 1.
-    vector: float
-    # From 1 for the first candidate down to 1/n for the last.
-    position: float
-    # Whether semantic is an estimate, because this result could not be scored.
-    estimated: bool
-
-
-class CountChunksRequest(TypedDict, total=False):
-    """The message CountChunksRequest."""
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # The namespace to count in. Default: "default".
-    namespace: str
-    # Counts only what this filter selects, see docs/reference/filters.md.
-    filter: Any
-    # Counts only chunks that keyword search matches: those with a word of the text, or with all that it quotes. With nearest:
-    # the question of the search.
-    queryText: str
-    # Counts only the first chunks that VectorQuery finds, 1 to 1000, for queryText or queryVector. Default: all that match.
-    nearest: int
-    # With nearest: a ready-made embedding of the index's dimension.
-    queryVector: list[float]
-    # With nearest: vector, keyword or hybrid, as in VectorQuery.
-    searchMode: str
-    # The fields whose values are counted, at most 20.
-    facets: list[Facet]
-    # As in VectorQuery.
-    maxStaleness: str
-    # As in VectorQuery.
-    writeToken: str
-
-
-class Facet(TypedDict, total=False):
-    """Facet asks how many chunks have each value of a metadata field."""
-    # Required. The field, as in filters: maker.name is a field of an object, "dc\\\\.title" a key with a dot.
-    field: str
-    # The most frequent values to return, 0 to 1000. Default: 10, or 0 with ranges, rangeCount or interval.
-    limit: int
-    # Ranges to count, of numbers or of times, at most 100. They may overlap.
-    ranges: list[FacetRange]
-    # Instead of ranges: makes up to so many of equal width, 1 to 100, between the least and the greatest number, with round bounds.
-    rangeCount: int
-    # Counts times by minute, hour, day, week (from Monday), month, quarter or year of the calendar; at most 1000, those without chunks
-    # between the first and the last included.
-    interval: str
-    # With interval: the time zone of the calendar, such as Europe/Paris or +02:00. Default: UTC.
-    timeZone: str
-    # Counts as if the filter had no conditions on this field, as a page needs that offers its other values: entries of filter on this
-    # field alone, at its top or in $and there. The filters of the credential and of the request context hold in any case.
-    withoutOwnFilter: bool
-
-
-FacetRange = TypedDict(
-    "FacetRange",
-    {
-        "from": "Any",
-        "to": "Any",
-    },
-    total=False,
-)
-
-
-class CountChunksResponse(TypedDict, total=False):
-    """The message CountChunksResponse."""
-    chunkCount: int
-    # The different documents of the chunks. Ready-made vectors are of none.
-    documentCount: int
-    # In the order of the request.
-    facets: list[FacetCounts]
-    # Notices that do not prevent an answer, in English.
-    warnings: list[str]
-
-
-class FacetCounts(TypedDict, total=False):
-    """FacetCounts counts the chunks by a field. Each chunk counts once for each value that it has, also in a list with
-    repetitions; the number 10 and the text "10" are two values.
-    """
-    field: str
-    # Chunks that are counted: chunkCount of the response, or more with withoutOwnFilter.
-    chunkCount: int
-    # Of these, chunks without the field, or with null.
-    missingCount: int
-    # Different values. Objects, lists in lists and values of more than 2000 bytes are none.
-    valueCount: int
-    # The most frequent; ties by value.
-    values: list[ValueCount]
-    # With ranges, rangeCount or interval: in their order.
-    ranges: list[RangeCount]
-
-
-class ValueCount(TypedDict, total=False):
-    """The message ValueCount."""
-    # A text, number or boolean.
-    value: Any
-    chunkCount: int
-
-
-RangeCount = TypedDict(
-    "RangeCount",
-    {
-        # Numbers, or times in the form of ISO 8601; absent for a side that is open.
-        "from": "Any",
-        # Not part of the range, but for the last of rangeCount.
-        "to": "Any",
-        "chunkCount": "int",
-    },
-    total=False,
-)
-
-
-class ListTopicsRequest(TypedDict, total=False):
-    """The message ListTopicsRequest."""
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # 1 to 1000; default 100.
-    pageSize: int
-    pageToken: str
-
-
-class ListTopicsResponse(TypedDict, total=False):
-    """The message ListTopicsResponse."""
-    # Largest first, each followed by its subtopics.
-    topics: list[Topic]
-    # Empty on the last page.
-    nextPageToken: str
-    # When the topics were found.
-    findTime: str
-    # A job of kind topics that is finding them again; empty if there is none.
-    jobId: str
-    # Number of chunks in no topic: in communities too small for one, or new.
-    otherChunkCount: int
-    # Modularity of the communities, below 1: how much more of the weight of edges is within
-    # communities than it would be at random. Above 0.3 there is structure.
-    modularity: float
-
-
-class Topic(TypedDict, total=False):
-    """Topic is a community of chunks, or a part of one."""
-    # Stays the same while most chunks do.
-    topicId: int
-    # The topic of a subtopic; 0 for other topics.
-    parentId: int
-    # By a language model if the index has graph.topicModel, else the best terms.
-    title: str
-    # By the language model; else empty.
-    summary: str
-    # Terms that tell the topic apart from the rest of the index, a subtopic from the rest of
-    # its topic; best first, at most 10.
-    terms: list[str]
-    # The most central chunks by PageRank within the topic, at most 5.
-    chunks: list[TopicChunk]
-    # The documents with most chunks in the topic, at most 5.
-    documents: list[TopicDocument]
-    chunkCount: int
-    documentCount: int
-    # Share of the index's chunks, 0 to 1.
-    share: float
-    namespace: str
-
-
-class TopicChunk(TypedDict, total=False):
-    """TopicChunk is a chunk that stands for a topic."""
-    documentId: str
-    ordinal: int
-    uri: str
-    title: str
-    # The beginning of the chunk's text, at most 300 characters.
-    text: str
-
-
-class TopicDocument(TypedDict, total=False):
-    """TopicDocument is a document with chunks in a topic."""
-    documentId: str
-    uri: str
-    title: str
-    # Number of its chunks in the topic.
-    chunkCount: int
-
-
-class SuggestRequest(TypedDict, total=False):
-    """The message SuggestRequest."""
-    # Required. What has been typed, up to 200 bytes. Words are suggested for the last one, from 2 letters on, that stand in a chunk with those before.
-    prefix: str
-    # Default: the tenant's index, if it has exactly one.
-    indexName: str
-    # Default: "default".
-    namespace: str
-    # Most suggestions, 1 to 20; default 10.
-    limit: int
-
-
-class SuggestResponse(TypedDict, total=False):
-    """The message SuggestResponse."""
-    # Titles, then questions, then words.
-    suggestions: list[Suggestion]
-
-
-class Suggestion(TypedDict, total=False):
-    """Suggestion completes what was typed."""
-    # The whole text, to be put in the place of what was typed.
-    text: str
-    # title, question or word.
-    kind: str
-    # Of a title: a document that has it.
-    documentId: str
-    # The uri of that document.
-    uri: str
-
-
-class EmbedRequest(TypedDict, total=False):
-    """The message EmbedRequest."""
-    # Default: the service's default model.
-    model: str
-    # At most 2048 texts.
-    texts: list[str]
-    # Values of each embedding. 0: the model's. Errors: INVALID_ARGUMENT for a model that cannot make
-    # shorter ones.
-    dimension: int
-
-
-class EmbedResponse(TypedDict, total=False):
-    """The message EmbedResponse."""
-    embeddings: list[Embedding]
-    model: str
-    dimension: int
-
-
-class Embedding(TypedDict, total=False):
-    """The message Embedding."""
-    # As many as dimension.
-    values: list[float]
 
 
 class Document(TypedDict, total=False):
@@ -5682,6 +5796,282 @@ class AsyncAgentService:
         return cast("DeleteThreadResponse", answer)
 
 
+class QueryService:
+    """QueryService searches an index. Every call needs the scope read."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
+        """VectorQuery returns the chunks that match a question best. An empty response means
+        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
+        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
+        embedding model does not answer.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("VectorQueryResponse", answer)
+
+    def batch_query(self, request: BatchQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BatchQueryResponse:
+        """BatchQuery answers up to 100 questions, some at the same time; those that a model embeds are embedded together. Each
+        has an answer or an error of its own. It counts as as many requests as it has questions. Errors: INVALID_ARGUMENT for
+        more questions, or none.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/BatchQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("BatchQueryResponse", answer)
+
+    def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
+        """Rerank scores results against a question and sorts them by the new scores. A result
+        that cannot be scored keeps its rank, and a warning is returned. Errors:
+        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
+        provider that is not configured.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RerankResponse", answer)
+
+    def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
+        """GraphRag searches an index by walking its graph: from the results of a search and
+        from names in the question, along mentions, reading order and similarity. Errors: as
+        VectorQuery.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GraphRagResponse", answer)
+
+    def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTopicsResponse:
+        """ListTopics returns what the documents of an index are about: the communities of its
+        graph, with the terms that tell each apart. The first call for an index starts a job
+        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
+        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
+        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
+        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
+        while the first job is running.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context)
+        return cast("ListTopicsResponse", answer)
+
+    def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
+        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
+        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
+        FAILED_PRECONDITION for an index without a graph.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEdgesResponse", answer)
+
+    def count_chunks(self, request: CountChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CountChunksResponse:
+        """CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
+        them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
+        the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
+        RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/CountChunks", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("CountChunksResponse", answer)
+
+    def suggest(self, request: SuggestRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SuggestResponse:
+        """Suggest completes what is being typed into a search: with titles of documents, questions of which feedback said that an answer was helpful,
+        and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
+        with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/Suggest", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("SuggestResponse", answer)
+
+    def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
+        """Embed returns the embeddings of texts, in the order of the texts."""
+        answer = self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("EmbedResponse", answer)
+
+
+class AsyncQueryService:
+    """QueryService searches an index. Every call needs the scope read."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
+        """VectorQuery returns the chunks that match a question best. An empty response means
+        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
+        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
+        embedding model does not answer.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("VectorQueryResponse", answer)
+
+    async def batch_query(self, request: BatchQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BatchQueryResponse:
+        """BatchQuery answers up to 100 questions, some at the same time; those that a model embeds are embedded together. Each
+        has an answer or an error of its own. It counts as as many requests as it has questions. Errors: INVALID_ARGUMENT for
+        more questions, or none.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/BatchQuery", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("BatchQueryResponse", answer)
+
+    async def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
+        """Rerank scores results against a question and sorts them by the new scores. A result
+        that cannot be scored keeps its rank, and a warning is returned. Errors:
+        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
+        provider that is not configured.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("RerankResponse", answer)
+
+    async def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
+        """GraphRag searches an index by walking its graph: from the results of a search and
+        from names in the question, along mentions, reading order and similarity. Errors: as
+        VectorQuery.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("GraphRagResponse", answer)
+
+    async def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTopicsResponse:
+        """ListTopics returns what the documents of an index are about: the communities of its
+        graph, with the terms that tell each apart. The first call for an index starts a job
+        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
+        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
+        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
+        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
+        while the first job is running.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context)
+        return cast("ListTopicsResponse", answer)
+
+    async def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
+        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
+        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
+        FAILED_PRECONDITION for an index without a graph.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListEdgesResponse", answer)
+
+    async def count_chunks(self, request: CountChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CountChunksResponse:
+        """CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
+        them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
+        the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
+        RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/CountChunks", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("CountChunksResponse", answer)
+
+    async def suggest(self, request: SuggestRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SuggestResponse:
+        """Suggest completes what is being typed into a search: with titles of documents, questions of which feedback said that an answer was helpful,
+        and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
+        with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/Suggest", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("SuggestResponse", answer)
+
+    async def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
+        """Embed returns the embeddings of texts, in the order of the texts."""
+        answer = await self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("EmbedResponse", answer)
+
+
+class AlertService:
+    """AlertService manages standing questions. Each passage of a document that is ingested, and is
+    new or has another text than before, is compared with the alerts of its index. A match is
+    stored with the passage, in the same transaction, so that it is neither lost nor repeated:
+    as an event of the type alert.matched, which hooks and WatchEvents deliver, and for
+    ListAlertMatches. Ready-made vectors of VectorService are not compared.
+    
+    An alert keeps the rights of the credential that made it: its mandatory filter, its indexes
+    and those of its MCP server. It ends when that API key is revoked or expires, and when an
+    access token expires. Callers see their own alerts; those of others too with the scope admin
+    and without a mandatory filter and bounds.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create_alert(self, request: CreateAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Alert:
+        """CreateAlert stores a question for an index. Passages that are there already do not match.
+        Needs the scope read. Errors: INVALID_ARGUMENT; NOT_FOUND for the index;
+        RESOURCE_EXHAUSTED when the tenant has too many alerts.
+        """
+        answer = self._transport.unary("ragd.v1.AlertService/CreateAlert", request or {}, timeout=timeout, context=context)
+        return cast("Alert", answer)
+
+    def get_alert(self, request: GetAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Alert:
+        """GetAlert returns an alert. Errors: NOT_FOUND, also for one that the caller may not see."""
+        answer = self._transport.unary("ragd.v1.AlertService/GetAlert", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Alert", answer)
+
+    def list_alerts(self, request: ListAlertsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListAlertsResponse:
+        """ListAlerts returns the alerts that the caller may see, the newest first."""
+        answer = self._transport.unary("ragd.v1.AlertService/ListAlerts", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListAlertsResponse", answer)
+
+    def update_alert(self, request: UpdateAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Alert:
+        """UpdateAlert changes the given fields of an alert of the caller and leaves the others. It
+        holds for passages from then on; the alert takes the rights that the caller has now. Errors:
+        as CreateAlert and GetAlert; PERMISSION_DENIED for an alert of another credential.
+        """
+        answer = self._transport.unary("ragd.v1.AlertService/UpdateAlert", request or {}, timeout=timeout, context=context)
+        return cast("Alert", answer)
+
+    def delete_alert(self, request: DeleteAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAlertResponse:
+        """DeleteAlert deletes an alert with its matches. Errors: NOT_FOUND."""
+        answer = self._transport.unary("ragd.v1.AlertService/DeleteAlert", request or {}, timeout=timeout, context=context)
+        return cast("DeleteAlertResponse", answer)
+
+    def list_alert_matches(self, request: ListAlertMatchesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListAlertMatchesResponse:
+        """ListAlertMatches returns the passages that matched, the newest first: those that are still
+        in the index and that the caller and the alert may see. Errors: NOT_FOUND.
+        """
+        answer = self._transport.unary("ragd.v1.AlertService/ListAlertMatches", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListAlertMatchesResponse", answer)
+
+
+class AsyncAlertService:
+    """AlertService manages standing questions. Each passage of a document that is ingested, and is
+    new or has another text than before, is compared with the alerts of its index. A match is
+    stored with the passage, in the same transaction, so that it is neither lost nor repeated:
+    as an event of the type alert.matched, which hooks and WatchEvents deliver, and for
+    ListAlertMatches. Ready-made vectors of VectorService are not compared.
+    
+    An alert keeps the rights of the credential that made it: its mandatory filter, its indexes
+    and those of its MCP server. It ends when that API key is revoked or expires, and when an
+    access token expires. Callers see their own alerts; those of others too with the scope admin
+    and without a mandatory filter and bounds.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_alert(self, request: CreateAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Alert:
+        """CreateAlert stores a question for an index. Passages that are there already do not match.
+        Needs the scope read. Errors: INVALID_ARGUMENT; NOT_FOUND for the index;
+        RESOURCE_EXHAUSTED when the tenant has too many alerts.
+        """
+        answer = await self._transport.unary("ragd.v1.AlertService/CreateAlert", request or {}, timeout=timeout, context=context)
+        return cast("Alert", answer)
+
+    async def get_alert(self, request: GetAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Alert:
+        """GetAlert returns an alert. Errors: NOT_FOUND, also for one that the caller may not see."""
+        answer = await self._transport.unary("ragd.v1.AlertService/GetAlert", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("Alert", answer)
+
+    async def list_alerts(self, request: ListAlertsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListAlertsResponse:
+        """ListAlerts returns the alerts that the caller may see, the newest first."""
+        answer = await self._transport.unary("ragd.v1.AlertService/ListAlerts", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListAlertsResponse", answer)
+
+    async def update_alert(self, request: UpdateAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Alert:
+        """UpdateAlert changes the given fields of an alert of the caller and leaves the others. It
+        holds for passages from then on; the alert takes the rights that the caller has now. Errors:
+        as CreateAlert and GetAlert; PERMISSION_DENIED for an alert of another credential.
+        """
+        answer = await self._transport.unary("ragd.v1.AlertService/UpdateAlert", request or {}, timeout=timeout, context=context)
+        return cast("Alert", answer)
+
+    async def delete_alert(self, request: DeleteAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAlertResponse:
+        """DeleteAlert deletes an alert with its matches. Errors: NOT_FOUND."""
+        answer = await self._transport.unary("ragd.v1.AlertService/DeleteAlert", request or {}, timeout=timeout, context=context)
+        return cast("DeleteAlertResponse", answer)
+
+    async def list_alert_matches(self, request: ListAlertMatchesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListAlertMatchesResponse:
+        """ListAlertMatches returns the passages that matched, the newest first: those that are still
+        in the index and that the caller and the alert may see. Errors: NOT_FOUND.
+        """
+        answer = await self._transport.unary("ragd.v1.AlertService/ListAlertMatches", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListAlertMatchesResponse", answer)
+
+
 class TenantService:
     """TenantService manages tenants and their API keys. Calls need a credential with the
     scope operator; calls on API keys and names of vector stores also accept the scope admin for
@@ -6374,172 +6764,6 @@ class AsyncDatabaseService:
         """
         answer = await self._transport.unary("ragd.v1.DatabaseService/DeleteDatabase", request or {}, timeout=timeout, context=context)
         return cast("DeleteDatabaseResponse", answer)
-
-
-class QueryService:
-    """QueryService searches an index. Every call needs the scope read."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
-        """VectorQuery returns the chunks that match a question best. An empty response means
-        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
-        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
-        embedding model does not answer.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("VectorQueryResponse", answer)
-
-    def batch_query(self, request: BatchQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BatchQueryResponse:
-        """BatchQuery answers up to 100 questions, some at the same time; those that a model embeds are embedded together. Each
-        has an answer or an error of its own. It counts as as many requests as it has questions. Errors: INVALID_ARGUMENT for
-        more questions, or none.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/BatchQuery", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("BatchQueryResponse", answer)
-
-    def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
-        """Rerank scores results against a question and sorts them by the new scores. A result
-        that cannot be scored keeps its rank, and a warning is returned. Errors:
-        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
-        provider that is not configured.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("RerankResponse", answer)
-
-    def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
-        """GraphRag searches an index by walking its graph: from the results of a search and
-        from names in the question, along mentions, reading order and similarity. Errors: as
-        VectorQuery.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("GraphRagResponse", answer)
-
-    def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTopicsResponse:
-        """ListTopics returns what the documents of an index are about: the communities of its
-        graph, with the terms that tell each apart. The first call for an index starts a job
-        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
-        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
-        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
-        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
-        while the first job is running.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context)
-        return cast("ListTopicsResponse", answer)
-
-    def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
-        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
-        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
-        FAILED_PRECONDITION for an index without a graph.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListEdgesResponse", answer)
-
-    def count_chunks(self, request: CountChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CountChunksResponse:
-        """CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
-        them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
-        the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
-        RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/CountChunks", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("CountChunksResponse", answer)
-
-    def suggest(self, request: SuggestRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SuggestResponse:
-        """Suggest completes what is being typed into a search: with titles of documents, questions of which feedback said that an answer was helpful,
-        and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
-        with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
-        """
-        answer = self._transport.unary("ragd.v1.QueryService/Suggest", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("SuggestResponse", answer)
-
-    def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
-        """Embed returns the embeddings of texts, in the order of the texts."""
-        answer = self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("EmbedResponse", answer)
-
-
-class AsyncQueryService:
-    """QueryService searches an index. Every call needs the scope read."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    async def vector_query(self, request: VectorQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> VectorQueryResponse:
-        """VectorQuery returns the chunks that match a question best. An empty response means
-        that nothing matched. Errors: NOT_FOUND for an unknown index, INVALID_ARGUMENT for a
-        malformed filter or a queryVector of another dimension, UNAVAILABLE when the
-        embedding model does not answer.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/VectorQuery", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("VectorQueryResponse", answer)
-
-    async def batch_query(self, request: BatchQueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BatchQueryResponse:
-        """BatchQuery answers up to 100 questions, some at the same time; those that a model embeds are embedded together. Each
-        has an answer or an error of its own. It counts as as many requests as it has questions. Errors: INVALID_ARGUMENT for
-        more questions, or none.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/BatchQuery", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("BatchQueryResponse", answer)
-
-    async def rerank(self, request: RerankRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RerankResponse:
-        """Rerank scores results against a question and sorts them by the new scores. A result
-        that cannot be scored keeps its rank, and a warning is returned. Errors:
-        INVALID_ARGUMENT for invalid weights or an unknown model; FAILED_PRECONDITION for a
-        provider that is not configured.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/Rerank", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("RerankResponse", answer)
-
-    async def graph_rag(self, request: GraphRagRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GraphRagResponse:
-        """GraphRag searches an index by walking its graph: from the results of a search and
-        from names in the question, along mentions, reading order and similarity. Errors: as
-        VectorQuery.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("GraphRagResponse", answer)
-
-    async def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTopicsResponse:
-        """ListTopics returns what the documents of an index are about: the communities of its
-        graph, with the terms that tell each apart. The first call for an index starts a job
-        of kind topics and waits for it, up to 20 seconds; from then on topics are found again
-        whenever a tenth of the chunks has changed. Errors: NOT_FOUND for an unknown index;
-        PERMISSION_DENIED for a credential with a mandatory filter, because topics are found
-        over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
-        while the first job is running.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context)
-        return cast("ListTopicsResponse", answer)
-
-    async def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
-        """ListEdges returns the edges of the stored graph at a chunk, heaviest first: which chunks a walk
-        reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
-        FAILED_PRECONDITION for an index without a graph.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("ListEdgesResponse", answer)
-
-    async def count_chunks(self, request: CountChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CountChunksResponse:
-        """CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
-        them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
-        the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
-        RESOURCE_EXHAUSTED for a field with more than 100,000 values, and if counting takes more than 5 s: filter for fewer chunks.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/CountChunks", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("CountChunksResponse", answer)
-
-    async def suggest(self, request: SuggestRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SuggestResponse:
-        """Suggest completes what is being typed into a search: with titles of documents, questions of which feedback said that an answer was helpful,
-        and words of the index. Nothing is suggested that the caller may not see; a credential with a mandatory filter, or a request context
-        with a filter, gets no questions. Errors: NOT_FOUND for an unknown index.
-        """
-        answer = await self._transport.unary("ragd.v1.QueryService/Suggest", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("SuggestResponse", answer)
-
-    async def embed(self, request: EmbedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> EmbedResponse:
-        """Embed returns the embeddings of texts, in the order of the texts."""
-        answer = await self._transport.unary("ragd.v1.QueryService/Embed", request or {}, timeout=timeout, context=context, idempotent=True)
-        return cast("EmbedResponse", answer)
 
 
 class DocumentService:
@@ -7528,8 +7752,8 @@ class EventService:
         message has no event: it says that the stream has begun. So has one of every 15 seconds
         without an event.
         
-        Needs the scope read. Events of keys, and events of tools that others called, need the
-        scope admin. A credential with a mandatory filter receives events of documents that
+        Needs the scope read. Events of keys, of tools that others called and of alerts of
+        others need the scope admin. A credential with a mandatory filter receives events of documents that
         exist and that it may see, and of their jobs; one that is bound to indexes, tools,
         prompts or servers receives events of these. Errors: INVALID_ARGUMENT for an unknown type
         and for the cursor of another credential; FAILED_PRECONDITION for a cursor that is too old;
@@ -7553,8 +7777,8 @@ class AsyncEventService:
         message has no event: it says that the stream has begun. So has one of every 15 seconds
         without an event.
         
-        Needs the scope read. Events of keys, and events of tools that others called, need the
-        scope admin. A credential with a mandatory filter receives events of documents that
+        Needs the scope read. Events of keys, of tools that others called and of alerts of
+        others need the scope admin. A credential with a mandatory filter receives events of documents that
         exist and that it may see, and of their jobs; one that is bound to indexes, tools,
         prompts or servers receives events of these. Errors: INVALID_ARGUMENT for an unknown type
         and for the cursor of another credential; FAILED_PRECONDITION for a cursor that is too old;
@@ -8462,6 +8686,9 @@ __all__ = [
     "AgentToolCall",
     "AgentToolResult",
     "AgentUsage",
+    "Alert",
+    "AlertMatch",
+    "AlertService",
     "AllowedNames",
     "AnswerSettings",
     "AnswerUsage",
@@ -8474,6 +8701,7 @@ __all__ = [
     "AskAgentResponse",
     "AskAgentStreamRequest",
     "AsyncAgentService",
+    "AsyncAlertService",
     "AsyncArchiveService",
     "AsyncAuditService",
     "AsyncChunkService",
@@ -8541,6 +8769,7 @@ __all__ = [
     "CountChunksRequest",
     "CountChunksResponse",
     "CreateAgentRequest",
+    "CreateAlertRequest",
     "CreateApiKeyRequest",
     "CreateApiKeyResponse",
     "CreateConnectorRequest",
@@ -8565,6 +8794,8 @@ __all__ = [
     "DeclareContextKeyResponse",
     "DeleteAgentRequest",
     "DeleteAgentResponse",
+    "DeleteAlertRequest",
+    "DeleteAlertResponse",
     "DeleteAskedQuestionsRequest",
     "DeleteAskedQuestionsResponse",
     "DeleteConnectorRequest",
@@ -8649,6 +8880,7 @@ __all__ = [
     "FindUnchangedResponse",
     "FolderSource",
     "GetAgentRequest",
+    "GetAlertRequest",
     "GetConnectorRequest",
     "GetContextKeyRequest",
     "GetContextKeyResponse",
@@ -8708,6 +8940,10 @@ __all__ = [
     "Like",
     "ListAgentsRequest",
     "ListAgentsResponse",
+    "ListAlertMatchesRequest",
+    "ListAlertMatchesResponse",
+    "ListAlertsRequest",
+    "ListAlertsResponse",
     "ListApiKeysRequest",
     "ListApiKeysResponse",
     "ListAuditEntriesRequest",
@@ -8918,6 +9154,7 @@ __all__ = [
     "TuningOutcome",
     "TuningSettings",
     "UpdateAgentRequest",
+    "UpdateAlertRequest",
     "UpdateConnectorRequest",
     "UpdateDatabaseRequest",
     "UpdateEndpointRequest",

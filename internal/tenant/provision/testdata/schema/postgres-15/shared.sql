@@ -514,6 +514,36 @@ CREATE TABLE ragd_shared.agents (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd_shared.alert_matches (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    alert_id uuid NOT NULL,
+    document_id uuid NOT NULL,
+    passage bytea NOT NULL,
+    match_id uuid NOT NULL,
+    score double precision NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE ragd_shared.alerts (
+    tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
+    alert_id uuid NOT NULL,
+    index_id bigint NOT NULL,
+    index_name text NOT NULL COLLATE pg_catalog."C",
+    namespace text NOT NULL COLLATE pg_catalog."C",
+    display_name text NOT NULL,
+    question text NOT NULL,
+    mode text NOT NULL COLLATE pg_catalog."C",
+    min_score double precision NOT NULL,
+    filter json NOT NULL,
+    subject text NOT NULL COLLATE pg_catalog."C",
+    access json NOT NULL,
+    embedding real[],
+    embedded_by text NOT NULL,
+    ended_reason text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
 CREATE TABLE ragd_shared.asked_questions (
     tenant_id text DEFAULT ragd_shared.current_tenant() NOT NULL COLLATE pg_catalog."C",
     index_id bigint NOT NULL,
@@ -929,6 +959,12 @@ ALTER TABLE ONLY ragd_shared.agent_threads
 ALTER TABLE ONLY ragd_shared.agents
     ADD CONSTRAINT agents_pkey PRIMARY KEY (tenant_id, agent_name);
 
+ALTER TABLE ONLY ragd_shared.alert_matches
+    ADD CONSTRAINT alert_matches_pkey PRIMARY KEY (tenant_id, alert_id, document_id, passage);
+
+ALTER TABLE ONLY ragd_shared.alerts
+    ADD CONSTRAINT alerts_pkey PRIMARY KEY (tenant_id, alert_id);
+
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_pkey PRIMARY KEY (tenant_id, index_id, slot);
 
@@ -1022,6 +1058,12 @@ ALTER TABLE ONLY ragd_shared.workflow_steps
 ALTER TABLE ONLY ragd_shared.workflows
     ADD CONSTRAINT workflows_pkey PRIMARY KEY (tenant_id, workflow_name, version);
 
+CREATE INDEX alert_matches_newest ON ragd_shared.alert_matches USING btree (tenant_id, alert_id, match_id DESC);
+
+CREATE INDEX alerts_newest ON ragd_shared.alerts USING btree (tenant_id, created_at DESC, alert_id DESC);
+
+CREATE INDEX alerts_of_index ON ragd_shared.alerts USING btree (tenant_id, index_id);
+
 CREATE INDEX evaluations_newest ON ragd_shared.evaluations USING btree (tenant_id, created_at DESC, evaluation_id DESC);
 
 CREATE INDEX evaluations_of_set ON ragd_shared.evaluations USING btree (tenant_id, set_name);
@@ -1069,6 +1111,10 @@ CREATE TRIGGER offers_changed AFTER DELETE OR UPDATE OF offers ON ragd_shared.co
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.agent_threads FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.agents FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.alert_matches FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
+
+CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.alerts FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
 CREATE TRIGGER refuse_stopped BEFORE INSERT OR DELETE OR UPDATE ON ragd_shared.asked_questions FOR EACH STATEMENT EXECUTE FUNCTION ragd_shared.refuse_stopped();
 
@@ -1140,6 +1186,15 @@ ALTER TABLE ONLY ragd_shared.agent_threads
 
 ALTER TABLE ONLY ragd_shared.agents
     ADD CONSTRAINT agents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.alert_matches
+    ADD CONSTRAINT alert_matches_tenant_id_alert_id_fkey FOREIGN KEY (tenant_id, alert_id) REFERENCES ragd_shared.alerts(tenant_id, alert_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.alert_matches
+    ADD CONSTRAINT alert_matches_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd_shared.alerts
+    ADD CONSTRAINT alerts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd_shared.asked_questions
     ADD CONSTRAINT asked_questions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
@@ -1271,6 +1326,10 @@ ALTER TABLE ragd_shared.agent_threads ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.agents ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE ragd_shared.alert_matches ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ragd_shared.alerts ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE ragd_shared.asked_questions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ragd_shared.connector_items ENABLE ROW LEVEL SECURITY;
@@ -1312,6 +1371,10 @@ ALTER TABLE ragd_shared.notable_questions ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_rows ON ragd_shared.agent_threads USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.agents USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.alert_matches USING ((tenant_id = ragd_shared.current_tenant()));
+
+CREATE POLICY own_rows ON ragd_shared.alerts USING ((tenant_id = ragd_shared.current_tenant()));
 
 CREATE POLICY own_rows ON ragd_shared.asked_questions USING ((tenant_id = ragd_shared.current_tenant()));
 
