@@ -28,9 +28,10 @@ var notSealed = []string{
 	"ragd.console_sessions.credential", // the key is derived from the browser's cookie
 	"ragd.console_sessions.owner",
 	"ragd.console_sessions.secret_hash",
-	"ragd.imports.chain",           // a checksum
-	"ragd.secrets.value",           // keys of the instances, which no tenant gave
-	"ragd.signing_keys.public_key", // published
+	"ragd.imports.chain",                // a checksum
+	"ragd.secrets.value",                // keys of the instances, which no tenant gave
+	"ragd.signing_keys.public_key",      // published
+	"ragd_shared.alert_matches.passage", // of a hash
 	"ragd_shared.connector_tokens.state_hash",
 	"ragd_shared.feedback.caller_hash",
 	"ragd_shared.file_contents.content",
