@@ -1,6 +1,10 @@
 package parse
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ragdhq/ragd/internal/ingest/parse/grid"
+)
 
 // textBuilder collects the text of a document and its spans. The text is storable: valid
 // UTF-8 without null characters. Text over MaxText bytes is dropped, and full is set.
@@ -11,6 +15,7 @@ type textBuilder struct {
 	next  int // the number of the line after the last span, if that has Lines
 
 	tables []Table
+	grids  grid.Builder
 }
 
 // write appends text.

@@ -3,8 +3,11 @@ package parse
 import (
 	"context"
 	"errors"
+	"path"
 	"strings"
 	"unicode"
+
+	"github.com/ragdhq/ragd/internal/ingest/parse/grid"
 )
 
 // csv reads a table, a line of text for each record.
@@ -27,12 +30,20 @@ func (p *parser) csv(ctx context.Context) error {
 // records writes a line for each record of a table.
 func (p *parser) records(ctx context.Context, d dialect, text string) error {
 	t := table{begun: !d.hasNames}
+	defer p.text.grids.End()
 	err := d.records(ctx, text, func(line int, row []string) bool {
 		named := t.begun
 		start := p.text.Len()
 		t.row(&p.text, row)
 		p.text.numbered(start, Span{Kind: Line, Number: line})
 		p.text.record(start, t.columns)
+		switch {
+		case t.columns == nil || blank(row):
+		case named:
+			p.text.grids.Row(line, gridCells(row, nil))
+		default:
+			p.text.grids.Begin(grid.Place{Name: strings.TrimSuffix(baseName(p.src.FileName), path.Ext(p.src.FileName)), Unit: grid.Line}, t.columns)
+		}
 		if t.begun && !named {
 			p.property("columns", d.columns(t.columns))
 		}
@@ -41,6 +52,22 @@ func (p *parser) records(ctx context.Context, d dialect, text string) error {
 	t.finish(&p.text)
 	return err
 }
+
+// gridCells returns the cells of a row for its table. raw are numbers as a spreadsheet stores them, by column.
+func gridCells(cells, raw []string) []grid.Cell {
+	all := make([]grid.Cell, len(cells))
+	for i, text := range cells {
+		text, _, _ = strings.Cut(text, commentMark)
+		all[i].Text = text
+		if i < len(raw) && raw[i] != text {
+			all[i].Raw = raw[i]
+		}
+	}
+	return all
+}
+
+// commentMark begins the comment on a cell.
+const commentMark = " (comment: "
 
 // table writes the rows of a table as lines of "column: value; column: value", so that
 // every line is understood wherever the text is cut. The column names are the cells of

@@ -473,7 +473,7 @@ func (o *odfReader) endComment() {
 	switch {
 	case text == "":
 	case len(o.sheets.open) > 0:
-		o.sheets.note += " (comment: " + text + ")"
+		o.sheets.note += commentMark + text + ")"
 	case author != "":
 		o.emit(block{text: "Comment by " + author + ": " + text})
 	default:

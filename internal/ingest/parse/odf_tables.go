@@ -21,12 +21,13 @@ type odfCells struct {
 	skip   bool // the sheet is hidden
 	start  int  // in the text
 	row    sheetRow
-	number int // of the row
-	copies int // of the row
-	copied int // of the cell
-	width  int // of the row, in columns
-	across int // columns of the cell
-	down   int // rows of the cell
+	number int    // of the row
+	copies int    // of the row
+	copied int    // of the cell
+	width  int    // of the row, in columns
+	raw    string // the number or date of the cell
+	across int    // columns of the cell
+	down   int    // rows of the cell
 
 	defined   int      // columns so far
 	hidden    [][2]int // the first and the last of hidden columns, from 1
@@ -133,6 +134,7 @@ func (o *odfReader) startSheet(t xml.StartElement) {
 		s.across = max(number(attrOf(t.Attr, "number-columns-spanned")), 1)
 		s.down = max(number(attrOf(t.Attr, "number-rows-spanned")), 1)
 		o.sheets.note = ""
+		s.raw = storedValue(t.Attr)
 		o.flow.startBox()
 	case "shapes":
 		o.flow.startBox()
@@ -153,6 +155,7 @@ func (o *odfReader) endSheet(name string) {
 			}
 			o.count(len(s.row.cells) + 1)
 			row := o.sheets.merged.apply(s.number+i, slices.Clone(s.row.cells))
+			row.raw = s.row.raw
 			if s.hiddenRow || s.skip {
 				s.table.hide(row.number)
 				continue
@@ -187,6 +190,17 @@ func (o *odfReader) endSheet(name string) {
 	}
 }
 
+// storedValue returns the number or the date of a cell, which may have more digits than its text; empty for others.
+func storedValue(attributes []xml.Attr) string {
+	switch attrOf(attributes, "value-type") {
+	case "float", "percentage", "currency":
+		return attrOf(attributes, "value")
+	case "date":
+		return attrOf(attributes, "date-value")
+	}
+	return ""
+}
+
 // endSheetCell adds the cell, and its copies, to the row.
 func (o *odfReader) endSheetCell(s *odfCells) {
 	text := inline(o.flow.endBox()) + o.sheets.note
@@ -208,8 +222,11 @@ func (o *odfReader) endSheetCell(s *odfCells) {
 			m.ranges = append(m.ranges, at)
 		}
 	}
+	for len(s.row.raw) < s.width {
+		s.row.raw = append(s.row.raw, "")
+	}
 	for range s.copied {
-		s.row.cells = append(s.row.cells, text)
+		s.row.cells, s.row.raw = append(s.row.cells, text), append(s.row.raw, s.raw)
 	}
 	s.width += s.copied
 }

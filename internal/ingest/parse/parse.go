@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/ragdhq/ragd/internal/chunk/frontmatter"
+	"github.com/ragdhq/ragd/internal/ingest/parse/grid"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
@@ -91,6 +92,9 @@ type Document struct {
 	Units []Unit
 	// Tables are the rows of CSV files and spreadsheets whose columns have names, in order.
 	Tables []Table
+	// Grids are the tables with typed values, in order: of CSV files, of sheets and of texts in Markdown, but not those within
+	// members of an archive or attachments.
+	Grids []grid.Table
 	// Pages is the number of pages or slides as the file says, 0 if it does not.
 	Pages int
 	// Properties are the metadata of the file: author, subject, keywords, description, created and modified
@@ -305,6 +309,10 @@ func (p *parser) finish() (Document, error) {
 		d.Spans = append(d.Spans, found...)
 		withHeadings(d.Text, d.Spans)
 	}
+	if d.ContentType == markdownType && p.format != XLSX && p.format != ODS {
+		p.text.grids.Markdown(d.Text, d.Body)
+	}
+	d.Grids = p.text.grids.Tables()
 	if p.format == LaTeX {
 		d.Spans = append(d.Spans, latexSections(d.Text)...)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ragdhq/ragd/internal/ingest/parse/grid"
 	"github.com/ragdhq/ragd/internal/operate/textlimit"
 )
 
@@ -40,6 +41,8 @@ type sheetRow struct {
 	// wide are the cells, from 0, that extend over columns to the right, with the number of
 	// columns; nil if there are none.
 	wide map[int]int
+	// raw are the numbers of cells as the file stores them, by column; it may be shorter than cells.
+	raw []string
 }
 
 // row adds a row. Rows come in the order of their numbers; blank ones may be left out.
@@ -123,6 +126,7 @@ func (t *sheetTable) settle(next *sheetRow, gap bool) (consumed bool) {
 	}
 	t.end(head.number - 1)
 	t.columns, t.valued = names, map[string]bool{}
+	t.out.grids.Begin(grid.Place{Name: t.name, Unit: grid.Row, Sheet: t.name}, names)
 	t.first, t.most = 0, 0
 	return consumed
 }
@@ -151,10 +155,12 @@ func (t *sheetTable) end(last int) {
 		t.out.numbered(start, Span{Kind: Row, Number: last, Columns: [2]int{max(t.first, 1), max(t.most, len(t.columns))}})
 	}
 	t.columns = nil
+	t.out.grids.End()
 }
 
 // write writes a row.
 func (t *sheetTable) write(r sheetRow) {
+	t.out.grids.Row(r.number, gridCells(r.cells, r.raw))
 	var line strings.Builder
 	for i, cell := range r.cells {
 		if cell == "" {

@@ -195,7 +195,7 @@ func TestMergedCellsOfASheet(t *testing.T) {
 	t.Parallel()
 	m := newMerges([]byte(`<mergeCells><mergeCell ref="A2:A4"/><mergeCell ref="B1:C1"/><mergeCell ref="x"/></mergeCells></worksheet>`))
 	got := []sheetRow{m.apply(1, []string{"", "wide"}), m.apply(2, []string{"q", "1"}), m.apply(3, []string{"", "2"}), m.apply(4, []string{""}), m.apply(5, []string{"", "3"})}
-	want := []sheetRow{{1, []string{"", "wide"}, map[int]int{1: 2}}, {2, []string{"q", "1"}, nil}, {3, []string{"q", "2"}, nil}, {4, []string{""}, nil}, {5, []string{"", "3"}, nil}}
+	want := []sheetRow{{number: 1, cells: []string{"", "wide"}, wide: map[int]int{1: 2}}, {number: 2, cells: []string{"q", "1"}}, {number: 3, cells: []string{"q", "2"}}, {number: 4, cells: []string{""}}, {number: 5, cells: []string{"", "3"}}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(sheetRow{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -171,11 +171,20 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 		return broken(b.parser.format, err)
 	}
 	defer rows.Close()
-	for number := 1; rows.Next(); number++ {
+	stored, err := b.book.Rows(sheet.name)
+	if err != nil {
+		return broken(b.parser.format, err)
+	}
+	defer stored.Close()
+	for number := 1; rows.Next() && stored.Next(); number++ {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
 		cells, err := rows.Columns()
+		if err != nil {
+			return broken(b.parser.format, err)
+		}
+		raw, err := stored.Columns(excelize.Options{RawCellValue: true})
 		if err != nil {
 			return broken(b.parser.format, err)
 		}
@@ -189,6 +198,7 @@ func (b *bookReader) rows(t *sheetTable, sheet sheetPart, relations map[string]r
 			cells[column-1] += note
 		}
 		row := links.apply(merged.apply(number, cells))
+		row.raw = raw
 		if !b.parser.src.Hidden {
 			if rows.GetRowOpts().Hidden {
 				t.hide(number)
@@ -219,7 +229,7 @@ func (b *bookReader) comments(relations map[string]relation) (map[int]map[int]st
 		if notes[row] == nil {
 			notes[row] = map[int]string{}
 		}
-		notes[row][column] += " (comment: " + text + ")"
+		notes[row][column] += commentMark + text + ")"
 	}
 	threads, err := b.from.related(relations, "threadedComment")
 	if err != nil {
