@@ -16,7 +16,7 @@ import (
 
 // Archived are the tables of an index that are archived, in the order in which they are restored, by
 // their stand-in names.
-var Archived = []string{"chunk", "edge", "term", "topic", "member", "word"}
+var Archived = []string{"chunk", "edge", "term", "topic", "member", "word", "cells"}
 
 // restorable returns an index whose row was restored, after checking what its tables are made from: the row
 // may come from anywhere. Errors: Invalid.
@@ -65,6 +65,8 @@ func MakeBare(ctx context.Context, tx *data.Tx, indexID int64, table string) (*d
 		statements = makeBareTopics()
 	case "word":
 		statements = makeBareWords()
+	case "cells":
+		statements = makeBareCells()
 	case "member": // is made with the topics
 	}
 	tables := tx.OfIndex(i.ID, i.Generation)
@@ -100,6 +102,8 @@ func Complete(ctx context.Context, tx *data.Tx, indexID int64) error {
 			statements = append(statements, indexTopics)
 		case "word":
 			statements = append(statements, indexWords)
+		case "cells":
+			statements = append(statements, indexCells)
 		}
 	}
 	if !slices.Contains(analyzed, "tenant.term") { // queries read it once terms are counted

@@ -375,7 +375,7 @@ func dropTables(ctx context.Context, h *data.Handle, indexID int64) error {
 	tables, err := data.Values[string](ctx, h, `
 		SELECT c.relname::text FROM pg_catalog.pg_class AS c
 		WHERE c.relnamespace = (SELECT s.relnamespace FROM pg_catalog.pg_class AS s WHERE s.oid = 'tenant.indexes'::regclass)
-			AND (c.relname = ANY(ARRAY(SELECT t || '_' || $1::text FROM unnest(ARRAY['chunk', 'term', 'edge', 'topic', 'member', 'reembed', 'renewal', 'word']) AS t)) OR c.relname LIKE 'chunk\_' || $1::text || '\_%')
+			AND (c.relname = ANY(ARRAY(SELECT t || '_' || $1::text FROM unnest(ARRAY['chunk', 'term', 'edge', 'topic', 'member', 'reembed', 'renewal', 'word', 'cells']) AS t)) OR c.relname LIKE 'chunk\_' || $1::text || '\_%')
 			AND c.relkind = 'r'`, strconv.FormatInt(indexID, 10))
 	if err != nil {
 		return err
@@ -414,7 +414,7 @@ func truncate(ctx context.Context, h *data.Handle, i Index) error {
 		for _, statement := range []string{
 			`DELETE FROM tenant.documents WHERE index_id = $1`,
 			// The version grows, so that no cached edges of the old graph are used.
-			`UPDATE tenant.index_counts SET chunks = 0, written = 0, ready = 0, pending = 0, failed = 0,
+			`UPDATE tenant.index_counts SET chunks = 0, written = 0, ready = 0, pending = 0, failed = 0, bytes = 0,
 				graph_version = graph_version + 1, names = 0, mentions = 0, similarities = 0 WHERE index_id = $1`,
 			`UPDATE tenant.indexes SET built = false, search_width = 0, width_questions = 0, own_questions = false, measured_at = NULL, counted_chunks = 0, counted_written = 0, scale = '{}',
 				graph_components = 0, graph_counted_at = NULL, similar_edges_missing = false, topics = NULL, updated_at = now()
@@ -438,7 +438,7 @@ func truncate(ctx context.Context, h *data.Handle, i Index) error {
 			return err
 		}
 		// Nobody fills a table that is made from here on: its writers read the chunks first.
-		for _, table := range []string{"term", "edge", "topic", "member", "word"} {
+		for _, table := range []string{"term", "edge", "topic", "member", "word", "cells"} {
 			made, err := data.Value[bool](ctx, tables, `SELECT to_regclass('tenant.`+table+`') IS NOT NULL`)
 			if err != nil {
 				return err

@@ -151,7 +151,14 @@ func swap(ctx context.Context, q *job.Queue, h *data.Handle, watch watch, tasks 
 		if err := watch.by.Store(ctx, tx, tasks[0].into, found); err != nil {
 			return err
 		}
+		grown, err := storeCells(ctx, tx, current, older)
+		if err != nil {
+			return err
+		}
 		if err := makeReady(ctx, tx, current); err != nil {
+			return err
+		}
+		if err := index.CountBytes(ctx, tx, tasks[0].IndexID, grown); err != nil {
 			return err
 		}
 		if err := index.MaintainIfDue(ctx, q, tx, tasks[0].IndexID); err != nil {

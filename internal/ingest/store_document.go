@@ -95,7 +95,14 @@ func deleteLocked(ctx context.Context, tx *data.Tx, from index.Index, ids []stri
 	if err := deleteChunks(ctx, tx.OfIndex(from.ID, from.Generation), ids); err != nil {
 		return err
 	}
+	removed, err := deleteCells(ctx, tx.OfIndex(from.ID, from.Generation), ids)
+	if err != nil {
+		return err
+	}
 	if _, err := tx.Exec(ctx, `DELETE FROM tenant.documents WHERE document_id = ANY($1::uuid[])`, ids); err != nil {
+		return err
+	}
+	if err := index.CountBytes(ctx, tx, from.ID, -removed); err != nil {
 		return err
 	}
 	ended, err := job.CancelDocuments(ctx, tx, ids, "the document was deleted")

@@ -19,6 +19,7 @@ import (
 	"github.com/ragdhq/ragd/internal/ingest/backlog"
 	"github.com/ragdhq/ragd/internal/ingest/extract"
 	"github.com/ragdhq/ragd/internal/ingest/parse"
+	"github.com/ragdhq/ragd/internal/ingest/parse/grid"
 	"github.com/ragdhq/ragd/internal/model/embed"
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/operate/limit"
@@ -70,6 +71,7 @@ type task struct {
 	text       readText
 	language   string // of the document, if its index does not say one
 	chunks     []chunk.Chunk
+	grids      []grid.Table
 	embeddings embeddings
 	err        error // ends this attempt
 }
@@ -299,13 +301,18 @@ func (t *task) take(parsed parse.Document, chunks []chunk.Chunk) (err error) {
 	t.fromFile, err = fileMetadata(parsed)
 	t.Title = cmp.Or(t.Title, parsed.Title)
 	t.text = t.readText(parsed)
-	t.chunks, t.content = chunks, nil
+	t.chunks, t.grids, t.content = chunks, parsed.Grids, nil
 	return err
 }
 
 // swap stores the chunks of all tasks in one transaction. After a permanent error, which a
 // single document may have caused, it stores the chunks of each document alone.
 func (b *batch) swap(ctx context.Context, open []*task) error {
+	if slices.ContainsFunc(open, func(t *task) bool { return len(t.grids) > 0 }) {
+		if err := index.MakeCells(ctx, b.handle, open[0].into); err != nil {
+			return err
+		}
+	}
 	watch, err := b.watch(ctx, open)
 	if err != nil {
 		return err

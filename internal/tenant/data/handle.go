@@ -55,6 +55,7 @@ func (db *DB) Handle(id tenant.ID) *Handle {
 //	tenant.edge        its table of edges between chunks
 //	tenant.term        its table of the frequencies of terms
 //	tenant.word        its table of words
+//	tenant.cells       its table of the rows of tables in documents
 //	tenant.topic       its table of topics
 //	tenant.member      its table of the topics of chunks
 //	tenant.reembed     its table of documents that are still to be embedded with a new model
