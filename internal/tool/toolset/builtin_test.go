@@ -32,6 +32,8 @@ func TestSchemasFollowTheMessages(t *testing.T) {
 		"vector_query":     {&ragdv1.VectorQueryRequest{}, &ragdv1.VectorQueryResponse{}},
 		"graph_rag":        {&ragdv1.GraphRagRequest{}, &ragdv1.GraphRagResponse{}},
 		"count_chunks":     {&ragdv1.CountChunksRequest{}, &ragdv1.CountChunksResponse{}},
+		"list_tables":      {&ragdv1.ListTablesRequest{}, &ragdv1.ListTablesResponse{}},
+		"query_table":      {&ragdv1.QueryTableRequest{}, &ragdv1.QueryTableResponse{}},
 		"list_topics":      {&ragdv1.ListTopicsRequest{}, &ragdv1.ListTopicsResponse{}},
 		"rerank":           {&ragdv1.RerankRequest{}, &ragdv1.RerankResponse{}},
 		"list_indexes":     {&ragdv1.ListIndexesRequest{}, &ragdv1.ListIndexesResponse{}},

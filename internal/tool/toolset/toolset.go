@@ -38,6 +38,8 @@ type API interface {
 	CountChunks(context.Context, *ragdv1.CountChunksRequest) (*ragdv1.CountChunksResponse, error)
 	GraphRag(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
 	ListTopics(context.Context, *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error)
+	ListTables(context.Context, *ragdv1.ListTablesRequest) (*ragdv1.ListTablesResponse, error)
+	QueryTable(context.Context, *ragdv1.QueryTableRequest) (*ragdv1.QueryTableResponse, error)
 	Rerank(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)
 
 	ListIndexes(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error)
