@@ -188,7 +188,7 @@ func TestTablesFollowTheirDocuments(t *testing.T) {
 		ids = append(ids, table.TableId)
 	}
 	bound := tables{s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, MandatoryFilter: servicetest.Object(t, map[string]any{"team": "stock"})})), t}
-	elsewhere := tables{s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, AllowedIndexes: []string{"other"}})), t}
+	elsewhere := tables{s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme", Scopes: []string{"read"}, Indexes: &ragdv1.AllowedNames{Names: []string{"other"}}})), t}
 	list := need(t)(bound.ListTables(ctx, &ragdv1.ListTablesRequest{})).(*ragdv1.ListTablesResponse)
 	if len(list.Tables) != 1 || list.Tables[0].Name != "parts" {
 		t.Errorf("a bound key sees %v", list)
