@@ -25,6 +25,8 @@ type fakeAPI struct {
 	countChunks     func(context.Context, *ragdv1.CountChunksRequest) (*ragdv1.CountChunksResponse, error)
 	graphRag        func(context.Context, *ragdv1.GraphRagRequest) (*ragdv1.GraphRagResponse, error)
 	listTopics      func(context.Context, *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error)
+	listTables      func(context.Context, *ragdv1.ListTablesRequest) (*ragdv1.ListTablesResponse, error)
+	queryTable      func(context.Context, *ragdv1.QueryTableRequest) (*ragdv1.QueryTableResponse, error)
 	rerank          func(context.Context, *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error)
 	listIndexes     func(context.Context, *ragdv1.ListIndexesRequest) (*ragdv1.ListIndexesResponse, error)
 	describeIndex   func(context.Context, *ragdv1.DescribeIndexRequest) (*ragdv1.Index, error)
@@ -65,6 +67,14 @@ func (f *fakeAPI) GraphRag(ctx context.Context, req *ragdv1.GraphRagRequest) (*r
 
 func (f *fakeAPI) ListTopics(ctx context.Context, req *ragdv1.ListTopicsRequest) (*ragdv1.ListTopicsResponse, error) {
 	return f.listTopics(ctx, req)
+}
+
+func (f *fakeAPI) ListTables(ctx context.Context, req *ragdv1.ListTablesRequest) (*ragdv1.ListTablesResponse, error) {
+	return f.listTables(ctx, req)
+}
+
+func (f *fakeAPI) QueryTable(ctx context.Context, req *ragdv1.QueryTableRequest) (*ragdv1.QueryTableResponse, error) {
+	return f.queryTable(ctx, req)
 }
 
 func (f *fakeAPI) Rerank(ctx context.Context, req *ragdv1.RerankRequest) (*ragdv1.RerankResponse, error) {

@@ -104,6 +104,9 @@ func (to target) value(f protoreflect.FieldDescriptor, depth int) any {
 	if f.Name() == "boosts" {
 		return nil // the fields of a boost exclude each other
 	}
+	if f.FullName() == "ragd.v1.QueryTableRequest.plan" {
+		return nil // instead of sql
+	}
 	if f.FullName() == "ragd.v1.CountChunksRequest.query_vector" {
 		return nil // is for a search; without it, the words are counted
 	}
@@ -134,6 +137,8 @@ func (to target) value(f protoreflect.FieldDescriptor, depth int) any {
 		if f.Kind() == protoreflect.StringKind {
 			return "trees"
 		}
+	case "sql":
+		return "SELECT * FROM trees"
 	case "uri_prefix":
 		return to["uri"]
 	case "field":
