@@ -55,7 +55,7 @@ func CountBytes(ctx context.Context, tx *data.Tx, indexID, bytes int64) error {
 	}
 	_, err := tx.Exec(ctx, `
 		INSERT INTO tenant.index_counts AS c (index_id, slot, bytes)
-		SELECT i.index_id, pg_backend_pid() % 16, $2 FROM tenant.indexes AS i WHERE i.index_id = $1
+		SELECT i.index_id, pg_backend_pid() % 16, $2::bigint FROM tenant.indexes AS i WHERE i.index_id = $1
 		ON CONFLICT (index_id, slot) DO UPDATE SET bytes = c.bytes + excluded.bytes`, indexID, bytes)
 	return err
 }

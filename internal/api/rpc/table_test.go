@@ -1,11 +1,15 @@
 package rpc_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	ragdv1 "github.com/ragdhq/ragd/gen/ragd/v1"
@@ -88,7 +92,7 @@ func TestTablesAreListedAndQueried(t *testing.T) {
 	for _, tc := range []struct{ sql, want string }{
 		{"SELECT sum(quantity) FROM sales", "28"},
 		{"SELECT region, sum(quantity * unit_price) AS total FROM sales GROUP BY region ORDER BY total DESC", "North 559.55; West 240.1; South 203"},
-		{"SELECT count(*), count(paid), count(DISTINCT part), min(day), max(unit_price), avg(quantity), median(quantity) FROM sales", "6 5 3 2026-01-05 240.1 4.66666666666667 3.5"},
+		{"SELECT count(*), count(paid), count(DISTINCT part), min(day), max(unit_price), avg(quantity), median(quantity) FROM sales", "6 5 3 2026-01-05 240.1 4.666666666666667 3.5"},
 		{"select month(day) as m, sum(quantity) from sales group by m order by m desc limit 2;", "3 10; 2 4"},
 		{"SELECT part FROM sales WHERE NOT paid AND quantity BETWEEN 8 AND 9", "Shackle"},
 		{"SELECT part, day FROM sales WHERE day >= '2026-02-01' AND day < DATE '2026-03-01' OR part LIKE 'C%' AND region = 'South'", "Cleat 2026-01-20; Shackle 2026-02-03; Winch 2026-02-14"},
@@ -100,7 +104,7 @@ func TestTablesAreListedAndQueried(t *testing.T) {
 		{"SELECT part FROM sales WHERE unit_price > quantity * 100", "Winch; Winch"},
 		{"SELECT count(*) FROM sales WHERE paid IS NULL", "1"},
 		{"SELECT count(*) FROM sales WHERE region <> 'North' AND (paid OR quantity > 9)", "2"},
-		{"SELECT sum(quantity) / count(*) AS mean, round(avg(unit_price), 1) FROM sales WHERE year(day) = 2026", "4.66666666666667 87.3"},
+		{"SELECT sum(quantity) / count(*) AS mean, round(avg(unit_price), 1) FROM sales WHERE year(day) = 2026", "4.666666666666667 87.3"},
 		{"SELECT part FROM sales WHERE part ILIKE '%inc%' AND region NOT IN ('North')", "Winch"},
 		{"SELECT extract(quarter from day) AS q, count(*) FROM sales GROUP BY q", "1 6"},
 		{"SELECT \"Unit price (EUR)\" FROM sales ORDER BY quantity DESC LIMIT 1", "14.5"},
@@ -145,7 +149,7 @@ func TestMistakesInPlansAreNamed(t *testing.T) {
 		"SELECT x.part FROM sales s JOIN parts p ON s.quantity = p.part": "join columns of one type",
 		"SELECT part FROM sales LIMIT 5000":                              "between 1 and 1000",
 		"SELECT part FROM sales WHERE part LIKE quantity":                "pattern in single quotes",
-		"SELECT part FROM sales; DROP TABLE sales":                       "where the end is expected",
+		"SELECT part FROM sales; DROP TABLE sales":                       "DROP at character 25, which is not supported",
 		"SELECT part FROM sales -- all":                                  "has a comment at character 24",
 		"SELECT part FROM sales WHERE sum(quantity) > 1":                 "aggregate",
 		"SELECT * FROM sales WHERE quantity > ":                          "the end at character 38 where a value is expected",
@@ -238,5 +242,35 @@ func TestTablesFollowTheirDocuments(t *testing.T) {
 	need(t)(bolt.TruncateIndex(ctx, &ragdv1.TruncateIndexRequest{IndexName: "docs"}))
 	if list := need(t)(bolt.ListTables(ctx, &ragdv1.ListTablesRequest{})).(*ragdv1.ListTablesResponse); len(list.Tables) != 0 {
 		t.Errorf("emptied: %v", list)
+	}
+}
+
+// Two hundred hostile statements are refused, or answered from the tables that they may read; a question of great cost ends.
+func TestHostileQuestionsAboutTablesDoNoHarm(t *testing.T) {
+	t.Parallel()
+	s := servicetest.New(t, service.Config{})
+	c := newTables(t, s, "acme")
+	var wide strings.Builder
+	wide.WriteString("Kind,Number\n")
+	for n := range 2000 {
+		fmt.Fprintf(&wide, "same,%d\n", n)
+	}
+	c.Upload(t, &ragdv1.UploadDocumentRequest{IndexName: "docs", Uri: "wide.csv", ContentType: "text/csv", Source: servicetest.Text(wide.String())})
+	raw, err := os.ReadFile("../../query/table/testdata/hostile.json")
+	noError(t, err)
+	var all []string
+	noError(t, json.Unmarshal(raw, &all))
+	before := s.RowSums(t, "acme")
+	allowed := []connect.Code{connect.CodeInvalidArgument, connect.CodeNotFound}
+	for _, sql := range all {
+		_, err := c.QueryTable(t.Context(), &ragdv1.QueryTableRequest{Sql: sql})
+		if err != nil && !slices.Contains(allowed, connect.CodeOf(err)) {
+			t.Errorf("%.200q: %v", sql, err)
+		}
+	}
+	_, err = c.QueryTable(t.Context(), &ragdv1.QueryTableRequest{Sql: `SELECT count(DISTINCT a.number * b.number) FROM wide a JOIN wide b ON a.kind = b.kind JOIN wide c ON a.kind = c.kind JOIN wide d ON a.kind = d.kind`})
+	servicetest.WantCode(t, "a question of great cost", err, connect.CodeResourceExhausted)
+	if diff := cmp.Diff(before, s.RowSums(t, "acme")); diff != "" {
+		t.Errorf("rows have changed: %s", diff)
 	}
 }
