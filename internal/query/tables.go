@@ -187,6 +187,17 @@ func documentID(field, id string) (*string, error) {
 	return new(parsed.String()), nil
 }
 
+// tableID returns the parts of the id of a table; ok is false for what is none.
+func tableID(id string) (document string, ordinal int64, ok bool) {
+	document, number, found := strings.Cut(id, ":")
+	canonical, err := documentID("table", document)
+	ordinal, failed := strconv.ParseInt(number, 10, 32)
+	if !found || err != nil || failed != nil {
+		return "", 0, false
+	}
+	return *canonical, ordinal, true
+}
+
 // find returns the table with an id or a name. Errors: Invalid for a name that several tables have; NotFound.
 func (o tablesOf) find(ctx context.Context, field, named, namespace string) (tableRow, error) {
 	if named == "" {
@@ -196,13 +207,11 @@ func (o tablesOf) find(ctx context.Context, field, named, namespace string) (tab
 		return tableRow{}, err
 	}
 	args := filter.NewArgs(o.index.ID, maxNamesakes+1, namespace)
-	where := "k.name = " + args.Add(grid.NameOf(named))
-	if id, ordinal, ok := strings.Cut(named, ":"); ok {
-		document, err := documentID(field, id)
-		n, failed := strconv.ParseInt(ordinal, 10, 32)
-		if err == nil && failed == nil {
-			where = "k.document_id = " + args.Add(*document) + "::text::uuid AND k.ordinal = " + args.Add(n) + "::int"
-		}
+	where := ""
+	if document, ordinal, isID := tableID(named); isID {
+		where = "k.document_id = " + args.Add(document) + "::text::uuid AND k.ordinal = " + args.Add(ordinal) + "::int"
+	} else {
+		where = "k.name = " + args.Add(grid.NameOf(named))
 	}
 	found, err := data.Select[tableRow](ctx, o.handle, tableSQL+` AND ($3 = '' OR d.namespace = $3) AND `+where+` AND `+o.visible.SQL("d.metadata", args)+`
 		ORDER BY k.document_id, k.ordinal LIMIT $2`, args.Values()...)
