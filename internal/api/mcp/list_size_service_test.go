@@ -57,8 +57,8 @@ func TestTheListOfToolsIsShortWithFullHints(t *testing.T) {
 	if strings.Count(hinted, " Fields of ") != 6 || len(hint) < 100 {
 		t.Fatalf("the hints are not full: %q", hint)
 	}
-	if len(hinted) > 28_000 {
-		t.Errorf("the list has %d bytes, more than 28,000", len(hinted))
+	if len(hinted) > 30_600 {
+		t.Errorf("the list has %d bytes, more than 30,600", len(hinted))
 	}
 	t.Logf("the list has %d bytes, with hints such as %q", len(hinted), hint)
 }
