@@ -19,6 +19,7 @@
 //	facet    counts chunks by the values of a field
 //	filter   the language in which callers select by metadata, and its SQL
 //	lexical  splits text into the tokens that keyword search matches
+//	table    turns questions about tables in documents into SQL
 //	notable  records questions that found nothing, took long or failed
 //
 // The wing may import index, rerank, model and tenant, and the leaf rooms of all wings.
