@@ -61,7 +61,8 @@ func prefixedWorld(t *testing.T, s *servicetest.Service, tenant, marker, prefix 
 	make("IndexService/CreateRankingProfile", `{"indexName": "P-docs", "profileName": "P-fresh", "description": "of MARKER", "ranking": {"boosts": [{"filter": {"of": "MARKER"}}]}}`)
 	alert := make("AlertService/CreateAlert", `{"indexName": "P-docs", "queryText": "trees of MARKER", "displayName": "of MARKER", "searchMode": "keyword"}`)
 	shown := c.Upload(t, &ragdv1.UploadDocumentRequest{
-		IndexName: to["index_name"], Uri: to["uri"], Title: "The plan of " + marker, Source: servicetest.Text("The plan of " + marker + " is to open a harbour with trees."),
+		IndexName: to["index_name"], Uri: to["uri"], Title: "The plan of " + marker, ContentType: "text/markdown",
+		Source:   servicetest.Text("The plan of " + marker + " is to open a harbour with trees.\n\n| Tree | Number |\n|---|---|\n| " + marker + " | 3 |\n"),
 		Metadata: servicetest.Object(t, map[string]any{"team": "red", "of": marker}),
 	})
 	jobs, err := c.ListJobs(t.Context(), &ragdv1.ListJobsRequest{})

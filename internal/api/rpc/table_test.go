@@ -216,6 +216,13 @@ func TestTablesFollowTheirDocuments(t *testing.T) {
 			t.Errorf("another tenant: %s", got)
 		}
 	}
+	data, _ := exportTenant(t, s.Operator(), &ragdv1.ExportTenantRequest{TenantId: "acme"})
+	_, err := importTenant(t, s.Operator(), &ragdv1.ImportOptions{TenantId: "acme-copy"}, data)
+	noError(t, err)
+	copied := tables{s.Client(s.Key(t, &ragdv1.CreateApiKeyRequest{TenantId: "acme-copy", Scopes: []string{"read"}})), t}
+	if got := copied.sql("SELECT sum(s.quantity) FROM sales s JOIN parts p ON s.part = p.part"); got != "28" {
+		t.Errorf("exported and imported: %s", got)
+	}
 	bytes := func() float64 {
 		var n float64
 		noError(t, s.Pool.QueryRow(ctx, `SELECT sum(bytes)::float8 FROM tenant_acme.index_counts`).Scan(&n))
@@ -233,7 +240,7 @@ func TestTablesFollowTheirDocuments(t *testing.T) {
 		t.Errorf("replaced: %s", got)
 	}
 	need(t)(acme.DeleteDocument(ctx, &ragdv1.DeleteDocumentRequest{IndexName: "docs", Uri: "sales.csv"}))
-	_, err := acme.QueryTable(ctx, &ragdv1.QueryTableRequest{Sql: "SELECT 1 FROM sales"})
+	_, err = acme.QueryTable(ctx, &ragdv1.QueryTableRequest{Sql: "SELECT 1 FROM sales"})
 	servicetest.WantCode(t, "deleted", err, connect.CodeNotFound)
 	need(t)(acme.DeleteDocument(ctx, &ragdv1.DeleteDocumentRequest{IndexName: "docs", Uri: "parts.md"}))
 	if left := bytes(); left != 0 {
