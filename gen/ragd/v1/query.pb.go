@@ -6102,6 +6102,1104 @@ func (x *Embedding) GetValues() []float32 {
 	return nil
 }
 
+type ListTablesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// Default: all namespaces.
+	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Only tables of documents whose metadata match, see docs/reference/filters.md.
+	Filter *structpb.Value `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Only tables of this document.
+	DocumentId string `protobuf:"bytes,4,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	// Only tables with this in their name, that of a column, or the uri or title of their document, in any case; up to 256 bytes.
+	Search string `protobuf:"bytes,5,opt,name=search,proto3" json:"search,omitempty"`
+	// 1 to 1000; default 100.
+	PageSize      int32  `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTablesRequest) Reset() {
+	*x = ListTablesRequest{}
+	mi := &file_ragd_v1_query_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTablesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTablesRequest) ProtoMessage() {}
+
+func (x *ListTablesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTablesRequest.ProtoReflect.Descriptor instead.
+func (*ListTablesRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *ListTablesRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *ListTablesRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListTablesRequest) GetFilter() *structpb.Value {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *ListTablesRequest) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *ListTablesRequest) GetSearch() string {
+	if x != nil {
+		return x.Search
+	}
+	return ""
+}
+
+func (x *ListTablesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListTablesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListTablesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the ids of their documents.
+	Tables        []*Table `protobuf:"bytes,1,rep,name=tables,proto3" json:"tables,omitempty"`
+	NextPageToken string   `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTablesResponse) Reset() {
+	*x = ListTablesResponse{}
+	mi := &file_ragd_v1_query_proto_msgTypes[70]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTablesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTablesResponse) ProtoMessage() {}
+
+func (x *ListTablesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[70]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTablesResponse.ProtoReflect.Descriptor instead.
+func (*ListTablesResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{70}
+}
+
+func (x *ListTablesResponse) GetTables() []*Table {
+	if x != nil {
+		return x.Tables
+	}
+	return nil
+}
+
+func (x *ListTablesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Table is a table in a document.
+type Table struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the table in plans. It stays the same while the document keeps its tables in order.
+	TableId string `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
+	// By which plans and SQL name the table too: letters, digits and _. Tables of several documents may share it.
+	Name       string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	DocumentId string `protobuf:"bytes,3,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Namespace  string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Uri        string `protobuf:"bytes,5,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Of the document.
+	Title string `protobuf:"bytes,6,opt,name=title,proto3" json:"title,omitempty"`
+	// Of the sheet in a spreadsheet; empty for others.
+	Sheet string `protobuf:"bytes,7,opt,name=sheet,proto3" json:"sheet,omitempty"`
+	// Where the rows are, such as "B2:D9" in a sheet, "lines 2-9" of a text file, or "rows 1-8" of a table in a text.
+	Range string `protobuf:"bytes,8,opt,name=range,proto3" json:"range,omitempty"`
+	// Of a table in a text: where it is in the text of the document, as ReadDocument has it. Otherwise 0.
+	StartByte int32          `protobuf:"varint,9,opt,name=start_byte,json=startByte,proto3" json:"start_byte,omitempty"`
+	EndByte   int32          `protobuf:"varint,10,opt,name=end_byte,json=endByte,proto3" json:"end_byte,omitempty"`
+	RowCount  int32          `protobuf:"varint,11,opt,name=row_count,json=rowCount,proto3" json:"row_count,omitempty"`
+	Columns   []*TableColumn `protobuf:"bytes,12,rep,name=columns,proto3" json:"columns,omitempty"`
+	// What should be known of results, such as a row of totals that is not counted among the rows.
+	Notes []string `protobuf:"bytes,13,rep,name=notes,proto3" json:"notes,omitempty"`
+	// Why the rows are not kept; empty if they are. Such a table cannot be queried.
+	LeftOut       string `protobuf:"bytes,14,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Table) Reset() {
+	*x = Table{}
+	mi := &file_ragd_v1_query_proto_msgTypes[71]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Table) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Table) ProtoMessage() {}
+
+func (x *Table) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[71]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Table.ProtoReflect.Descriptor instead.
+func (*Table) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{71}
+}
+
+func (x *Table) GetTableId() string {
+	if x != nil {
+		return x.TableId
+	}
+	return ""
+}
+
+func (x *Table) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Table) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *Table) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *Table) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *Table) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *Table) GetSheet() string {
+	if x != nil {
+		return x.Sheet
+	}
+	return ""
+}
+
+func (x *Table) GetRange() string {
+	if x != nil {
+		return x.Range
+	}
+	return ""
+}
+
+func (x *Table) GetStartByte() int32 {
+	if x != nil {
+		return x.StartByte
+	}
+	return 0
+}
+
+func (x *Table) GetEndByte() int32 {
+	if x != nil {
+		return x.EndByte
+	}
+	return 0
+}
+
+func (x *Table) GetRowCount() int32 {
+	if x != nil {
+		return x.RowCount
+	}
+	return 0
+}
+
+func (x *Table) GetColumns() []*TableColumn {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+func (x *Table) GetNotes() []string {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
+func (x *Table) GetLeftOut() string {
+	if x != nil {
+		return x.LeftOut
+	}
+	return ""
+}
+
+// TableColumn is a column of a table or of an answer.
+type TableColumn struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of letters, digits and _, such as unit_price.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// As the document has it, such as "Unit price (EUR)". Empty in answers.
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// number, date, text or boolean.
+	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
+	// Of numbers: a currency such as EUR, %, or another unit. May be empty.
+	Unit string `protobuf:"bytes,4,opt,name=unit,proto3" json:"unit,omitempty"`
+	// The first different values, up to 3, as texts. Empty in answers.
+	Samples       []string `protobuf:"bytes,5,rep,name=samples,proto3" json:"samples,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableColumn) Reset() {
+	*x = TableColumn{}
+	mi := &file_ragd_v1_query_proto_msgTypes[72]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableColumn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableColumn) ProtoMessage() {}
+
+func (x *TableColumn) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[72]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableColumn.ProtoReflect.Descriptor instead.
+func (*TableColumn) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{72}
+}
+
+func (x *TableColumn) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *TableColumn) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *TableColumn) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *TableColumn) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+func (x *TableColumn) GetSamples() []string {
+	if x != nil {
+		return x.Samples
+	}
+	return nil
+}
+
+type QueryTableRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the tenant's index, if it has exactly one.
+	IndexName string `protobuf:"bytes,1,opt,name=index_name,json=indexName,proto3" json:"index_name,omitempty"`
+	// In which tables are found by name. Default: all namespaces.
+	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// What to compute. Exactly one of plan and sql is given.
+	Plan *TablePlan `protobuf:"bytes,3,opt,name=plan,proto3" json:"plan,omitempty"`
+	// The same as one SELECT in a subset of SQL, up to 10000 bytes, which docs/reference/tables.md describes.
+	Sql           string `protobuf:"bytes,4,opt,name=sql,proto3" json:"sql,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryTableRequest) Reset() {
+	*x = QueryTableRequest{}
+	mi := &file_ragd_v1_query_proto_msgTypes[73]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryTableRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryTableRequest) ProtoMessage() {}
+
+func (x *QueryTableRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[73]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryTableRequest.ProtoReflect.Descriptor instead.
+func (*QueryTableRequest) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{73}
+}
+
+func (x *QueryTableRequest) GetIndexName() string {
+	if x != nil {
+		return x.IndexName
+	}
+	return ""
+}
+
+func (x *QueryTableRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *QueryTableRequest) GetPlan() *TablePlan {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *QueryTableRequest) GetSql() string {
+	if x != nil {
+		return x.Sql
+	}
+	return ""
+}
+
+// TablePlan says what to compute of a table. Values are expressions: names of columns, such as amount or o.amount, numbers, + - * / ( ),
+// comparisons, and functions such as year(date).
+type TablePlan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tableId or the name of a table.
+	Table string `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
+	// By which values name the table. Default: its name.
+	As string `protobuf:"bytes,2,opt,name=as,proto3" json:"as,omitempty"`
+	// Up to 3 further tables.
+	Joins []*TableJoin `protobuf:"bytes,3,rep,name=joins,proto3" json:"joins,omitempty"`
+	// Names values, so that filter and having can use them, up to 20.
+	Compute []*TableValue `protobuf:"bytes,4,rep,name=compute,proto3" json:"compute,omitempty"`
+	// Only rows that match, in the language of docs/reference/filters.md over columns and the values of compute.
+	Filter *structpb.Value `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Values that rows are grouped by, up to 20. They come first in the answer, unless select has them.
+	GroupBy []string `protobuf:"bytes,6,rep,name=group_by,json=groupBy,proto3" json:"group_by,omitempty"`
+	// The values of the answer, up to 50. Default: all columns; with group_by, the number of rows.
+	Select []*TableValue `protobuf:"bytes,7,rep,name=select,proto3" json:"select,omitempty"`
+	// Only groups that match: a filter over the values of select and compute.
+	Having *structpb.Value `protobuf:"bytes,8,opt,name=having,proto3" json:"having,omitempty"`
+	// Up to 10. What is equal comes in the order of the rows, or of the groups.
+	OrderBy []*TableOrder `protobuf:"bytes,9,rep,name=order_by,json=orderBy,proto3" json:"order_by,omitempty"`
+	// 1 to 1000 rows of the answer; default 100.
+	Limit *int32 `protobuf:"varint,10,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// Rows of the answer to pass over, up to 100000.
+	Offset        int32 `protobuf:"varint,11,opt,name=offset,proto3" json:"offset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TablePlan) Reset() {
+	*x = TablePlan{}
+	mi := &file_ragd_v1_query_proto_msgTypes[74]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TablePlan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TablePlan) ProtoMessage() {}
+
+func (x *TablePlan) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[74]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TablePlan.ProtoReflect.Descriptor instead.
+func (*TablePlan) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{74}
+}
+
+func (x *TablePlan) GetTable() string {
+	if x != nil {
+		return x.Table
+	}
+	return ""
+}
+
+func (x *TablePlan) GetAs() string {
+	if x != nil {
+		return x.As
+	}
+	return ""
+}
+
+func (x *TablePlan) GetJoins() []*TableJoin {
+	if x != nil {
+		return x.Joins
+	}
+	return nil
+}
+
+func (x *TablePlan) GetCompute() []*TableValue {
+	if x != nil {
+		return x.Compute
+	}
+	return nil
+}
+
+func (x *TablePlan) GetFilter() *structpb.Value {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *TablePlan) GetGroupBy() []string {
+	if x != nil {
+		return x.GroupBy
+	}
+	return nil
+}
+
+func (x *TablePlan) GetSelect() []*TableValue {
+	if x != nil {
+		return x.Select
+	}
+	return nil
+}
+
+func (x *TablePlan) GetHaving() *structpb.Value {
+	if x != nil {
+		return x.Having
+	}
+	return nil
+}
+
+func (x *TablePlan) GetOrderBy() []*TableOrder {
+	if x != nil {
+		return x.OrderBy
+	}
+	return nil
+}
+
+func (x *TablePlan) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *TablePlan) GetOffset() int32 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+// TableJoin joins a table.
+type TableJoin struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tableId or the name of a table.
+	Table string `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
+	// By which values name it. Default: its name.
+	As string `protobuf:"bytes,2,opt,name=as,proto3" json:"as,omitempty"`
+	// Keeps rows that have none in the joined table; its values are then null.
+	Left bool `protobuf:"varint,3,opt,name=left,proto3" json:"left,omitempty"`
+	// Values that are equal in joined rows, 1 to 5 pairs.
+	On            []*TableJoinPair `protobuf:"bytes,4,rep,name=on,proto3" json:"on,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableJoin) Reset() {
+	*x = TableJoin{}
+	mi := &file_ragd_v1_query_proto_msgTypes[75]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableJoin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableJoin) ProtoMessage() {}
+
+func (x *TableJoin) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[75]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableJoin.ProtoReflect.Descriptor instead.
+func (*TableJoin) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{75}
+}
+
+func (x *TableJoin) GetTable() string {
+	if x != nil {
+		return x.Table
+	}
+	return ""
+}
+
+func (x *TableJoin) GetAs() string {
+	if x != nil {
+		return x.As
+	}
+	return ""
+}
+
+func (x *TableJoin) GetLeft() bool {
+	if x != nil {
+		return x.Left
+	}
+	return false
+}
+
+func (x *TableJoin) GetOn() []*TableJoinPair {
+	if x != nil {
+		return x.On
+	}
+	return nil
+}
+
+// TableJoinPair is a pair of values that are equal.
+type TableJoinPair struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A value of the tables before.
+	Left string `protobuf:"bytes,1,opt,name=left,proto3" json:"left,omitempty"`
+	// A value of the joined table.
+	Right         string `protobuf:"bytes,2,opt,name=right,proto3" json:"right,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableJoinPair) Reset() {
+	*x = TableJoinPair{}
+	mi := &file_ragd_v1_query_proto_msgTypes[76]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableJoinPair) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableJoinPair) ProtoMessage() {}
+
+func (x *TableJoinPair) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[76]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableJoinPair.ProtoReflect.Descriptor instead.
+func (*TableJoinPair) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{76}
+}
+
+func (x *TableJoinPair) GetLeft() string {
+	if x != nil {
+		return x.Left
+	}
+	return ""
+}
+
+func (x *TableJoinPair) GetRight() string {
+	if x != nil {
+		return x.Right
+	}
+	return ""
+}
+
+// TableValue is a value of an answer.
+type TableValue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An expression, such as amount, quantity * price, or sum(amount) / count(*). May be left out for the aggregate count.
+	Value string `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	// count, sum, avg, min, max, median, or distinct (the number of different values). Empty: the value itself.
+	Aggregate string `protobuf:"bytes,2,opt,name=aggregate,proto3" json:"aggregate,omitempty"`
+	// Its name in the answer. Default: made from the value.
+	As            string `protobuf:"bytes,3,opt,name=as,proto3" json:"as,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableValue) Reset() {
+	*x = TableValue{}
+	mi := &file_ragd_v1_query_proto_msgTypes[77]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableValue) ProtoMessage() {}
+
+func (x *TableValue) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[77]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableValue.ProtoReflect.Descriptor instead.
+func (*TableValue) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{77}
+}
+
+func (x *TableValue) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *TableValue) GetAggregate() string {
+	if x != nil {
+		return x.Aggregate
+	}
+	return ""
+}
+
+func (x *TableValue) GetAs() string {
+	if x != nil {
+		return x.As
+	}
+	return ""
+}
+
+// TableOrder sorts an answer.
+type TableOrder struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An expression, or the name of a value of select.
+	Value         string `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	Descending    bool   `protobuf:"varint,2,opt,name=descending,proto3" json:"descending,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableOrder) Reset() {
+	*x = TableOrder{}
+	mi := &file_ragd_v1_query_proto_msgTypes[78]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableOrder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableOrder) ProtoMessage() {}
+
+func (x *TableOrder) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[78]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableOrder.ProtoReflect.Descriptor instead.
+func (*TableOrder) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{78}
+}
+
+func (x *TableOrder) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *TableOrder) GetDescending() bool {
+	if x != nil {
+		return x.Descending
+	}
+	return false
+}
+
+type QueryTableResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Columns []*TableColumn         `protobuf:"bytes,1,rep,name=columns,proto3" json:"columns,omitempty"`
+	Rows    []*TableRow            `protobuf:"bytes,2,rep,name=rows,proto3" json:"rows,omitempty"`
+	// There are more rows than the limit.
+	Truncated bool `protobuf:"varint,3,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// The tables that were read, in the order of the plan.
+	Sources []*TableSource `protobuf:"bytes,4,rep,name=sources,proto3" json:"sources,omitempty"`
+	// What was computed: the plan of the request, or that of its sql.
+	Plan          *TablePlan `protobuf:"bytes,5,opt,name=plan,proto3" json:"plan,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryTableResponse) Reset() {
+	*x = QueryTableResponse{}
+	mi := &file_ragd_v1_query_proto_msgTypes[79]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryTableResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryTableResponse) ProtoMessage() {}
+
+func (x *QueryTableResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[79]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryTableResponse.ProtoReflect.Descriptor instead.
+func (*QueryTableResponse) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{79}
+}
+
+func (x *QueryTableResponse) GetColumns() []*TableColumn {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+func (x *QueryTableResponse) GetRows() []*TableRow {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *QueryTableResponse) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
+func (x *QueryTableResponse) GetSources() []*TableSource {
+	if x != nil {
+		return x.Sources
+	}
+	return nil
+}
+
+func (x *QueryTableResponse) GetPlan() *TablePlan {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+// TableRow is a row of an answer.
+type TableRow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the columns: numbers, texts (also for dates), booleans and null. A whole number of more than 15 digits is a text.
+	Values []*structpb.Value `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	// Rows of the tables that it was computed from.
+	RowCount int32 `protobuf:"varint,2,opt,name=row_count,json=rowCount,proto3" json:"row_count,omitempty"`
+	// For each source the cells that it was computed from, such as "B2:D9, B12:D12", with ... after 20 ranges; empty for none.
+	Cells         []string `protobuf:"bytes,3,rep,name=cells,proto3" json:"cells,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableRow) Reset() {
+	*x = TableRow{}
+	mi := &file_ragd_v1_query_proto_msgTypes[80]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableRow) ProtoMessage() {}
+
+func (x *TableRow) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[80]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableRow.ProtoReflect.Descriptor instead.
+func (*TableRow) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{80}
+}
+
+func (x *TableRow) GetValues() []*structpb.Value {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *TableRow) GetRowCount() int32 {
+	if x != nil {
+		return x.RowCount
+	}
+	return 0
+}
+
+func (x *TableRow) GetCells() []string {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
+}
+
+// TableSource is a table that was read for an answer.
+type TableSource struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	TableId    string                 `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
+	Name       string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	DocumentId string                 `protobuf:"bytes,3,opt,name=document_id,json=documentId,proto3" json:"document_id,omitempty"`
+	Namespace  string                 `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Uri        string                 `protobuf:"bytes,5,opt,name=uri,proto3" json:"uri,omitempty"`
+	Title      string                 `protobuf:"bytes,6,opt,name=title,proto3" json:"title,omitempty"`
+	Sheet      string                 `protobuf:"bytes,7,opt,name=sheet,proto3" json:"sheet,omitempty"`
+	// The cells that were read, such as "B2:D9".
+	Range         string   `protobuf:"bytes,8,opt,name=range,proto3" json:"range,omitempty"`
+	Notes         []string `protobuf:"bytes,9,rep,name=notes,proto3" json:"notes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableSource) Reset() {
+	*x = TableSource{}
+	mi := &file_ragd_v1_query_proto_msgTypes[81]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableSource) ProtoMessage() {}
+
+func (x *TableSource) ProtoReflect() protoreflect.Message {
+	mi := &file_ragd_v1_query_proto_msgTypes[81]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableSource.ProtoReflect.Descriptor instead.
+func (*TableSource) Descriptor() ([]byte, []int) {
+	return file_ragd_v1_query_proto_rawDescGZIP(), []int{81}
+}
+
+func (x *TableSource) GetTableId() string {
+	if x != nil {
+		return x.TableId
+	}
+	return ""
+}
+
+func (x *TableSource) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *TableSource) GetDocumentId() string {
+	if x != nil {
+		return x.DocumentId
+	}
+	return ""
+}
+
+func (x *TableSource) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *TableSource) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *TableSource) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *TableSource) GetSheet() string {
+	if x != nil {
+		return x.Sheet
+	}
+	return ""
+}
+
+func (x *TableSource) GetRange() string {
+	if x != nil {
+		return x.Range
+	}
+	return ""
+}
+
+func (x *TableSource) GetNotes() []string {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
 var File_ragd_v1_query_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_query_proto_rawDesc = "" +
@@ -6714,7 +7812,105 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1c\n" +
 	"\tdimension\x18\x03 \x01(\x05R\tdimension\"#\n" +
 	"\tEmbedding\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\x02R\x06values2\x8e\x05\n" +
+	"\x06values\x18\x01 \x03(\x02R\x06values\"\xf5\x01\n" +
+	"\x11ListTablesRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12.\n" +
+	"\x06filter\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\x06filter\x12\x1f\n" +
+	"\vdocument_id\x18\x04 \x01(\tR\n" +
+	"documentId\x12\x16\n" +
+	"\x06search\x18\x05 \x01(\tR\x06search\x12\x1b\n" +
+	"\tpage_size\x18\x06 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\a \x01(\tR\tpageToken\"d\n" +
+	"\x12ListTablesResponse\x12&\n" +
+	"\x06tables\x18\x01 \x03(\v2\x0e.ragd.v1.TableR\x06tables\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x81\x03\n" +
+	"\x05Table\x12\x19\n" +
+	"\btable_id\x18\x01 \x01(\tR\atableId\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1f\n" +
+	"\vdocument_id\x18\x03 \x01(\tR\n" +
+	"documentId\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x10\n" +
+	"\x03uri\x18\x05 \x01(\tR\x03uri\x12\x14\n" +
+	"\x05title\x18\x06 \x01(\tR\x05title\x12\x14\n" +
+	"\x05sheet\x18\a \x01(\tR\x05sheet\x12\x14\n" +
+	"\x05range\x18\b \x01(\tR\x05range\x12\x1d\n" +
+	"\n" +
+	"start_byte\x18\t \x01(\x05R\tstartByte\x12\x19\n" +
+	"\bend_byte\x18\n" +
+	" \x01(\x05R\aendByte\x12\x1b\n" +
+	"\trow_count\x18\v \x01(\x05R\browCount\x12.\n" +
+	"\acolumns\x18\f \x03(\v2\x14.ragd.v1.TableColumnR\acolumns\x12\x14\n" +
+	"\x05notes\x18\r \x03(\tR\x05notes\x12\x19\n" +
+	"\bleft_out\x18\x0e \x01(\tR\aleftOut\"y\n" +
+	"\vTableColumn\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x12\n" +
+	"\x04type\x18\x03 \x01(\tR\x04type\x12\x12\n" +
+	"\x04unit\x18\x04 \x01(\tR\x04unit\x12\x18\n" +
+	"\asamples\x18\x05 \x03(\tR\asamples\"\x8a\x01\n" +
+	"\x11QueryTableRequest\x12\x1d\n" +
+	"\n" +
+	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12&\n" +
+	"\x04plan\x18\x03 \x01(\v2\x12.ragd.v1.TablePlanR\x04plan\x12\x10\n" +
+	"\x03sql\x18\x04 \x01(\tR\x03sql\"\x9f\x03\n" +
+	"\tTablePlan\x12\x14\n" +
+	"\x05table\x18\x01 \x01(\tR\x05table\x12\x0e\n" +
+	"\x02as\x18\x02 \x01(\tR\x02as\x12(\n" +
+	"\x05joins\x18\x03 \x03(\v2\x12.ragd.v1.TableJoinR\x05joins\x12-\n" +
+	"\acompute\x18\x04 \x03(\v2\x13.ragd.v1.TableValueR\acompute\x12.\n" +
+	"\x06filter\x18\x05 \x01(\v2\x16.google.protobuf.ValueR\x06filter\x12\x19\n" +
+	"\bgroup_by\x18\x06 \x03(\tR\agroupBy\x12+\n" +
+	"\x06select\x18\a \x03(\v2\x13.ragd.v1.TableValueR\x06select\x12.\n" +
+	"\x06having\x18\b \x01(\v2\x16.google.protobuf.ValueR\x06having\x12.\n" +
+	"\border_by\x18\t \x03(\v2\x13.ragd.v1.TableOrderR\aorderBy\x12\x19\n" +
+	"\x05limit\x18\n" +
+	" \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\x16\n" +
+	"\x06offset\x18\v \x01(\x05R\x06offsetB\b\n" +
+	"\x06_limit\"m\n" +
+	"\tTableJoin\x12\x14\n" +
+	"\x05table\x18\x01 \x01(\tR\x05table\x12\x0e\n" +
+	"\x02as\x18\x02 \x01(\tR\x02as\x12\x12\n" +
+	"\x04left\x18\x03 \x01(\bR\x04left\x12&\n" +
+	"\x02on\x18\x04 \x03(\v2\x16.ragd.v1.TableJoinPairR\x02on\"9\n" +
+	"\rTableJoinPair\x12\x12\n" +
+	"\x04left\x18\x01 \x01(\tR\x04left\x12\x14\n" +
+	"\x05right\x18\x02 \x01(\tR\x05right\"P\n" +
+	"\n" +
+	"TableValue\x12\x14\n" +
+	"\x05value\x18\x01 \x01(\tR\x05value\x12\x1c\n" +
+	"\taggregate\x18\x02 \x01(\tR\taggregate\x12\x0e\n" +
+	"\x02as\x18\x03 \x01(\tR\x02as\"B\n" +
+	"\n" +
+	"TableOrder\x12\x14\n" +
+	"\x05value\x18\x01 \x01(\tR\x05value\x12\x1e\n" +
+	"\n" +
+	"descending\x18\x02 \x01(\bR\n" +
+	"descending\"\xe1\x01\n" +
+	"\x12QueryTableResponse\x12.\n" +
+	"\acolumns\x18\x01 \x03(\v2\x14.ragd.v1.TableColumnR\acolumns\x12%\n" +
+	"\x04rows\x18\x02 \x03(\v2\x11.ragd.v1.TableRowR\x04rows\x12\x1c\n" +
+	"\ttruncated\x18\x03 \x01(\bR\ttruncated\x12.\n" +
+	"\asources\x18\x04 \x03(\v2\x14.ragd.v1.TableSourceR\asources\x12&\n" +
+	"\x04plan\x18\x05 \x01(\v2\x12.ragd.v1.TablePlanR\x04plan\"m\n" +
+	"\bTableRow\x12.\n" +
+	"\x06values\x18\x01 \x03(\v2\x16.google.protobuf.ValueR\x06values\x12\x1b\n" +
+	"\trow_count\x18\x02 \x01(\x05R\browCount\x12\x14\n" +
+	"\x05cells\x18\x03 \x03(\tR\x05cells\"\xe5\x01\n" +
+	"\vTableSource\x12\x19\n" +
+	"\btable_id\x18\x01 \x01(\tR\atableId\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1f\n" +
+	"\vdocument_id\x18\x03 \x01(\tR\n" +
+	"documentId\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x10\n" +
+	"\x03uri\x18\x05 \x01(\tR\x03uri\x12\x14\n" +
+	"\x05title\x18\x06 \x01(\tR\x05title\x12\x14\n" +
+	"\x05sheet\x18\a \x01(\tR\x05sheet\x12\x14\n" +
+	"\x05range\x18\b \x01(\tR\x05range\x12\x14\n" +
+	"\x05notes\x18\t \x03(\tR\x05notes2\xa6\x06\n" +
 	"\fQueryService\x12M\n" +
 	"\vVectorQuery\x12\x1b.ragd.v1.VectorQueryRequest\x1a\x1c.ragd.v1.VectorQueryResponse\"\x03\x90\x02\x01\x12J\n" +
 	"\n" +
@@ -6723,7 +7919,11 @@ const file_ragd_v1_query_proto_rawDesc = "" +
 	"\bGraphRag\x12\x18.ragd.v1.GraphRagRequest\x1a\x19.ragd.v1.GraphRagResponse\"\x03\x90\x02\x01\x12E\n" +
 	"\n" +
 	"ListTopics\x12\x1a.ragd.v1.ListTopicsRequest\x1a\x1b.ragd.v1.ListTopicsResponse\x12G\n" +
-	"\tListEdges\x12\x19.ragd.v1.ListEdgesRequest\x1a\x1a.ragd.v1.ListEdgesResponse\"\x03\x90\x02\x01\x12M\n" +
+	"\tListEdges\x12\x19.ragd.v1.ListEdgesRequest\x1a\x1a.ragd.v1.ListEdgesResponse\"\x03\x90\x02\x01\x12J\n" +
+	"\n" +
+	"ListTables\x12\x1a.ragd.v1.ListTablesRequest\x1a\x1b.ragd.v1.ListTablesResponse\"\x03\x90\x02\x01\x12J\n" +
+	"\n" +
+	"QueryTable\x12\x1a.ragd.v1.QueryTableRequest\x1a\x1b.ragd.v1.QueryTableResponse\"\x03\x90\x02\x01\x12M\n" +
 	"\vCountChunks\x12\x1b.ragd.v1.CountChunksRequest\x1a\x1c.ragd.v1.CountChunksResponse\"\x03\x90\x02\x01\x12A\n" +
 	"\aSuggest\x12\x17.ragd.v1.SuggestRequest\x1a\x18.ragd.v1.SuggestResponse\"\x03\x90\x02\x01\x12;\n" +
 	"\x05Embed\x12\x15.ragd.v1.EmbedRequest\x1a\x16.ragd.v1.EmbedResponse\"\x03\x90\x02\x01B+Z)github.com/ragdhq/ragd/gen/ragd/v1;ragdv1b\x06proto3"
@@ -6740,7 +7940,7 @@ func file_ragd_v1_query_proto_rawDescGZIP() []byte {
 	return file_ragd_v1_query_proto_rawDescData
 }
 
-var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 69)
+var file_ragd_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 82)
 var file_ragd_v1_query_proto_goTypes = []any{
 	(*VectorQueryRequest)(nil),    // 0: ragd.v1.VectorQueryRequest
 	(*Like)(nil),                  // 1: ragd.v1.Like
@@ -6811,18 +8011,31 @@ var file_ragd_v1_query_proto_goTypes = []any{
 	(*EmbedRequest)(nil),          // 66: ragd.v1.EmbedRequest
 	(*EmbedResponse)(nil),         // 67: ragd.v1.EmbedResponse
 	(*Embedding)(nil),             // 68: ragd.v1.Embedding
-	(*structpb.Value)(nil),        // 69: google.protobuf.Value
-	(*durationpb.Duration)(nil),   // 70: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 71: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 72: google.protobuf.Struct
+	(*ListTablesRequest)(nil),     // 69: ragd.v1.ListTablesRequest
+	(*ListTablesResponse)(nil),    // 70: ragd.v1.ListTablesResponse
+	(*Table)(nil),                 // 71: ragd.v1.Table
+	(*TableColumn)(nil),           // 72: ragd.v1.TableColumn
+	(*QueryTableRequest)(nil),     // 73: ragd.v1.QueryTableRequest
+	(*TablePlan)(nil),             // 74: ragd.v1.TablePlan
+	(*TableJoin)(nil),             // 75: ragd.v1.TableJoin
+	(*TableJoinPair)(nil),         // 76: ragd.v1.TableJoinPair
+	(*TableValue)(nil),            // 77: ragd.v1.TableValue
+	(*TableOrder)(nil),            // 78: ragd.v1.TableOrder
+	(*QueryTableResponse)(nil),    // 79: ragd.v1.QueryTableResponse
+	(*TableRow)(nil),              // 80: ragd.v1.TableRow
+	(*TableSource)(nil),           // 81: ragd.v1.TableSource
+	(*structpb.Value)(nil),        // 82: google.protobuf.Value
+	(*durationpb.Duration)(nil),   // 83: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 84: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 85: google.protobuf.Struct
 }
 var file_ragd_v1_query_proto_depIdxs = []int32{
 	6,   // 0: ragd.v1.VectorQueryRequest.index_weights:type_name -> ragd.v1.IndexWeight
-	69,  // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
+	82,  // 1: ragd.v1.VectorQueryRequest.filter:type_name -> google.protobuf.Value
 	15,  // 2: ragd.v1.VectorQueryRequest.database_config:type_name -> ragd.v1.DatabaseConfig
 	14,  // 3: ragd.v1.VectorQueryRequest.hybrid:type_name -> ragd.v1.Hybrid
 	43,  // 4: ragd.v1.VectorQueryRequest.reranker:type_name -> ragd.v1.Reranker
-	70,  // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
+	83,  // 5: ragd.v1.VectorQueryRequest.max_staleness:type_name -> google.protobuf.Duration
 	11,  // 6: ragd.v1.VectorQueryRequest.boost:type_name -> ragd.v1.Boost
 	1,   // 7: ragd.v1.VectorQueryRequest.like:type_name -> ragd.v1.Like
 	3,   // 8: ragd.v1.VectorQueryRequest.order_by:type_name -> ragd.v1.OrderBy
@@ -6831,36 +8044,36 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	2,   // 11: ragd.v1.Like.positive:type_name -> ragd.v1.Example
 	2,   // 12: ragd.v1.Like.negative:type_name -> ragd.v1.Example
 	2,   // 13: ragd.v1.Like.exclude:type_name -> ragd.v1.Example
-	69,  // 14: ragd.v1.OrderBy.origin:type_name -> google.protobuf.Value
-	69,  // 15: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
+	82,  // 14: ragd.v1.OrderBy.origin:type_name -> google.protobuf.Value
+	82,  // 15: ragd.v1.SourceGroup.value:type_name -> google.protobuf.Value
 	0,   // 16: ragd.v1.BatchQueryRequest.queries:type_name -> ragd.v1.VectorQueryRequest
 	9,   // 17: ragd.v1.BatchQueryResponse.answers:type_name -> ragd.v1.BatchAnswer
 	20,  // 18: ragd.v1.BatchAnswer.answer:type_name -> ragd.v1.VectorQueryResponse
 	10,  // 19: ragd.v1.BatchAnswer.error:type_name -> ragd.v1.QueryError
-	69,  // 20: ragd.v1.Boost.origin:type_name -> google.protobuf.Value
-	69,  // 21: ragd.v1.Boost.offset:type_name -> google.protobuf.Value
-	69,  // 22: ragd.v1.Boost.filter:type_name -> google.protobuf.Value
-	71,  // 23: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
+	82,  // 20: ragd.v1.Boost.origin:type_name -> google.protobuf.Value
+	82,  // 21: ragd.v1.Boost.offset:type_name -> google.protobuf.Value
+	82,  // 22: ragd.v1.Boost.filter:type_name -> google.protobuf.Value
+	84,  // 23: ragd.v1.Recency.time:type_name -> google.protobuf.Timestamp
 	16,  // 24: ragd.v1.DatabaseConfig.pgvector:type_name -> ragd.v1.PgVectorConfig
 	17,  // 25: ragd.v1.DatabaseConfig.pinecone:type_name -> ragd.v1.PineconeConfig
 	19,  // 26: ragd.v1.DatabaseConfig.chroma:type_name -> ragd.v1.ChromaConfig
 	18,  // 27: ragd.v1.PineconeConfig.sparse_vector:type_name -> ragd.v1.SparseVector
-	69,  // 28: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
-	69,  // 29: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
+	82,  // 28: ragd.v1.ChromaConfig.where:type_name -> google.protobuf.Value
+	82,  // 29: ragd.v1.ChromaConfig.where_document:type_name -> google.protobuf.Value
 	24,  // 30: ragd.v1.VectorQueryResponse.sources:type_name -> ragd.v1.Source
 	31,  // 31: ragd.v1.VectorQueryResponse.explain:type_name -> ragd.v1.Explain
 	27,  // 32: ragd.v1.VectorQueryResponse.budget:type_name -> ragd.v1.Budget
 	5,   // 33: ragd.v1.VectorQueryResponse.groups:type_name -> ragd.v1.SourceGroup
-	69,  // 34: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
+	82,  // 34: ragd.v1.GraphRagRequest.filter:type_name -> google.protobuf.Value
 	22,  // 35: ragd.v1.GraphRagRequest.graph_options:type_name -> ragd.v1.GraphOptions
 	43,  // 36: ragd.v1.GraphRagRequest.reranker:type_name -> ragd.v1.Reranker
-	70,  // 37: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
+	83,  // 37: ragd.v1.GraphRagRequest.max_staleness:type_name -> google.protobuf.Duration
 	11,  // 38: ragd.v1.GraphRagRequest.boost:type_name -> ragd.v1.Boost
 	11,  // 39: ragd.v1.GraphRagRequest.boosts:type_name -> ragd.v1.Boost
 	24,  // 40: ragd.v1.GraphRagResponse.sources:type_name -> ragd.v1.Source
 	35,  // 41: ragd.v1.GraphRagResponse.explain:type_name -> ragd.v1.GraphExplain
 	27,  // 42: ragd.v1.GraphRagResponse.budget:type_name -> ragd.v1.Budget
-	72,  // 43: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
+	85,  // 43: ragd.v1.Source.metadata:type_name -> google.protobuf.Struct
 	50,  // 44: ragd.v1.Source.details:type_name -> ragd.v1.RerankDetails
 	29,  // 45: ragd.v1.Source.highlight:type_name -> ragd.v1.Highlight
 	30,  // 46: ragd.v1.Source.chunk:type_name -> ragd.v1.ByteRange
@@ -6877,7 +8090,7 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	33,  // 57: ragd.v1.Explain.corrections:type_name -> ragd.v1.Correction
 	13,  // 58: ragd.v1.Explain.profiles:type_name -> ragd.v1.AppliedProfile
 	32,  // 59: ragd.v1.Explain.synonyms:type_name -> ragd.v1.SynonymUse
-	69,  // 60: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
+	82,  // 60: ragd.v1.ContextValue.value:type_name -> google.protobuf.Value
 	42,  // 61: ragd.v1.GraphExplain.stages:type_name -> ragd.v1.Stage
 	37,  // 62: ragd.v1.GraphExplain.nodes:type_name -> ragd.v1.GraphNode
 	38,  // 63: ragd.v1.GraphExplain.edges:type_name -> ragd.v1.GraphEdge
@@ -6896,47 +8109,67 @@ var file_ragd_v1_query_proto_depIdxs = []int32{
 	45,  // 76: ragd.v1.RerankResponse.reranking:type_name -> ragd.v1.Reranking
 	24,  // 77: ragd.v1.RerankedSource.result:type_name -> ragd.v1.Source
 	50,  // 78: ragd.v1.RerankedSource.details:type_name -> ragd.v1.RerankDetails
-	69,  // 79: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
+	82,  // 79: ragd.v1.CountChunksRequest.filter:type_name -> google.protobuf.Value
 	52,  // 80: ragd.v1.CountChunksRequest.facets:type_name -> ragd.v1.Facet
-	70,  // 81: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
+	83,  // 81: ragd.v1.CountChunksRequest.max_staleness:type_name -> google.protobuf.Duration
 	53,  // 82: ragd.v1.Facet.ranges:type_name -> ragd.v1.FacetRange
-	69,  // 83: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
-	69,  // 84: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
+	82,  // 83: ragd.v1.FacetRange.from:type_name -> google.protobuf.Value
+	82,  // 84: ragd.v1.FacetRange.to:type_name -> google.protobuf.Value
 	55,  // 85: ragd.v1.CountChunksResponse.facets:type_name -> ragd.v1.FacetCounts
 	56,  // 86: ragd.v1.FacetCounts.values:type_name -> ragd.v1.ValueCount
 	57,  // 87: ragd.v1.FacetCounts.ranges:type_name -> ragd.v1.RangeCount
-	69,  // 88: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
-	69,  // 89: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
-	69,  // 90: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
+	82,  // 88: ragd.v1.ValueCount.value:type_name -> google.protobuf.Value
+	82,  // 89: ragd.v1.RangeCount.from:type_name -> google.protobuf.Value
+	82,  // 90: ragd.v1.RangeCount.to:type_name -> google.protobuf.Value
 	60,  // 91: ragd.v1.ListTopicsResponse.topics:type_name -> ragd.v1.Topic
-	71,  // 92: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
+	84,  // 92: ragd.v1.ListTopicsResponse.find_time:type_name -> google.protobuf.Timestamp
 	61,  // 93: ragd.v1.Topic.chunks:type_name -> ragd.v1.TopicChunk
 	62,  // 94: ragd.v1.Topic.documents:type_name -> ragd.v1.TopicDocument
 	65,  // 95: ragd.v1.SuggestResponse.suggestions:type_name -> ragd.v1.Suggestion
 	68,  // 96: ragd.v1.EmbedResponse.embeddings:type_name -> ragd.v1.Embedding
-	0,   // 97: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
-	7,   // 98: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
-	47,  // 99: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
-	21,  // 100: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
-	58,  // 101: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
-	39,  // 102: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
-	51,  // 103: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
-	63,  // 104: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
-	66,  // 105: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
-	20,  // 106: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
-	8,   // 107: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
-	48,  // 108: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
-	23,  // 109: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
-	59,  // 110: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
-	40,  // 111: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
-	54,  // 112: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
-	64,  // 113: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
-	67,  // 114: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
-	106, // [106:115] is the sub-list for method output_type
-	97,  // [97:106] is the sub-list for method input_type
-	97,  // [97:97] is the sub-list for extension type_name
-	97,  // [97:97] is the sub-list for extension extendee
-	0,   // [0:97] is the sub-list for field type_name
+	82,  // 97: ragd.v1.ListTablesRequest.filter:type_name -> google.protobuf.Value
+	71,  // 98: ragd.v1.ListTablesResponse.tables:type_name -> ragd.v1.Table
+	72,  // 99: ragd.v1.Table.columns:type_name -> ragd.v1.TableColumn
+	74,  // 100: ragd.v1.QueryTableRequest.plan:type_name -> ragd.v1.TablePlan
+	75,  // 101: ragd.v1.TablePlan.joins:type_name -> ragd.v1.TableJoin
+	77,  // 102: ragd.v1.TablePlan.compute:type_name -> ragd.v1.TableValue
+	82,  // 103: ragd.v1.TablePlan.filter:type_name -> google.protobuf.Value
+	77,  // 104: ragd.v1.TablePlan.select:type_name -> ragd.v1.TableValue
+	82,  // 105: ragd.v1.TablePlan.having:type_name -> google.protobuf.Value
+	78,  // 106: ragd.v1.TablePlan.order_by:type_name -> ragd.v1.TableOrder
+	76,  // 107: ragd.v1.TableJoin.on:type_name -> ragd.v1.TableJoinPair
+	72,  // 108: ragd.v1.QueryTableResponse.columns:type_name -> ragd.v1.TableColumn
+	80,  // 109: ragd.v1.QueryTableResponse.rows:type_name -> ragd.v1.TableRow
+	81,  // 110: ragd.v1.QueryTableResponse.sources:type_name -> ragd.v1.TableSource
+	74,  // 111: ragd.v1.QueryTableResponse.plan:type_name -> ragd.v1.TablePlan
+	82,  // 112: ragd.v1.TableRow.values:type_name -> google.protobuf.Value
+	0,   // 113: ragd.v1.QueryService.VectorQuery:input_type -> ragd.v1.VectorQueryRequest
+	7,   // 114: ragd.v1.QueryService.BatchQuery:input_type -> ragd.v1.BatchQueryRequest
+	47,  // 115: ragd.v1.QueryService.Rerank:input_type -> ragd.v1.RerankRequest
+	21,  // 116: ragd.v1.QueryService.GraphRag:input_type -> ragd.v1.GraphRagRequest
+	58,  // 117: ragd.v1.QueryService.ListTopics:input_type -> ragd.v1.ListTopicsRequest
+	39,  // 118: ragd.v1.QueryService.ListEdges:input_type -> ragd.v1.ListEdgesRequest
+	69,  // 119: ragd.v1.QueryService.ListTables:input_type -> ragd.v1.ListTablesRequest
+	73,  // 120: ragd.v1.QueryService.QueryTable:input_type -> ragd.v1.QueryTableRequest
+	51,  // 121: ragd.v1.QueryService.CountChunks:input_type -> ragd.v1.CountChunksRequest
+	63,  // 122: ragd.v1.QueryService.Suggest:input_type -> ragd.v1.SuggestRequest
+	66,  // 123: ragd.v1.QueryService.Embed:input_type -> ragd.v1.EmbedRequest
+	20,  // 124: ragd.v1.QueryService.VectorQuery:output_type -> ragd.v1.VectorQueryResponse
+	8,   // 125: ragd.v1.QueryService.BatchQuery:output_type -> ragd.v1.BatchQueryResponse
+	48,  // 126: ragd.v1.QueryService.Rerank:output_type -> ragd.v1.RerankResponse
+	23,  // 127: ragd.v1.QueryService.GraphRag:output_type -> ragd.v1.GraphRagResponse
+	59,  // 128: ragd.v1.QueryService.ListTopics:output_type -> ragd.v1.ListTopicsResponse
+	40,  // 129: ragd.v1.QueryService.ListEdges:output_type -> ragd.v1.ListEdgesResponse
+	70,  // 130: ragd.v1.QueryService.ListTables:output_type -> ragd.v1.ListTablesResponse
+	79,  // 131: ragd.v1.QueryService.QueryTable:output_type -> ragd.v1.QueryTableResponse
+	54,  // 132: ragd.v1.QueryService.CountChunks:output_type -> ragd.v1.CountChunksResponse
+	64,  // 133: ragd.v1.QueryService.Suggest:output_type -> ragd.v1.SuggestResponse
+	67,  // 134: ragd.v1.QueryService.Embed:output_type -> ragd.v1.EmbedResponse
+	124, // [124:135] is the sub-list for method output_type
+	113, // [113:124] is the sub-list for method input_type
+	113, // [113:113] is the sub-list for extension type_name
+	113, // [113:113] is the sub-list for extension extendee
+	0,   // [0:113] is the sub-list for field type_name
 }
 
 func init() { file_ragd_v1_query_proto_init() }
@@ -6962,13 +8195,14 @@ func file_ragd_v1_query_proto_init() {
 	file_ragd_v1_query_proto_msgTypes[51].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[52].OneofWrappers = []any{}
 	file_ragd_v1_query_proto_msgTypes[63].OneofWrappers = []any{}
+	file_ragd_v1_query_proto_msgTypes[74].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ragd_v1_query_proto_rawDesc), len(file_ragd_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   69,
+			NumMessages:   82,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -46,6 +46,10 @@ const (
 	QueryServiceListTopicsProcedure = "/ragd.v1.QueryService/ListTopics"
 	// QueryServiceListEdgesProcedure is the fully-qualified name of the QueryService's ListEdges RPC.
 	QueryServiceListEdgesProcedure = "/ragd.v1.QueryService/ListEdges"
+	// QueryServiceListTablesProcedure is the fully-qualified name of the QueryService's ListTables RPC.
+	QueryServiceListTablesProcedure = "/ragd.v1.QueryService/ListTables"
+	// QueryServiceQueryTableProcedure is the fully-qualified name of the QueryService's QueryTable RPC.
+	QueryServiceQueryTableProcedure = "/ragd.v1.QueryService/QueryTable"
 	// QueryServiceCountChunksProcedure is the fully-qualified name of the QueryService's CountChunks
 	// RPC.
 	QueryServiceCountChunksProcedure = "/ragd.v1.QueryService/CountChunks"
@@ -87,6 +91,13 @@ type QueryServiceClient interface {
 	// reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
 	// FAILED_PRECONDITION for an index without a graph.
 	ListEdges(context.Context, *v1.ListEdgesRequest) (*v1.ListEdgesResponse, error)
+	// ListTables returns the tables in the documents of an index whose rows are kept as typed columns: of CSV files, spreadsheets, and the
+	// tables in Markdown, HTML and documents that are read as such. See docs/reference/tables.md. Errors: NOT_FOUND for an unknown index.
+	ListTables(context.Context, *v1.ListTablesRequest) (*v1.ListTablesResponse, error)
+	// QueryTable computes an answer from tables: selects, groups, aggregates, sorts and joins their rows, and names the cells that each
+	// row of the answer was computed from. Errors: NOT_FOUND for an index or a table that is not there; FAILED_PRECONDITION for a table
+	// whose rows are not kept; RESOURCE_EXHAUSTED for a question that takes longer than 5 seconds; ABORTED while a table is being replaced.
+	QueryTable(context.Context, *v1.QueryTableRequest) (*v1.QueryTableResponse, error)
 	// CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
 	// them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
 	// the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
@@ -152,6 +163,20 @@ func NewQueryServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listTables: connect.NewClient[v1.ListTablesRequest, v1.ListTablesResponse](
+			httpClient,
+			baseURL+QueryServiceListTablesProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("ListTables")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		queryTable: connect.NewClient[v1.QueryTableRequest, v1.QueryTableResponse](
+			httpClient,
+			baseURL+QueryServiceQueryTableProcedure,
+			connect.WithSchema(queryServiceMethods.ByName("QueryTable")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		countChunks: connect.NewClient[v1.CountChunksRequest, v1.CountChunksResponse](
 			httpClient,
 			baseURL+QueryServiceCountChunksProcedure,
@@ -184,6 +209,8 @@ type queryServiceClient struct {
 	graphRag    *connect.Client[v1.GraphRagRequest, v1.GraphRagResponse]
 	listTopics  *connect.Client[v1.ListTopicsRequest, v1.ListTopicsResponse]
 	listEdges   *connect.Client[v1.ListEdgesRequest, v1.ListEdgesResponse]
+	listTables  *connect.Client[v1.ListTablesRequest, v1.ListTablesResponse]
+	queryTable  *connect.Client[v1.QueryTableRequest, v1.QueryTableResponse]
 	countChunks *connect.Client[v1.CountChunksRequest, v1.CountChunksResponse]
 	suggest     *connect.Client[v1.SuggestRequest, v1.SuggestResponse]
 	embed       *connect.Client[v1.EmbedRequest, v1.EmbedResponse]
@@ -237,6 +264,24 @@ func (c *queryServiceClient) ListTopics(ctx context.Context, req *v1.ListTopicsR
 // ListEdges calls ragd.v1.QueryService.ListEdges.
 func (c *queryServiceClient) ListEdges(ctx context.Context, req *v1.ListEdgesRequest) (*v1.ListEdgesResponse, error) {
 	response, err := c.listEdges.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListTables calls ragd.v1.QueryService.ListTables.
+func (c *queryServiceClient) ListTables(ctx context.Context, req *v1.ListTablesRequest) (*v1.ListTablesResponse, error) {
+	response, err := c.listTables.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// QueryTable calls ragd.v1.QueryService.QueryTable.
+func (c *queryServiceClient) QueryTable(ctx context.Context, req *v1.QueryTableRequest) (*v1.QueryTableResponse, error) {
+	response, err := c.queryTable.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -302,6 +347,13 @@ type QueryServiceHandler interface {
 	// reaches from it, and from which it is reached. Errors: NOT_FOUND for an unknown index or chunk;
 	// FAILED_PRECONDITION for an index without a graph.
 	ListEdges(context.Context, *v1.ListEdgesRequest) (*v1.ListEdgesResponse, error)
+	// ListTables returns the tables in the documents of an index whose rows are kept as typed columns: of CSV files, spreadsheets, and the
+	// tables in Markdown, HTML and documents that are read as such. See docs/reference/tables.md. Errors: NOT_FOUND for an unknown index.
+	ListTables(context.Context, *v1.ListTablesRequest) (*v1.ListTablesResponse, error)
+	// QueryTable computes an answer from tables: selects, groups, aggregates, sorts and joins their rows, and names the cells that each
+	// row of the answer was computed from. Errors: NOT_FOUND for an index or a table that is not there; FAILED_PRECONDITION for a table
+	// whose rows are not kept; RESOURCE_EXHAUSTED for a question that takes longer than 5 seconds; ABORTED while a table is being replaced.
+	QueryTable(context.Context, *v1.QueryTableRequest) (*v1.QueryTableResponse, error)
 	// CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
 	// them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
 	// the caller may not see. Errors: NOT_FOUND for an unknown index; INVALID_ARGUMENT for a malformed filter or facet;
@@ -363,6 +415,20 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	queryServiceListTablesHandler := connect.NewUnaryHandlerSimple(
+		QueryServiceListTablesProcedure,
+		svc.ListTables,
+		connect.WithSchema(queryServiceMethods.ByName("ListTables")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	queryServiceQueryTableHandler := connect.NewUnaryHandlerSimple(
+		QueryServiceQueryTableProcedure,
+		svc.QueryTable,
+		connect.WithSchema(queryServiceMethods.ByName("QueryTable")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	queryServiceCountChunksHandler := connect.NewUnaryHandlerSimple(
 		QueryServiceCountChunksProcedure,
 		svc.CountChunks,
@@ -398,6 +464,10 @@ func NewQueryServiceHandler(svc QueryServiceHandler, opts ...connect.HandlerOpti
 			queryServiceListTopicsHandler.ServeHTTP(w, r)
 		case QueryServiceListEdgesProcedure:
 			queryServiceListEdgesHandler.ServeHTTP(w, r)
+		case QueryServiceListTablesProcedure:
+			queryServiceListTablesHandler.ServeHTTP(w, r)
+		case QueryServiceQueryTableProcedure:
+			queryServiceQueryTableHandler.ServeHTTP(w, r)
 		case QueryServiceCountChunksProcedure:
 			queryServiceCountChunksHandler.ServeHTTP(w, r)
 		case QueryServiceSuggestProcedure:
@@ -435,6 +505,14 @@ func (UnimplementedQueryServiceHandler) ListTopics(context.Context, *v1.ListTopi
 
 func (UnimplementedQueryServiceHandler) ListEdges(context.Context, *v1.ListEdgesRequest) (*v1.ListEdgesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.ListEdges is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) ListTables(context.Context, *v1.ListTablesRequest) (*v1.ListTablesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.ListTables is not implemented"))
+}
+
+func (UnimplementedQueryServiceHandler) QueryTable(context.Context, *v1.QueryTableRequest) (*v1.QueryTableResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("ragd.v1.QueryService.QueryTable is not implemented"))
 }
 
 func (UnimplementedQueryServiceHandler) CountChunks(context.Context, *v1.CountChunksRequest) (*v1.CountChunksResponse, error) {

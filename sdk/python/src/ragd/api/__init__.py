@@ -1305,6 +1305,193 @@ class Embedding(TypedDict, total=False):
     values: list[float]
 
 
+class ListTablesRequest(TypedDict, total=False):
+    """The message ListTablesRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # Default: all namespaces.
+    namespace: str
+    # Only tables of documents whose metadata match, see docs/reference/filters.md.
+    filter: Any
+    # Only tables of this document.
+    documentId: str
+    # Only tables with this in their name, that of a column, or the uri or title of their document, in any case; up to 256 bytes.
+    search: str
+    # 1 to 1000; default 100.
+    pageSize: int
+    pageToken: str
+
+
+class ListTablesResponse(TypedDict, total=False):
+    """The message ListTablesResponse."""
+    # In the order of the ids of their documents.
+    tables: list[Table]
+    nextPageToken: str
+
+
+class Table(TypedDict, total=False):
+    """Table is a table in a document."""
+    # Names the table in plans. It stays the same while the document keeps its tables in order.
+    tableId: str
+    # By which plans and SQL name the table too: letters, digits and _. Tables of several documents may share it.
+    name: str
+    documentId: str
+    namespace: str
+    uri: str
+    # Of the document.
+    title: str
+    # Of the sheet in a spreadsheet; empty for others.
+    sheet: str
+    # Where the rows are, such as "B2:D9" in a sheet, "lines 2-9" of a text file, or "rows 1-8" of a table in a text.
+    range: str
+    # Of a table in a text: where it is in the text of the document, as ReadDocument has it. Otherwise 0.
+    startByte: int
+    endByte: int
+    rowCount: int
+    columns: list[TableColumn]
+    # What should be known of results, such as a row of totals that is not counted among the rows.
+    notes: list[str]
+    # Why the rows are not kept; empty if they are. Such a table cannot be queried.
+    leftOut: str
+
+
+class TableColumn(TypedDict, total=False):
+    """TableColumn is a column of a table or of an answer."""
+    # Of letters, digits and _, such as unit_price.
+    name: str
+    # As the document has it, such as "Unit price (EUR)". Empty in answers.
+    title: str
+    # number, date, text or boolean.
+    type: str
+    # Of numbers: a currency such as EUR, %, or another unit. May be empty.
+    unit: str
+    # The first different values, up to 3, as texts. Empty in answers.
+    samples: list[str]
+
+
+class QueryTableRequest(TypedDict, total=False):
+    """The message QueryTableRequest."""
+    # Default: the tenant's index, if it has exactly one.
+    indexName: str
+    # In which tables are found by name. Default: all namespaces.
+    namespace: str
+    # What to compute. Exactly one of plan and sql is given.
+    plan: TablePlan
+    # The same as one SELECT in a subset of SQL, up to 10000 bytes, which docs/reference/tables.md describes.
+    sql: str
+
+
+TablePlan = TypedDict(
+    "TablePlan",
+    {
+        # The tableId or the name of a table.
+        "table": "str",
+        # By which values name the table. Default: its name.
+        "as": "str",
+        # Up to 3 further tables.
+        "joins": "list[TableJoin]",
+        # Names values, so that filter and having can use them, up to 20.
+        "compute": "list[TableValue]",
+        # Only rows that match, in the language of docs/reference/filters.md over columns and the values of compute.
+        "filter": "Any",
+        # Values that rows are grouped by, up to 20. They come first in the answer, unless select has them.
+        "groupBy": "list[str]",
+        # The values of the answer, up to 50. Default: all columns; with group_by, the number of rows.
+        "select": "list[TableValue]",
+        # Only groups that match: a filter over the values of select and compute.
+        "having": "Any",
+        # Up to 10. What is equal comes in the order of the rows, or of the groups.
+        "orderBy": "list[TableOrder]",
+        # 1 to 1000 rows of the answer; default 100.
+        "limit": "int",
+        # Rows of the answer to pass over, up to 100000.
+        "offset": "int",
+    },
+    total=False,
+)
+
+
+TableJoin = TypedDict(
+    "TableJoin",
+    {
+        # The tableId or the name of a table.
+        "table": "str",
+        # By which values name it. Default: its name.
+        "as": "str",
+        # Keeps rows that have none in the joined table; its values are then null.
+        "left": "bool",
+        # Values that are equal in joined rows, 1 to 5 pairs.
+        "on": "list[TableJoinPair]",
+    },
+    total=False,
+)
+
+
+class TableJoinPair(TypedDict, total=False):
+    """TableJoinPair is a pair of values that are equal."""
+    # A value of the tables before.
+    left: str
+    # A value of the joined table.
+    right: str
+
+
+TableValue = TypedDict(
+    "TableValue",
+    {
+        # An expression, such as amount, quantity * price, or sum(amount) / count(*). May be left out for the aggregate count.
+        "value": "str",
+        # count, sum, avg, min, max, median, or distinct (the number of different values). Empty: the value itself.
+        "aggregate": "str",
+        # Its name in the answer. Default: made from the value.
+        "as": "str",
+    },
+    total=False,
+)
+
+
+class TableOrder(TypedDict, total=False):
+    """TableOrder sorts an answer."""
+    # An expression, or the name of a value of select.
+    value: str
+    descending: bool
+
+
+class QueryTableResponse(TypedDict, total=False):
+    """The message QueryTableResponse."""
+    columns: list[TableColumn]
+    rows: list[TableRow]
+    # There are more rows than the limit.
+    truncated: bool
+    # The tables that were read, in the order of the plan.
+    sources: list[TableSource]
+    # What was computed: the plan of the request, or that of its sql.
+    plan: TablePlan
+
+
+class TableRow(TypedDict, total=False):
+    """TableRow is a row of an answer."""
+    # In the order of the columns: numbers, texts (also for dates), booleans and null. A whole number of more than 15 digits is a text.
+    values: list[Any]
+    # Rows of the tables that it was computed from.
+    rowCount: int
+    # For each source the cells that it was computed from, such as "B2:D9, B12:D12", with ... after 20 ranges; empty for none.
+    cells: list[str]
+
+
+class TableSource(TypedDict, total=False):
+    """TableSource is a table that was read for an answer."""
+    tableId: str
+    name: str
+    documentId: str
+    namespace: str
+    uri: str
+    title: str
+    sheet: str
+    # The cells that were read, such as "B2:D9".
+    range: str
+    notes: list[str]
+
+
 class Alert(TypedDict, total=False):
     """Alert is a question that new passages of an index are compared with."""
     alertId: str
@@ -5856,6 +6043,21 @@ class QueryService:
         answer = self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListEdgesResponse", answer)
 
+    def list_tables(self, request: ListTablesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTablesResponse:
+        """ListTables returns the tables in the documents of an index whose rows are kept as typed columns: of CSV files, spreadsheets, and the
+        tables in Markdown, HTML and documents that are read as such. See docs/reference/tables.md. Errors: NOT_FOUND for an unknown index.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/ListTables", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListTablesResponse", answer)
+
+    def query_table(self, request: QueryTableRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QueryTableResponse:
+        """QueryTable computes an answer from tables: selects, groups, aggregates, sorts and joins their rows, and names the cells that each
+        row of the answer was computed from. Errors: NOT_FOUND for an index or a table that is not there; FAILED_PRECONDITION for a table
+        whose rows are not kept; RESOURCE_EXHAUSTED for a question that takes longer than 5 seconds; ABORTED while a table is being replaced.
+        """
+        answer = self._transport.unary("ragd.v1.QueryService/QueryTable", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("QueryTableResponse", answer)
+
     def count_chunks(self, request: CountChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CountChunksResponse:
         """CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
         them have each value of a metadata field. With queryText it counts those that match its words. Nothing is counted that
@@ -5938,6 +6140,21 @@ class AsyncQueryService:
         """
         answer = await self._transport.unary("ragd.v1.QueryService/ListEdges", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListEdgesResponse", answer)
+
+    async def list_tables(self, request: ListTablesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTablesResponse:
+        """ListTables returns the tables in the documents of an index whose rows are kept as typed columns: of CSV files, spreadsheets, and the
+        tables in Markdown, HTML and documents that are read as such. See docs/reference/tables.md. Errors: NOT_FOUND for an unknown index.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/ListTables", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("ListTablesResponse", answer)
+
+    async def query_table(self, request: QueryTableRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QueryTableResponse:
+        """QueryTable computes an answer from tables: selects, groups, aggregates, sorts and joins their rows, and names the cells that each
+        row of the answer was computed from. Errors: NOT_FOUND for an index or a table that is not there; FAILED_PRECONDITION for a table
+        whose rows are not kept; RESOURCE_EXHAUSTED for a question that takes longer than 5 seconds; ABORTED while a table is being replaced.
+        """
+        answer = await self._transport.unary("ragd.v1.QueryService/QueryTable", request or {}, timeout=timeout, context=context, idempotent=True)
+        return cast("QueryTableResponse", answer)
 
     async def count_chunks(self, request: CountChunksRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CountChunksResponse:
         """CountChunks counts the chunks that a filter selects and the documents they are of, exactly, and with facets how many of
@@ -9000,6 +9217,8 @@ __all__ = [
     "ListServersResponse",
     "ListSynonymsRequest",
     "ListSynonymsResponse",
+    "ListTablesRequest",
+    "ListTablesResponse",
     "ListTenantMovesRequest",
     "ListTenantMovesResponse",
     "ListTenantsRequest",
@@ -9051,6 +9270,8 @@ __all__ = [
     "QueryResponse",
     "QueryResult",
     "QueryService",
+    "QueryTableRequest",
+    "QueryTableResponse",
     "Question",
     "QuestionAnswer",
     "QuestionChange",
@@ -9127,6 +9348,15 @@ __all__ = [
     "SyncSourceResponse",
     "Synonym",
     "SynonymUse",
+    "Table",
+    "TableColumn",
+    "TableJoin",
+    "TableJoinPair",
+    "TableOrder",
+    "TablePlan",
+    "TableRow",
+    "TableSource",
+    "TableValue",
     "Tenant",
     "TenantImport",
     "TenantMove",
