@@ -14,7 +14,7 @@ import (
 func (s *Service) newOpenAI() *openai.Handler {
 	return openai.New(openai.Config{
 		API: rpc.Recorded{Handlers: s.Handlers}, Documents: s.Handlers.Ingest, DB: s.db, Agents: s.Handlers.Agents, Models: s.knownModels,
-		Gate: s.gate, Guard: s.guard, Authenticate: s.Credentials.Auth.Middleware,
+		Gate: s.gate, Repeats: s.idempotent, Guard: s.guard, Authenticate: s.Credentials.Auth.Middleware,
 	})
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/identity"
 	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/idempotency"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/placement"
 	"github.com/ragdhq/ragd/internal/tenant/place/replica"
@@ -79,6 +80,8 @@ type Service struct {
 
 	usage *usage.Meter
 	audit *audit.Log
+
+	idempotent *idempotency.Keeper
 
 	stopping atomic.Bool // Run was told to stop
 	draining context.Context
@@ -206,6 +209,7 @@ func (s *Service) Run(ctx context.Context) error {
 	group.Go(func() error { return s.usage.Run(served) })
 	group.Go(func() error { return s.Handlers.Notable.Run(served) })
 	group.Go(func() error { return s.audit.Run(served) })
+	group.Go(func() error { return s.idempotent.Run(served) })
 	group.Go(func() error { return s.Credentials.KeyUses.Run(served, s.log) })
 	group.Go(func() error { return s.Events.Run(served) })
 	group.Go(func() error { return s.database.replicas.Run(served) })

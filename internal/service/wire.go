@@ -47,6 +47,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/idempotency"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
 	"github.com/ragdhq/ragd/internal/tenant/quota/usage"
@@ -104,6 +105,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 	if s.audit, err = audit.New(audit.Config{Control: s.database.requests, Logger: s.log, Retention: s.config.AuditRetention}); err != nil {
 		return err
 	}
+	s.idempotent = idempotency.New(idempotency.Config{Control: s.database.requests, Keys: keys, Logger: s.log})
 	if err := s.config.LocalModelPrecision.Check(); err != nil {
 		return err
 	}
@@ -242,6 +244,7 @@ func (s *Service) wire(ctx context.Context, instance string) error {
 		Hooks:       hooks,
 		Usage:       s.usage,
 		Audit:       s.audit,
+		Repeats:     s.idempotent,
 		Databases:   s.placed,
 		Workflows:   workflows,
 		Connectors:  connectors,

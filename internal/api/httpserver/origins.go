@@ -66,12 +66,12 @@ func isLoopback(name string) bool {
 var (
 	requestHeaders = []string{
 		"Authorization", "Connect-Accept-Encoding", "Connect-Content-Encoding", "Connect-Protocol-Version", "Connect-Timeout-Ms",
-		"Content-Encoding", "Content-Type", "Grpc-Accept-Encoding", "Grpc-Encoding", "Grpc-Timeout", "Last-Event-ID",
+		"Content-Encoding", "Content-Type", "Grpc-Accept-Encoding", "Grpc-Encoding", "Grpc-Timeout", "Idempotency-Key", "Last-Event-ID",
 		"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Ragd-Context", "Ragd-Results", "Ragd-Server", "Ragd-Tenant", "Traceparent", "Tracestate", "X-Grpc-Web",
 		"X-Request-Id", "X-User-Agent",
 	}
 	responseHeaders = []string{
-		"Connect-Content-Encoding", "Content-Encoding", "Grpc-Encoding", "Grpc-Message", "Grpc-Status", "Grpc-Status-Details-Bin", "Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "X-Request-Id",
+		"Connect-Content-Encoding", "Content-Encoding", "Grpc-Encoding", "Grpc-Message", "Grpc-Status", "Grpc-Status-Details-Bin", "Idempotent-Replayed", "Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "X-Request-Id",
 	}
 )
 

@@ -81,8 +81,15 @@ func (h *Handler) createFile(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, err)
 		return
 	}
-	stored, err := form.store(r.Context(), h.config.DB.Handle(caller.Tenant))
-	answer(w, r, stored.object(), err)
+	content, err := form.digest()
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	once(h, w, r, content, func(ctx context.Context) (*fileObject, error) {
+		stored, err := form.store(ctx, h.config.DB.Handle(caller.Tenant))
+		return stored.object(), err
+	})
 }
 
 // fileForm is the form of an upload. It must be closed.

@@ -14,6 +14,7 @@ package openai
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -28,6 +29,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
 	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/idempotency"
 	"github.com/ragdhq/ragd/internal/tenant/quota/admission"
 )
 
@@ -58,8 +60,10 @@ type Config struct {
 	DB        *data.DB
 	Agents    *agent.Service
 	// Models returns the names of the models that a tenant may use, as far as they are known.
-	Models       func(ctx context.Context, id tenant.ID) ([]Model, error)
-	Gate         *admission.Gate
+	Models func(ctx context.Context, id tenant.ID) ([]Model, error)
+	Gate   *admission.Gate
+	// Repeats answers requests whose idempotency key was used before.
+	Repeats      *idempotency.Keeper
 	Guard        *httpserver.Guard
 	Authenticate func(refuse func(http.ResponseWriter, *http.Request, error)) func(http.Handler) http.Handler
 }
@@ -193,27 +197,26 @@ func mayCall(caller *access.Request, r *http.Request) error {
 }
 
 // ask returns a handler of requests without a body, which answers with what do returns as JSON.
-func ask[Out any](_ *Handler, do func(context.Context, *http.Request) (Out, error)) http.Handler {
+func ask[Out any](h *Handler, do func(context.Context, *http.Request) (Out, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), maxTime)
 		defer cancel()
-		out, err := do(ctx, r)
-		answer(w, r, out, err)
+		once(h, w, r.WithContext(ctx), nil, func(ctx context.Context) (Out, error) { return do(ctx, r) })
 	})
 }
 
 // call is ask for requests whose body is a JSON object, which it decodes into an In.
 func call[In, Out any](h *Handler, do func(context.Context, *http.Request, *In) (Out, error)) http.Handler {
-	return reading(h, func(w http.ResponseWriter, r *http.Request, in *In) {
+	return reading(h, func(w http.ResponseWriter, r *http.Request, in *In, content []byte) {
 		ctx, cancel := context.WithTimeout(r.Context(), maxTime)
 		defer cancel()
-		out, err := do(ctx, r, in)
-		answer(w, r, out, err)
+		once(h, w, r.WithContext(ctx), content, func(ctx context.Context) (Out, error) { return do(ctx, r, in) })
 	})
 }
 
-// reading returns a handler of requests whose body is a JSON object, which it decodes into an In.
-func reading[In any](h *Handler, do func(http.ResponseWriter, *http.Request, *In)) http.Handler {
+// reading returns a handler of requests whose body is a JSON object, which it decodes into an In. do gets
+// the digest of the body too.
+func reading[In any](h *Handler, do func(w http.ResponseWriter, r *http.Request, in *In, content []byte)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, err := access.Caller(r.Context())
 		if err != nil {
@@ -222,6 +225,10 @@ func reading[In any](h *Handler, do func(http.ResponseWriter, *http.Request, *In
 		}
 		memory := h.config.Gate.Open(caller.Tenant)
 		defer memory.Close()
+		sum := sha256.New()
+		if r.Header.Get(idempotency.Header) != "" {
+			r.Body = hashing{r.Body, sum}
+		}
 		in, err := readJSON[In](r, memory)
 		if err != nil {
 			if r.ProtoMajor == 1 {
@@ -230,7 +237,7 @@ func reading[In any](h *Handler, do func(http.ResponseWriter, *http.Request, *In
 			refuse(w, r, err)
 			return
 		}
-		do(w, r, in)
+		do(w, r, in, sum.Sum(nil))
 	})
 }
 

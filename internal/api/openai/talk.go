@@ -40,20 +40,24 @@ type form interface {
 // talks returns a handler of requests for an answer in a conversation. read returns the conversation and the
 // form of its answer.
 func talks[In any](h *Handler, read func(*In, *http.Request) (*conversation, form, error)) http.Handler {
-	return reading(h, func(w http.ResponseWriter, r *http.Request, in *In) {
+	return reading(h, func(w http.ResponseWriter, r *http.Request, in *In, content []byte) {
 		c, shape, err := read(in, r)
+		if err == nil && shape.streamed() {
+			err = notOnce(r)
+		}
 		switch {
 		case err != nil:
 			fail(w, r, err)
 		case shape.streamed():
 			h.stream(w, r, c, shape)
 		default:
-			said, err := h.converse(r.Context(), c, nil)
-			if err != nil {
-				fail(w, r, err)
-				return
-			}
-			send(w, r, http.StatusOK, shape.whole(said))
+			once(h, w, r, content, func(ctx context.Context) (any, error) {
+				said, err := h.converse(ctx, c, nil)
+				if err != nil {
+					return nil, err
+				}
+				return shape.whole(said), nil
+			})
 		}
 	})
 }

@@ -37,6 +37,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access/credential"
 	"github.com/ragdhq/ragd/internal/tenant/archive"
+	"github.com/ragdhq/ragd/internal/tenant/idempotency"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 	"github.com/ragdhq/ragd/internal/tenant/place/move"
 	"github.com/ragdhq/ragd/internal/tenant/place/placement"
@@ -88,9 +89,11 @@ type Handlers struct {
 	Agents       *agent.Service
 	Usage        *usage.Meter
 	Audit        *audit.Log
-	Archives     *archive.Service
-	Moves        *move.Service
-	Databases    *placement.Registry
+	// Repeats answers calls whose idempotency key was used before.
+	Repeats   *idempotency.Keeper
+	Archives  *archive.Service
+	Moves     *move.Service
+	Databases *placement.Registry
 	// Remote checks tools that call other services.
 	Remote RemoteKinds
 
@@ -153,7 +156,7 @@ func (h *Handlers) Mount(mux *http.ServeMux, guard *httpserver.Guard, authentica
 		connect.WithCodec(deferredProto{}),
 		withGzip(maxQueryBytes),
 		connect.WithCompressMinBytes(compressMinBytes),
-		connect.WithInterceptors(interceptor{h.Draining, h.Audit, h.WriteToken}),
+		connect.WithInterceptors(interceptor{h.Draining, h.Audit, h.WriteToken, h.Repeats}),
 		connect.WithRecover(recovered),
 	)
 	calls := procedures()

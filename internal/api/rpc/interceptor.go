@@ -18,6 +18,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/fault"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/idempotency"
 )
 
 const (
@@ -44,6 +45,8 @@ type interceptor struct {
 	audit *audit.Log
 	// token is Handlers.WriteToken.
 	token func(context.Context, tenant.ID) string
+	// repeats answers calls whose idempotency key was used before.
+	repeats *idempotency.Keeper
 }
 
 // WrapUnary implements connect.Interceptor.
@@ -61,7 +64,7 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			if err := deferredError(req.Any()); err != nil {
 				return err
 			}
-			if res, err = i.call(ctx, req, next); err != nil {
+			if res, err = i.callOnce(ctx, req, next); err != nil {
 				return err
 			}
 			if token := i.writeToken(ctx, req.Spec()); token != "" {
@@ -106,6 +109,9 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 		valid, stop := access.WhileValid(open, recheckEvery, access.Recheck)
 		defer stop()
 		return observe(ctx, func() error {
+			if _, err := keyOf(conn.Spec(), conn.RequestHeader()); err != nil {
+				return err
+			}
 			err := next(valid, checkedConn{slotConn{conn, codecSlotOf(ctx)}})
 			if err != nil && valid.Err() != nil && ctx.Err() == nil {
 				return context.Cause(valid)

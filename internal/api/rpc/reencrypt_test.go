@@ -28,6 +28,9 @@ var notSealed = []string{
 	"ragd.console_sessions.credential", // the key is derived from the browser's cookie
 	"ragd.console_sessions.owner",
 	"ragd.console_sessions.secret_hash",
+	"ragd.idempotent_calls.answer", // of calls that show no secret, for a day
+	"ragd.idempotent_calls.call_hash",
+	"ragd.idempotent_calls.request_hash",
 	"ragd.imports.chain",                // a checksum
 	"ragd.secrets.value",                // keys of the instances, which no tenant gave
 	"ragd.signing_keys.public_key",      // published

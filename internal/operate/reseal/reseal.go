@@ -23,6 +23,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/secret"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/data"
+	"github.com/ragdhq/ragd/internal/tenant/idempotency"
 	"github.com/ragdhq/ragd/internal/tenant/place/placement"
 	"github.com/ragdhq/ragd/internal/tenant/provision"
 )
@@ -31,7 +32,7 @@ import (
 var OfTenants = slices.Concat([]seal.Column{own.Sealed, secret.Sealed}, hook.Sealed, connector.Sealed)
 
 // OfService are the columns of the control schema with sealed secrets of the service itself.
-var OfService = []seal.Column{identity.Sealed, placement.Sealed}
+var OfService = []seal.Column{identity.Sealed, placement.Sealed, idempotency.Sealed}
 
 // Config configures a Service.
 type Config struct {

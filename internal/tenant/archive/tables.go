@@ -96,6 +96,7 @@ var LeftOut = map[string]string{
 	"control/audit_log":        "the log is about what was done in this service, and stays in it",
 	"control/backlog":          "it is made again from the documents that wait",
 	"control/event_tenants":    "it is made again from the hooks",
+	"control/idempotent_calls": "they are for the repeats of calls to this service, for a day",
 	"control/imports":          "it is the progress of an import",
 	"control/moves":            "they are about the databases of this service",
 	"control/moved_work":       "it is work of a tenant that is being moved, which is made again",
