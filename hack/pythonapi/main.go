@@ -119,13 +119,17 @@ func (w *writer) method(s *protogen.Service, m *protogen.Method, prefix string) 
 	if prefix != "" && !m.Desc.IsStreamingServer() {
 		define, wait = "async def", "await "
 	}
-	w.printf("\n\n    %s %s(self, %s, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> %s:\n", define, snake(m.GoName), argument, result)
-	w.docstring("        ", string(m.Comments.Leading), m.GoName+".")
-	idempotent := ""
+	key, idempotent := "", ""
 	options, _ := m.Desc.Options().(*descriptorpb.MethodOptions)
-	if call == "unary" && options.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS {
+	switch {
+	case call != "unary":
+	case options.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS:
 		idempotent = ", idempotent=True"
+	default:
+		key, idempotent = ", idempotency_key: str | None = None", ", idempotency_key=idempotency_key"
 	}
+	w.printf("\n\n    %s %s(self, %s, *, timeout: float | None = None, context: dict[str, Any] | None = None%s) -> %s:\n", define, snake(m.GoName), argument, key, result)
+	w.docstring("        ", string(m.Comments.Leading), m.GoName+".")
 	w.printf("\n        answer = %sself._transport.%s(%q, %s, timeout=timeout, context=context%s)", wait, call, path, sent, idempotent)
 	w.printf("\n        return cast(%q, answer)", result)
 }

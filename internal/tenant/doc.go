@@ -6,6 +6,7 @@
 // The rooms of the wing:
 //
 //	access             who calls, for which tenant, with which rights, in which request context
+//	idempotency        makes calls once that have an idempotency key, and answers their repeats
 //	access/credential  API keys, access tokens and issuers: authenticates callers
 //	access/oauth       verifies access tokens
 //	data               runs every statement on a tenant's data

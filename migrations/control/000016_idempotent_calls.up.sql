@@ -8,7 +8,7 @@ CREATE TABLE idempotent_calls (
 	claimed_until timestamptz NOT NULL, -- then another run may claim a call that has not ended
 	ended_at      timestamptz,          -- null while the call runs
 	fault         json,                 -- fault.Error, if it failed
-	answer        bytea,                -- null with sealed_answer, for an error, and for one that is too large
+	answer        bytea,                -- null with sealed_answer, for an error, and for one that is not kept
 	sealed_answer bytea,                -- that shows a secret
 	answer_bytes  int NOT NULL DEFAULT 0,
 	created_at    timestamptz NOT NULL DEFAULT now()

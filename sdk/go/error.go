@@ -85,8 +85,9 @@ func ErrorOf(err error) error {
 	return e
 }
 
-// Retry says how failed calls are repeated: those that change nothing, or that do no harm when made
-// twice, when the service does not answer or asks to wait. Zero values mean the defaults.
+// Retry says how failed calls are repeated, when the service does not answer or asks to wait. Calls that
+// would do harm when made twice have an idempotency key, by which the service makes them once. Zero
+// values mean the defaults.
 type Retry struct {
 	// Max is how often a call is repeated. Default: 4; negative: never.
 	Max int
@@ -135,7 +136,7 @@ var repeatable = []string{
 	"/ragd.v1.EvaluateService/RecordFeedback", "/ragd.v1.IndexService/CreateIndex", "/ragd.v1.QueryService/ListTopics", "/ragd.v1.VectorService/Update", "/ragd.v1.VectorService/Delete",
 }
 
-// mayRepeat reports whether a second call with the same request does no harm.
+// mayRepeat reports whether a second call with the same request does no harm, also without a key.
 func mayRepeat(req connect.AnyRequest) bool {
 	switch message := req.Any().(type) {
 	case *ragdv1.UploadDocumentRequest:

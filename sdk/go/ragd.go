@@ -12,6 +12,7 @@ package ragd
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -186,6 +187,16 @@ func WithContext(ctx context.Context, values map[string]any) context.Context {
 	return context.WithValue(ctx, contextKey{}, merged)
 }
 
+type idempotencyKey struct{}
+
+// WithIdempotencyKey returns a context for one call that changes something: with the same key, of up to 255
+// characters, the same call within 24 hours runs once, and its repeats get the answer of the first, from
+// this program or another. Calls without a key of the program get one of their own where the client
+// repeats them.
+func WithIdempotencyKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, idempotencyKey{}, key)
+}
+
 // interceptor adds the headers of every call and repeats failed ones.
 type interceptor struct{ options Options }
 
@@ -223,13 +234,18 @@ func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if err := i.prepare(ctx, req.Header()); err != nil {
 			return nil, err
 		}
+		if key, ok := ctx.Value(idempotencyKey{}).(string); ok {
+			req.Header().Set("Idempotency-Key", key)
+		} else if i.options.Retry.Max >= 0 && !mayRepeat(req) {
+			req.Header().Set("Idempotency-Key", rand.Text())
+		}
 		for attempt := 1; ; attempt++ {
 			answer, err := next(ctx, req)
 			if err == nil {
 				return answer, nil
 			}
 			pause, again := i.options.Retry.pause(attempt, err)
-			if !again || !mayRepeat(req) || sleep(ctx, pause) != nil {
+			if !again || sleep(ctx, pause) != nil {
 				return nil, ErrorOf(err)
 			}
 		}

@@ -308,7 +308,7 @@ func TestCallsAreRepeatedWhereThatDoesNoHarm(t *testing.T) {
 		"a limit that passes next hour": {"resource_exhausted", "3600", 99, 1, query},
 		"a mistake":                     {"invalid_argument", "", 99, 1, query},
 		"an upload with a uri":          {"unavailable", "", 1, 2, upload("a.md")},
-		"an upload without a uri":       {"unavailable", "", 99, 1, upload("")},
+		"an upload without a uri":       {"unavailable", "", 1, 2, upload("")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -318,6 +318,36 @@ func TestCallsAreRepeatedWhereThatDoesNoHarm(t *testing.T) {
 				t.Errorf("%d calls, want %d; error %v", calls(), tc.want, err)
 			}
 		})
+	}
+}
+
+// Where a second call would do harm, all attempts have one key; the program may give it.
+func TestRepeatedCallsHaveAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	upload := func(o ragd.Options, uri, key string) string {
+		url, calls, last := answers(t, "unavailable", "", 1)
+		o.URL, o.Retry.First = url, time.Millisecond
+		ctx := t.Context()
+		if key != "" {
+			ctx = ragd.WithIdempotencyKey(ctx, key)
+		}
+		_, err := connectTo(t, o).Index("docs").UploadText(ctx, "a", ragd.Upload{URI: uri, NoWait: true})
+		if (err == nil) != (o.Retry.Max >= 0) || calls() != map[bool]int{true: 2, false: 1}[err == nil] {
+			t.Errorf("%d calls, %v", calls(), err)
+		}
+		return last().Get("Idempotency-Key")
+	}
+	one, other := upload(ragd.Options{}, "", ""), upload(ragd.Options{}, "", "")
+	if one == "" || one == other {
+		t.Errorf("keys are %q and %q", one, other)
+	}
+	for name, got := range map[string]string{"mine": upload(ragd.Options{}, "", "mine"), "yours": upload(ragd.Options{Retry: ragd.Retry{Max: -1}}, "a.md", "yours")} {
+		if got != name {
+			t.Errorf("the key is %q, want %q", got, name)
+		}
+	}
+	if got := upload(ragd.Options{}, "a.md", ""); got != "" {
+		t.Errorf("a call that does no harm has the key %q", got)
 	}
 }
 

@@ -49,7 +49,7 @@ const (
 	Retention = 24 * time.Hour
 	// MaxKeyBytes limits a key.
 	MaxKeyBytes = 255
-	// MaxAnswerBytes limits an answer that is kept. A repeat of a call whose answer is larger is refused.
+	// MaxAnswerBytes limits an answer that is kept. The repeat of a call whose answer is larger is refused.
 	MaxAnswerBytes = 256 << 10
 	// MaxKeys and MaxBytes limit what is kept of the callers of a tenant: keys, and bytes of answers.
 	// They are counted once in countTTL on each instance.
@@ -126,16 +126,13 @@ func CheckKey(values []string) error {
 // with its key had; then repeated is true. The context of run does not end when the caller leaves, so
 // that a repeat finds the answer: it ends with the caller's deadline, but not before maxDetached, or
 // not at all if there is none. Errors, besides those of run: Invalid if the key was used for
-// another request, Conflict with the time to wait while the first call runs, Precondition if its answer
-// was not kept because of its size, or shows a secret and there is no master key; Exhausted if too many
-// keys are kept; Unavailable.
+// another request, Conflict with the time to wait while the first call runs, Precondition if it has
+// succeeded and its answer was not kept, because of its size, or because it shows a secret and there was no
+// master key; Exhausted if too many keys are kept; Unavailable.
 func (k *Keeper) Do(ctx context.Context, call Call, run func(context.Context) ([]byte, error)) (answer []byte, repeated bool, err error) {
 	if k == nil {
 		answer, err = run(ctx)
 		return answer, false, err
-	}
-	if call.Secret && k.config.Keys == nil {
-		return nil, false, impossible("the answer of this call shows a secret, which is kept only encrypted, and this server has no master key: leave the header out, or let the operator set master-key")
 	}
 	r, ok := access.FromContext(ctx)
 	if !ok {
@@ -282,8 +279,8 @@ func (k *Keeper) replay(e entry, kept *row) ([]byte, error) {
 		running := fault.New(fault.Conflict, "the first call with this %s is still running: repeat it later to get its answer", Header)
 		running.RetryAfter = retryAfter
 		return nil, running
-	case kept.TooLarge:
-		return nil, impossible("the first call with this key has succeeded, but its answer is over the %d bytes that are kept: it was not run again; read what it made", MaxAnswerBytes)
+	case kept.NotKept:
+		return nil, impossible("the first call with this key has succeeded, but its answer was not kept, because it has more than %d bytes, or because it shows a secret and this server has no master key: it was not run again; read what it made", MaxAnswerBytes)
 	case kept.Fault != nil:
 		return nil, kept.Fault
 	case kept.SealedAnswer != nil:

@@ -295,15 +295,18 @@ func TestSecretsRestSealed(t *testing.T) {
 		t.Errorf("the database has %s", stored)
 	}
 	config := idempotency.Config{Control: s.pool, Logger: slog.New(slog.DiscardHandler)}
-	_, _, err := idempotency.New(config).Do(ctx, secret, answering("x", &runs))
-	if fault.KindOf(err) != fault.Precondition || runs != 1 {
-		t.Errorf("without a master key: %v, %d runs", err, runs)
+	unkept := call("b", "CreateApiKey")
+	unkept.Secret = true
+	for _, want := range []fault.Kind{fault.Internal, fault.Precondition} { // Internal is that of no error
+		if _, _, err := idempotency.New(config).Do(ctx, unkept, answering("ragd_hunter2", &runs)); fault.KindOf(err) != want || (err == nil) != (want == fault.Internal) || runs != 2 {
+			t.Errorf("without a master key: %v, %d runs", err, runs)
+		}
 	}
 	other, err := seal.Parse(strings.Repeat("cd", 32))
 	must(t, err)
 	config.Keys = other
 	_, _, err = idempotency.New(config).Do(ctx, secret, answering("x", &runs))
-	if fault.KindOf(err) != fault.Precondition || runs != 1 {
+	if fault.KindOf(err) != fault.Precondition || runs != 2 {
 		t.Errorf("with another master key: %v, %d runs", err, runs)
 	}
 }

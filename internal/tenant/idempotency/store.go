@@ -20,7 +20,7 @@ const claimAttempts = 3
 type row struct {
 	RequestHash  []byte
 	Running      bool
-	TooLarge     bool
+	NotKept      bool
 	Answer       []byte
 	SealedAnswer []byte
 	Fault        *fault.Error
@@ -73,7 +73,7 @@ func (k *Keeper) find(ctx context.Context, e entry) (*row, error) {
 	var r row
 	err := k.config.Control.QueryRow(ctx, `
 		SELECT request_hash, ended_at IS NULL, ended_at IS NOT NULL AND num_nonnulls(fault, answer, sealed_answer) = 0, answer, sealed_answer, fault
-		FROM ragd.idempotent_calls WHERE call_hash = $1`, e.call).Scan(&r.RequestHash, &r.Running, &r.TooLarge, &r.Answer, &r.SealedAnswer, &r.Fault)
+		FROM ragd.idempotent_calls WHERE call_hash = $1`, e.call).Scan(&r.RequestHash, &r.Running, &r.NotKept, &r.Answer, &r.SealedAnswer, &r.Fault)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -90,7 +90,7 @@ func (k *Keeper) extend(ctx context.Context, e entry) error {
 func (k *Keeper) end(ctx context.Context, e entry, answer []byte, caused *fault.Error, secret bool) error {
 	var plain, sealed []byte
 	switch {
-	case caused != nil || len(answer) > MaxAnswerBytes:
+	case caused != nil || len(answer) > MaxAnswerBytes || secret && k.config.Keys == nil:
 	case secret:
 		sealed = k.config.Keys.Seal(answer, e.belongsTo()...)
 	default:

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import ragd
+from ragd.api import IndexService
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -89,15 +90,21 @@ def test_errors_that_do_not_pass_are_not_repeated(serve: Callable[..., Server], 
     assert len(server.paths) == 1
 
 
-def test_calls_that_would_happen_twice_are_not_repeated(serve: Callable[..., Server]) -> None:
+def test_calls_that_would_happen_twice_have_a_key(serve: Callable[..., Server]) -> None:
     server = serve((503, {}, refusal("unavailable")))
     with ragd.Ragd(server.url, "key", retry=QUICK) as client:
+        for uri in (None, "a.md"):
+            with pytest.raises(ragd.RagdError):
+                client.index("docs").upload("text", uri=uri, wait=False)
+        assert len(server.paths) == 5 + 5
+        keys = [headers.get("idempotency-key") for headers in server.headers]
+        assert keys[0] and len(set(keys[:5])) == 1 and set(keys[5:]) == {None}
         with pytest.raises(ragd.RagdError):
-            client.index("docs").upload("text", wait=False)
-        assert len(server.paths) == 1
-        with pytest.raises(ragd.RagdError):
-            client.index("docs").upload("text", uri="a.md", wait=False)
-        assert len(server.paths) == 1 + 5
+            client.rpc(IndexService).delete_index({"indexName": "docs"}, idempotency_key="mine")
+        assert server.headers[-1]["idempotency-key"] == "mine"
+    with ragd.Ragd(server.url, "key", retry=ragd.Retry(max_retries=0)) as client, pytest.raises(ragd.RagdError):
+        client.index("docs").upload("text", wait=False)
+    assert "idempotency-key" not in server.headers[-1]
 
 
 def test_headers(serve: Callable[..., Server]) -> None:

@@ -15,6 +15,9 @@ export interface RetryOptions {
   maxDelayMs?: number;
 }
 
+/** The header with the key by which the service makes a call once. */
+export const idempotencyHeader = "Idempotency-Key";
+
 /**
  * repeatable has the calls that change something and may be made twice all the same, because a
  * second one with the same request finds the work done. The value says for which requests.
@@ -74,10 +77,16 @@ export async function repeat<T>(options: RetryOptions | undefined, signal: Abort
   }
 }
 
-/** retrying calls again what failed with an error that may pass, if a second call does no harm. */
+/**
+ * retrying calls again what failed with an error that may pass. A call whose second time would do harm
+ * has a key, by which the service makes it once.
+ */
 export function retrying(options: RetryOptions | undefined): Interceptor {
   return (next) => async (request) => {
-    if (request.stream || !mayRepeat(request)) return next(request);
+    if (request.stream) return next(request);
+    if (options?.maxRetries !== 0 && !mayRepeat(request) && !request.header.has(idempotencyHeader)) {
+      request.header.set(idempotencyHeader, crypto.randomUUID());
+    }
     return repeat(options, request.signal, () => next(request));
   };
 }

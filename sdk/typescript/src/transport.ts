@@ -2,7 +2,7 @@ import type { DescMessage, JsonObject, Message, MessageInitShape } from "@bufbui
 import { Code, type CallOptions as ConnectCallOptions, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { invalid, thrown } from "./errors.js";
-import { type RetryOptions, retrying } from "./retry.js";
+import { idempotencyHeader, type RetryOptions, retrying } from "./retry.js";
 
 /** Settings of a client. */
 export interface RagdOptions {
@@ -34,6 +34,11 @@ export interface CallOptions {
   context?: JsonObject;
   /** Headers of this call, over those of the client. */
   headers?: Record<string, string>;
+  /**
+   * With the same key, of up to 255 characters, the same call within 24 hours runs once, and its repeats get the
+   * answer of the first, from this program or another. Default: one of the client's where it repeats the call.
+   */
+  idempotencyKey?: string;
   /** Is called with the write token of the answer, if it has one, which a query may send. */
   onWriteToken?: (token: string) => void;
 }
@@ -60,6 +65,7 @@ export type Fields<S extends DescMessage> = Omit<Exclude<MessageInitShape<S>, Me
 /** headersFor returns the headers of a call. */
 export function headersFor(client: RagdOptions, call: CallOptions): Record<string, string> {
   const headers = { ...call.headers };
+  if (call.idempotencyKey !== undefined) headers[idempotencyHeader] = call.idempotencyKey;
   if (call.context) headers[contextHeader] = encodeContext({ ...client.context, ...call.context });
   return headers;
 }

@@ -106,7 +106,7 @@ test("repetitions wait as long as the service asks", async (t) => {
   assert.ok(times[1] - times[0] >= 1000, `${times[1] - times[0]} ms`);
 });
 
-test("what may not be repeated, or would have to wait too long, is not", async (t) => {
+test("what would do harm when made twice has a key, and what would have to wait too long is not repeated", async (t) => {
   const answers = [
     [503, "unavailable"],
     [429, "resource_exhausted"],
@@ -114,18 +114,29 @@ test("what may not be repeated, or would have to wait too long, is not", async (
     [400, "failed_precondition"],
   ];
   let answer;
-  const front = await proxy(t, (_, response) => refuse(response, ...answer));
+  let keys = [];
+  const front = await proxy(t, (request, response) => {
+    keys.push(request.headers["idempotency-key"]);
+    return refuse(response, ...answer);
+  });
   const client = connect({ url: front.url, retry: { initialDelayMs: 1 } });
-  const attempts = async (call) => {
+  const attempts = async (call, keyed = false) => {
     front.requests.length = 0;
+    keys = [];
     await assert.rejects(call());
+    assert.equal(new Set(keys).size, 1);
+    assert.equal(keys[0] !== undefined, keyed);
     return front.requests.length;
   };
   answer = answers[0];
-  assert.equal(await attempts(() => client.callTool("vector_query")), 1);
-  assert.equal(await attempts(() => client.rpc(AgentService).askAgent({ agentName: "a", message: "m" })), 1);
-  assert.equal(await attempts(() => client.rpc(VectorService).upsert({ indexName: "i", entries: [{ values: [1] }] })), 1);
+  assert.equal(await attempts(() => client.callTool("vector_query"), true), 5);
+  assert.equal(await attempts(() => client.rpc(AgentService).askAgent({ agentName: "a", message: "m" }), true), 5);
+  assert.equal(await attempts(() => client.rpc(VectorService).upsert({ indexName: "i", entries: [{ values: [1] }] }), true), 5);
   assert.equal(await attempts(() => client.rpc(VectorService).upsert({ indexName: "i", entries: [{ id: "1", values: [1] }] })), 5);
+  await attempts(() => client.callTool("vector_query", {}, { idempotencyKey: "mine" }), true);
+  assert.equal(keys[0], "mine");
+  const once = connect({ url: front.url, retry: { maxRetries: 0 } });
+  assert.equal(await attempts(() => once.callTool("vector_query")), 1);
   for (answer of answers.slice(1)) assert.equal(await attempts(() => client.index("i").query("gate")), 1, answer.join());
   answer = answers[2];
   await assert.rejects(client.index("i").query("gate"), { retryAfter: 3600 });

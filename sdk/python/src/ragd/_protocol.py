@@ -56,7 +56,7 @@ _repeatable = {
 
 
 def may_repeat(path: str, request: Mapping[str, Any], idempotent: bool) -> bool:
-    """Reports whether a second call with the same request does no harm."""
+    """Reports whether a second call with the same request does no harm, also without a key."""
     if path == "ragd.v1.DocumentService/UploadDocument":
         return bool(request.get("uri"))
     if path == "ragd.v1.VectorService/Upsert":
@@ -112,6 +112,9 @@ class Settings:
             headers["Connect-Timeout-Ms"] = str(max(1, int(seconds * 1000)))
         return f"{self.url}/{path}", headers, httpx.Timeout(seconds + 5 if seconds is not None else None, connect=10)
 
+
+#: The header with the key by which the service makes a call once.
+IDEMPOTENCY_KEY = "Idempotency-Key"
 
 UNARY = "application/json"
 STREAM = "application/connect+json"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from typing import Any
 
 import httpx
 
 from .._errors import RagdError
-from .._protocol import STREAM, UNARY, Frames, Settings, encode, envelope, may_repeat, unary_answer, unreachable
+from .._protocol import IDEMPOTENCY_KEY, STREAM, UNARY, Frames, Settings, encode, envelope, may_repeat, unary_answer, unreachable
 
 
 class AsyncTransport:
@@ -27,11 +28,15 @@ class AsyncTransport:
         timeout: float | None = None,
         context: Mapping[str, Any] | None = None,
         idempotent: bool = False,
+        idempotency_key: str | None = None,
     ) -> dict[str, Any]:
         """Sends a message and returns the answer. Errors: RagdError."""
         url, headers, limits = self.settings.request(path, UNARY, timeout, context)
         body = encode(request)
-        repeatable = may_repeat(path, request, idempotent)
+        if idempotency_key is None and self.settings.retry.max_retries > 0 and not may_repeat(path, request, idempotent):
+            idempotency_key = str(uuid.uuid4())
+        if idempotency_key is not None:
+            headers[IDEMPOTENCY_KEY] = idempotency_key
         attempt = 0
         while True:
             attempt += 1
@@ -41,7 +46,7 @@ class AsyncTransport:
                 except httpx.HTTPError as error:
                     raise unreachable(error) from error
             except RagdError as error:
-                pause = self.settings.retry.pause(attempt, error) if repeatable else None
+                pause = self.settings.retry.pause(attempt, error)
                 if pause is None:
                     raise
             await asyncio.sleep(pause)
