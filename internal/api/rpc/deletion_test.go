@@ -144,7 +144,7 @@ func TestADeletedTenantIsGoneFromTheWholeDatabase(t *testing.T) {
 	for key, word := range map[string]string{secret: word, other: "kumquat"} {
 		res, err := s.Client(key).VectorQuery(t.Context(), &ragdv1.VectorQueryRequest{IndexName: "docs", QueryText: "where is " + word})
 		noError(t, err)
-		_, err = s.Client(key).RecordFeedback(t.Context(), &ragdv1.RecordFeedbackRequest{QueryId: res.QueryId, Source: res.Sources[0].Id, Helpful: new(true)})
+		_, err = s.Client(key, idempotencyKey, word).RecordFeedback(t.Context(), &ragdv1.RecordFeedbackRequest{QueryId: res.QueryId, Source: res.Sources[0].Id, Helpful: new(true)})
 		noError(t, err)
 	}
 	for table, n := range tenantTables(t, s, name) {
