@@ -7,12 +7,16 @@ import (
 
 	"github.com/ragdhq/ragd/internal/chunk"
 	"github.com/ragdhq/ragd/internal/ingest/extract"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
 
 // Change holds the settings that Update changes. A nil setting stays unchanged.
 type Change struct {
+	// ETag is that of the index as the caller knows it; empty for any.
+	ETag string
+
 	EmbeddingModel  *string // starts a job that embeds the index again
 	Dimension       int     // of the embedding model; 0: the model's own
 	Config          *Config
@@ -25,6 +29,9 @@ type Change struct {
 	// RecordQuestions says whether questions are recorded; false deletes those that were.
 	RecordQuestions *bool
 }
+
+// ETag returns the etag of the settings of the index. It does not change with its documents.
+func (i Index) ETag() string { return catalog.ETag(i.Name, i.UpdatedAt) }
 
 // changed returns the index with its settings changed. Errors: Invalid.
 func (i Index) changed(c Change) (Index, error) {
@@ -68,6 +75,9 @@ func (i Index) changed(c Change) (Index, error) {
 func (s *Service) update(ctx context.Context, tx *data.Tx, name string, c Change, model *newModel) error {
 	old, err := byNameLocked(ctx, tx, name)
 	if err != nil {
+		return err
+	}
+	if err := catalog.Expect("index", name, c.ETag, old.ETag()); err != nil {
 		return err
 	}
 	changed, err := old.changed(c)

@@ -16,6 +16,7 @@ import (
 	"github.com/ragdhq/ragd/internal/operate/pagination"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
@@ -258,6 +259,9 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Index, Cou
 	h := s.db.Handle(r.Tenant)
 	found, err := ByName(ctx, h, name)
 	if err != nil {
+		return Index{}, Counts{}, err
+	}
+	if err := catalog.Expect("index", name, c.ETag, found.ETag()); err != nil { // and again when it is locked
 		return Index{}, Counts{}, err
 	}
 	changed, err := found.changed(c)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ragdhq/ragd/internal/index"
 	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 )
 
@@ -78,6 +79,9 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 
 // Change holds the fields that Update changes. Nil leaves a field unchanged.
 type Change struct {
+	// ETag is that of the tool as the caller knows it; empty for any.
+	ETag string
+
 	Title       *string
 	Description *string
 	Settings    map[string]any
@@ -88,6 +92,9 @@ type Change struct {
 	Meta         map[string]any
 	OutputSchema map[string]any
 }
+
+// ETag returns the etag of the tool.
+func (t Tool) ETag() string { return catalog.ETag(t.Name, t.UpdatedAt) }
 
 // apply changes the tool.
 func (c Change) apply(t *Tool) {
@@ -127,6 +134,9 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Tool, erro
 		return Tool{}, err
 	}
 	changed := old.tool()
+	if err := catalog.Expect(tools.Noun, name, c.ETag, changed.ETag()); err != nil {
+		return Tool{}, err
+	}
 	c.apply(&changed)
 	if err := s.complete(ctx, &changed); err != nil {
 		return Tool{}, err

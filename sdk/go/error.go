@@ -136,6 +136,14 @@ var repeatable = []string{
 	"/ragd.v1.EvaluateService/RecordFeedback", "/ragd.v1.IndexService/CreateIndex", "/ragd.v1.QueryService/ListTopics", "/ragd.v1.VectorService/Update", "/ragd.v1.VectorService/Delete",
 }
 
+// stale reports whether a request was refused because its etag is not the current one, which waiting does
+// not change.
+func stale(req connect.AnyRequest, err error) bool {
+	message, ok := req.Any().(interface{ GetEtag() string })
+	var e *Error
+	return ok && message.GetEtag() != "" && errors.As(ErrorOf(err), &e) && e.Code == connect.CodeAborted && e.RetryAfter == 0
+}
+
 // mayRepeat reports whether a second call with the same request does no harm, also without a key.
 func mayRepeat(req connect.AnyRequest) bool {
 	switch message := req.Any().(type) {

@@ -245,7 +245,7 @@ func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 				return answer, nil
 			}
 			pause, again := i.options.Retry.pause(attempt, err)
-			if !again || sleep(ctx, pause) != nil {
+			if !again || stale(req, err) || sleep(ctx, pause) != nil {
 				return nil, ErrorOf(err)
 			}
 		}

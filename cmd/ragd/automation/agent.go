@@ -63,9 +63,9 @@ func agentUpdate(p *command.Program) *cobra.Command {
 		Example: `  ragd agent update support --file support.yaml`,
 		Args:    command.Arguments("AGENT"),
 	}
-	file := agentFile(cmd)
+	file, etag := agentFile(cmd), command.ETagFlag(cmd)
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Agent, error) {
-		req := &ragdv1.UpdateAgentRequest{AgentName: args[0], Definition: &structpb.Struct{}}
+		req := &ragdv1.UpdateAgentRequest{AgentName: args[0], Etag: *etag, Definition: &structpb.Struct{}}
 		if err := p.ReadDefinition(*file, req.GetDefinition()); err != nil {
 			return nil, err
 		}

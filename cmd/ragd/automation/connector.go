@@ -365,14 +365,14 @@ the whole source. A run follows that reads all items again.`,
 		Example: `  ragd connector update handbook --schedule "0 3 * * *"`,
 		Args:    command.Arguments("CONNECTOR"),
 	}
-	flags := newConnectorFlags(p, cmd.Flags())
+	flags, etag := newConnectorFlags(p, cmd.Flags()), command.ETagFlag(cmd)
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Connector, error) {
 		source, err := flags.source()
 		if err != nil {
 			return nil, err
 		}
 		req := &ragdv1.UpdateConnectorRequest{
-			ConnectorName: args[0], Description: command.Given(flags.flags, "description", flags.description),
+			ConnectorName: args[0], Etag: *etag, Description: command.Given(flags.flags, "description", flags.description),
 			Schedule: command.Given(flags.flags, "schedule", flags.schedule), MaxItems: command.Given(flags.flags, "max-items", flags.maxItems),
 		}
 		switch source := source.GetSource().(type) {

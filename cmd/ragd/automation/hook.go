@@ -145,12 +145,12 @@ works again with --enabled; "ragd hook replay" then delivers what has failed.`,
   ragd hook update ingest --enabled`,
 		Args: command.Arguments("HOOK"),
 	}
-	flags := newHookFlags(cmd.Flags())
+	flags, etag := newHookFlags(cmd.Flags()), command.ETagFlag(cmd)
 	url := cmd.Flags().String("url", "", "address")
 	cmd.RunE = p.Call(client.ForTenant, func(ctx context.Context, c *client.Client, args []string) error {
 		given := cmd.Flags()
 		req := &ragdv1.UpdateHookRequest{
-			HookName: args[0], Url: command.Given(given, "url", url), Events: *flags.events, Description: command.Given(given, "description", flags.description),
+			HookName: args[0], Etag: *etag, Url: command.Given(given, "url", url), Events: *flags.events, Description: command.Given(given, "description", flags.description),
 			IncludeContent: command.Given(given, "content", flags.content), Enabled: command.Given(given, "enabled", flags.enabled),
 			MaxPayloadBytes: command.Given(given, "max-payload", flags.payload),
 		}

@@ -67,10 +67,10 @@ version, unless nothing changes. --name names it; without --file it names the la
   ragd prompt update answer_customer --name stable`,
 		Args: command.Arguments("PROMPT"),
 	}
-	file := promptFile(cmd)
+	file, etag := promptFile(cmd), command.ETagFlag(cmd)
 	name := cmd.Flags().String("name", "", "name of the version, such as stable, which other versions lose")
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Prompt, error) {
-		req := &ragdv1.UpdatePromptRequest{PromptName: args[0]}
+		req := &ragdv1.UpdatePromptRequest{PromptName: args[0], Etag: *etag}
 		if *file != "" || !cmd.Flags().Changed("name") {
 			wanted := &ragdv1.CreatePromptRequest{}
 			if err := p.ReadDefinition(*file, wanted); err != nil {

@@ -146,10 +146,10 @@ are replaced as a whole.`,
   ragd tool update ask_handbook --index handbook --settings '{"topK": 8}'`,
 		Args: command.Arguments("TOOL"),
 	}
-	flags := newToolFlags(cmd.Flags())
+	flags, etag := newToolFlags(cmd.Flags()), command.ETagFlag(cmd)
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Tool, error) {
 		return c.Tools.UpdateTool(ctx, &ragdv1.UpdateToolRequest{
-			ToolName: args[0], Title: command.Given(flags.flags, "title", flags.title), Description: command.Given(flags.flags, "description", flags.description),
+			ToolName: args[0], Etag: *etag, Title: command.Given(flags.flags, "title", flags.title), Description: command.Given(flags.flags, "description", flags.description),
 			Settings: flags.all(), Arguments: *flags.arguments, Fixed: command.Given(flags.flags, "fixed", flags.fixed),
 			Annotations: flags.hints(), Meta: flags.meta(), OutputSchema: flags.output(),
 		})

@@ -85,13 +85,13 @@ changes. Runs go on with the version that they began with.`,
 		Example: `  ragd workflow update publish --file publish.yaml`,
 		Args:    command.Arguments("WORKFLOW"),
 	}
-	file := workflowFile(cmd)
+	file, etag := workflowFile(cmd), command.ETagFlag(cmd)
 	cmd.RunE = command.Show(p, client.ForTenant, func(ctx context.Context, c *client.Client, args []string) (*ragdv1.Workflow, error) {
 		definition, err := readWorkflow(p, *file)
 		if err != nil {
 			return nil, err
 		}
-		return c.Workflows.UpdateWorkflow(ctx, &ragdv1.UpdateWorkflowRequest{WorkflowName: args[0], Definition: definition})
+		return c.Workflows.UpdateWorkflow(ctx, &ragdv1.UpdateWorkflowRequest{WorkflowName: args[0], Etag: *etag, Definition: definition})
 	}, showWorkflow)
 	return cmd
 }

@@ -51,7 +51,7 @@ func (h *Handlers) UpdateAgent(ctx context.Context, req *ragdv1.UpdateAgentReque
 	if err != nil {
 		return nil, err
 	}
-	return agentMessage(h.Agents.Update(ctx, req.GetAgentName(), definition))
+	return agentMessage(h.Agents.Update(ctx, req.GetAgentName(), req.GetEtag(), definition))
 }
 
 // DeleteAgent implements AgentService.
@@ -130,7 +130,7 @@ func agentMessage(a agent.Agent, err error) (*ragdv1.Agent, error) {
 		return nil, fmt.Errorf("write an agent: %w", err)
 	}
 	definition, err := rawStruct(raw)
-	return &ragdv1.Agent{AgentName: a.Name, Definition: definition, CreateTime: timestamp(a.CreatedAt), UpdateTime: timestamp(a.UpdatedAt)}, err
+	return &ragdv1.Agent{AgentName: a.Name, Definition: definition, CreateTime: timestamp(a.CreatedAt), UpdateTime: timestamp(a.UpdatedAt), Etag: a.ETag()}, err
 }
 
 // GetThread implements AgentService.

@@ -48,6 +48,7 @@ func (h *Handlers) ListConnectors(ctx context.Context, req *ragdv1.ListConnector
 // UpdateConnector implements ConnectorService.
 func (h *Handlers) UpdateConnector(ctx context.Context, req *ragdv1.UpdateConnectorRequest) (*ragdv1.Connector, error) {
 	change := connector.Change{
+		ETag:        req.GetEtag(),
 		Description: req.Description, Schedule: req.Schedule,
 		Web: webSource(req.GetWeb()), Feed: feedSource(req.GetFeed()), MCP: mcpSource(req.GetMcp()), Git: gitSource(req.GetGit()), S3: s3Source(req.GetS3()), Folder: folderSource(req.GetFolder()), Postgres: postgresSource(req.GetPostgres()), HTTP: httpSource(req.GetHttp()),
 	}
@@ -279,7 +280,7 @@ func connectorMessage(c connector.Connector) (*ragdv1.Connector, error) {
 		MaxItems: int32(c.MaxItems), Paused: c.Paused, PausedReason: c.PausedReason, Status: string(c.Status), Error: c.Error, Authorization: c.Authorization,
 		Counts:    connectorCountsMessage(c.Counts),
 		StartTime: optionalTimestamp(c.StartedAt), EndTime: optionalTimestamp(c.EndedAt), NextRunTime: optionalTimestamp(c.NextRunAt),
-		CreateTime: timestamp(c.CreatedAt), UpdateTime: timestamp(c.UpdatedAt),
+		CreateTime: timestamp(c.CreatedAt), UpdateTime: timestamp(c.UpdatedAt), Etag: c.ETag(),
 	}
 	for _, r := range c.Runs {
 		out.Runs = append(out.Runs, &ragdv1.ConnectorRun{

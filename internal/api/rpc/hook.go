@@ -47,7 +47,8 @@ func (h *Handlers) ListHooks(ctx context.Context, req *ragdv1.ListHooksRequest) 
 // UpdateHook implements HookService.
 func (h *Handlers) UpdateHook(ctx context.Context, req *ragdv1.UpdateHookRequest) (*ragdv1.Hook, error) {
 	change := hook.Change{
-		URL: req.Url, Events: req.GetEvents(), Description: req.Description, IncludeContent: req.IncludeContent, Enabled: req.Enabled,
+		ETag: req.GetEtag(),
+		URL:  req.Url, Events: req.GetEvents(), Description: req.Description, IncludeContent: req.IncludeContent, Enabled: req.Enabled,
 		Tools: names(req.Tools), Indexes: names(req.Indexes),
 	}
 	if req.MaxPayloadBytes != nil {
@@ -136,7 +137,7 @@ func hookMessage(h hook.Hook) *ragdv1.Hook {
 	out := &ragdv1.Hook{
 		HookName: h.Name, Url: h.URL, Description: h.Description, Events: h.Events, Tools: h.Tools, Indexes: h.Indexes, Headers: h.Headers,
 		IncludeContent: h.IncludeContent, MaxPayloadBytes: int32(h.MaxPayloadBytes), Enabled: h.Enabled, DisabledReason: h.DisabledReason,
-		Failures: int32(h.Failures), CreateTime: timestamp(h.CreatedAt), UpdateTime: timestamp(h.UpdatedAt),
+		Failures: int32(h.Failures), CreateTime: timestamp(h.CreatedAt), UpdateTime: timestamp(h.UpdatedAt), Etag: h.ETag(),
 	}
 	if h.FailingSince != nil {
 		out.FailingSinceTime = timestamp(*h.FailingSince)

@@ -50,7 +50,7 @@ func indexConfigOf(c *ragdv1.IndexConfig) index.Config {
 
 // UpdateIndex implements IndexService.
 func (h *Handlers) UpdateIndex(ctx context.Context, req *ragdv1.UpdateIndexRequest) (*ragdv1.Index, error) {
-	var change index.Change
+	change := index.Change{ETag: req.GetEtag()}
 	if c := req.GetIndexConfig(); c != nil {
 		config := indexConfigOf(c)
 		change.Config = &config
@@ -259,7 +259,7 @@ func indexMessage(i index.Described) (*ragdv1.Index, error) {
 		PendingDocumentCount: int32(i.Counts.PendingDocuments), FailedDocumentCount: int32(i.Counts.FailedDocuments),
 		Graph:       &ragdv1.Graph{Settings: &ragdv1.GraphSettings{Off: i.Graph.Off, EdgeTypes: i.Graph.EdgeTypes, Threshold: i.Graph.Threshold, TopicModel: i.Graph.TopicModel}},
 		SearchWidth: searchWidthMessage(i.Index), RecordQuestions: i.RecordsQuestions, RecallTarget: i.RecallTarget, OldEmbeddings: i.OldEmbeddings,
-		Status: i.Status(), CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt),
+		Status: i.Status(), CreateTime: timestamp(i.CreatedAt), UpdateTime: timestamp(i.UpdatedAt), Etag: i.ETag(),
 	}
 	if len(i.MetadataSchema) > 0 {
 		if message.MetadataSchema, err = rawStruct(i.MetadataSchema); err != nil {

@@ -42,7 +42,7 @@ func (h *Handlers) UpdatePrompt(ctx context.Context, req *ragdv1.UpdatePromptReq
 	if err != nil {
 		return nil, err
 	}
-	changed, err := h.Prompts.Update(ctx, req.GetPromptName(), func(d *prompt.Definition) {
+	changed, err := h.Prompts.Update(ctx, req.GetPromptName(), req.GetEtag(), func(d *prompt.Definition) {
 		if req.Title != nil {
 			d.Title = req.GetTitle()
 		}
@@ -127,7 +127,7 @@ func promptMessage(p prompt.Prompt, err error) (*ragdv1.Prompt, error) {
 		return nil, err
 	}
 	m := &ragdv1.Prompt{
-		PromptName: p.Name, Version: int32(p.Version), VersionName: p.VersionName, Title: p.Title, Description: p.Description, CreateTime: timestamp(p.CreatedAt),
+		PromptName: p.Name, Version: int32(p.Version), VersionName: p.VersionName, Title: p.Title, Description: p.Description, CreateTime: timestamp(p.CreatedAt), Etag: p.ETag(),
 	}
 	for _, a := range p.Arguments {
 		m.Arguments = append(m.Arguments, &ragdv1.PromptArgument{Name: a.Name, Title: a.Title, Description: a.Description, Required: a.Required})

@@ -221,7 +221,7 @@ func (h *Handlers) UpdateTool(ctx context.Context, req *ragdv1.UpdateToolRequest
 	if err := h.checkTool(ctx, old.Kind, req.GetSettings(), req.GetArguments()); err != nil {
 		return nil, err
 	}
-	change := tool.Change{Title: req.Title, Description: req.Description, Arguments: req.GetArguments(), Fixed: req.Fixed}
+	change := tool.Change{ETag: req.GetEtag(), Title: req.Title, Description: req.Description, Arguments: req.GetArguments(), Fixed: req.Fixed}
 	if req.GetSettings() != nil {
 		change.Settings = req.GetSettings().AsMap()
 	}
@@ -422,7 +422,7 @@ func toolMessage(t tool.Tool) (*ragdv1.Tool, error) {
 	output, err := structOf(t.OutputSchema)
 	message := &ragdv1.Tool{
 		ToolName: t.Name, Kind: string(t.Kind), Title: t.Title, Description: t.Description, Settings: settings,
-		Arguments: t.Arguments, Fixed: t.Fixed, CreateTime: timestamp(t.CreatedAt), UpdateTime: timestamp(t.UpdatedAt),
+		Arguments: t.Arguments, Fixed: t.Fixed, CreateTime: timestamp(t.CreatedAt), UpdateTime: timestamp(t.UpdatedAt), Etag: t.ETag(),
 		Meta: meta, OutputSchema: output,
 	}
 	if a := t.Annotations; a != (tool.Annotations{}) {

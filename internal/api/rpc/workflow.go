@@ -67,7 +67,7 @@ func (h *Handlers) UpdateWorkflow(ctx context.Context, req *ragdv1.UpdateWorkflo
 	if err != nil {
 		return nil, err
 	}
-	changed, err := h.Workflows.Update(ctx, req.GetWorkflowName(), definition)
+	changed, err := h.Workflows.Update(ctx, req.GetWorkflowName(), req.GetEtag(), definition)
 	return workflowMessage(changed, err)
 }
 
@@ -171,7 +171,7 @@ func workflowMessage(w workflow.Workflow, err error) (*ragdv1.Workflow, error) {
 		return nil, fmt.Errorf("write a workflow: %w", err)
 	}
 	definition, err := rawStruct(raw)
-	m := &ragdv1.Workflow{WorkflowName: w.Name, Version: int32(w.Version), Definition: definition, CreateTime: timestamp(w.CreatedAt)}
+	m := &ragdv1.Workflow{WorkflowName: w.Name, Version: int32(w.Version), Definition: definition, CreateTime: timestamp(w.CreatedAt), Etag: w.ETag()}
 	for _, version := range w.Versions {
 		m.Versions = append(m.Versions, int32(version))
 	}

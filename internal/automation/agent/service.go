@@ -209,13 +209,16 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 
 // Update replaces the definition of an agent. Errors: as of Create; NotFound; Conflict when another
 // call changed it at the same time.
-func (s *Service) Update(ctx context.Context, name string, definition []byte) (Agent, error) {
+func (s *Service) Update(ctx context.Context, name, etag string, definition []byte) (Agent, error) {
 	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return Agent{}, err
 	}
 	old, err := s.Get(ctx, name)
 	if err != nil {
+		return Agent{}, err
+	}
+	if err := catalog.Expect(agents.Noun, name, etag, old.ETag()); err != nil {
 		return Agent{}, err
 	}
 	changed, err := s.complete(ctx, r, old, definition)
@@ -238,6 +241,9 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	defer s.Tools().ForgetTools(r.Tenant)
 	return agents.Delete(ctx, s.DB.Handle(r.Tenant), name)
 }
+
+// ETag returns the etag of the agent.
+func (a Agent) ETag() string { return catalog.ETag(a.Name, a.UpdatedAt) }
 
 // JSON returns the definition as JSON.
 func (a Agent) JSON() ([]byte, error) { return json.Marshal(a.Definition) }

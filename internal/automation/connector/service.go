@@ -186,6 +186,9 @@ func (s *Service) permit(ctx context.Context, d *Definition) error {
 
 // Change are changes to a connector. nil fields stay as they are.
 type Change struct {
+	// ETag is that of the connector as the caller knows it; empty for any.
+	ETag string
+
 	Description *string
 	Web         *Web // a new source
 	Feed        *Feed
@@ -201,6 +204,9 @@ type Change struct {
 	Extract     *extract.Settings
 	MaxItems    *int
 }
+
+// ETag returns the etag of the connector. It does not change with its runs.
+func (c Connector) ETag() string { return catalog.ETag(c.Name, c.UpdatedAt) }
 
 func (c Change) apply(d *Definition) {
 	if c.Description != nil {
@@ -239,6 +245,9 @@ func (s *Service) Update(ctx context.Context, name string, change Change) (Conne
 	}
 	c, err := r.connector()
 	if err != nil {
+		return Connector{}, err
+	}
+	if err := catalog.Expect(connectors.Noun, name, change.ETag, c.ETag()); err != nil {
 		return Connector{}, err
 	}
 	change.apply(&c.Definition)

@@ -21,6 +21,7 @@ import (
 	"github.com/ragdhq/ragd/internal/secure/seal"
 	"github.com/ragdhq/ragd/internal/tenant"
 	"github.com/ragdhq/ragd/internal/tenant/access"
+	"github.com/ragdhq/ragd/internal/tenant/catalog"
 	"github.com/ragdhq/ragd/internal/tenant/data"
 	"github.com/ragdhq/ragd/internal/tenant/job"
 )
@@ -179,6 +180,9 @@ func (s *Service) List(ctx context.Context, pageSize int32, pageToken string) ([
 
 // Change holds the fields that Update changes. Nil leaves a field unchanged.
 type Change struct {
+	// ETag is that of the hook as the caller knows it; empty for any.
+	ETag string
+
 	URL             *string
 	Events          []string
 	Description     *string
@@ -188,6 +192,9 @@ type Change struct {
 	Enabled         *bool
 	Headers         map[string]string
 }
+
+// ETag returns the etag of the hook.
+func (h Hook) ETag() string { return catalog.ETag(h.Name, h.UpdatedAt) }
 
 func (c Change) apply(h Hook) Hook {
 	set(&h.URL, c.URL)
@@ -225,6 +232,9 @@ func (s *Service) Update(ctx context.Context, name string, c Change) (Hook, erro
 	}
 	old, err := hooks.Get(ctx, h, name)
 	if err != nil {
+		return Hook{}, err
+	}
+	if err := catalog.Expect(hooks.Noun, name, c.ETag, old.hook().ETag()); err != nil {
 		return Hook{}, err
 	}
 	changed := c.apply(old.hook())

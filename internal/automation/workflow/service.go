@@ -99,7 +99,7 @@ func (s *Service) Create(ctx context.Context, name string, definition []byte) (W
 
 // Update stores a definition as the next version of a workflow, unless it is the same. Errors: as
 // of Create; NotFound; Conflict when another call changed it at the same time.
-func (s *Service) Update(ctx context.Context, name string, definition []byte) (Workflow, error) {
+func (s *Service) Update(ctx context.Context, name, etag string, definition []byte) (Workflow, error) {
 	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return Workflow{}, err
@@ -108,6 +108,9 @@ func (s *Service) Update(ctx context.Context, name string, definition []byte) (W
 	old, ok, err := version(ctx, h, name, 0)
 	if err != nil || !ok {
 		return Workflow{}, s.orNotFound(ctx, h, r, name, err)
+	}
+	if err := catalog.Expect(workflows.Noun, name, etag, old.ETag()); err != nil {
+		return Workflow{}, err
 	}
 	return s.store(ctx, r, old, definition)
 }

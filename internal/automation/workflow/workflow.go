@@ -21,6 +21,7 @@ package workflow
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ragdhq/ragd/internal/operate/fault"
@@ -37,6 +38,9 @@ type Workflow struct {
 	CreatedAt time.Time // of the version
 	Versions  []int     // that exist, the newest first; only from Get
 }
+
+// ETag returns the etag of the workflow, which changes with its latest version.
+func (w Workflow) ETag() string { return catalog.ETag(w.Name, w.CreatedAt, strconv.Itoa(w.Version)) }
 
 // ToolPrefix begins the names of the tools that run workflows, also in the bounds of credentials.
 const ToolPrefix = "run_"

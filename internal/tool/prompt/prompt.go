@@ -7,6 +7,7 @@ import (
 	"github.com/ragdhq/ragd/internal/tool/template"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +25,11 @@ type Prompt struct {
 	Definition
 	CreatedAt time.Time // of the version
 	Versions  []int     // that exist, the newest first; only from Get
+}
+
+// ETag returns the etag of the prompt, which changes with its latest version.
+func (p Prompt) ETag() string {
+	return catalog.ETag(p.Name, p.CreatedAt, strconv.Itoa(p.Version), p.VersionName)
 }
 
 // Definition is what a version of a prompt consists of.

@@ -172,7 +172,7 @@ func (s *Service) listed(ctx context.Context, r *access.Request, after string, m
 // definition becomes the next version. A versionName that is not nil becomes the name of the
 // latest version, and is taken from another one. Errors: NotFound; Invalid; Exhausted when the
 // prompt has too many versions; Conflict when another call changed it at the same time.
-func (s *Service) Update(ctx context.Context, name string, change func(*Definition), versionName *string) (Prompt, error) {
+func (s *Service) Update(ctx context.Context, name, etag string, change func(*Definition), versionName *string) (Prompt, error) {
 	r, err := access.RequireUnfiltered(ctx, access.Write)
 	if err != nil {
 		return Prompt{}, err
@@ -180,6 +180,9 @@ func (s *Service) Update(ctx context.Context, name string, change func(*Definiti
 	h := s.db.Handle(r.Tenant)
 	old, err := s.get(ctx, h, r, name, "")
 	if err != nil {
+		return Prompt{}, err
+	}
+	if err := catalog.Expect(prompts.Noun, name, etag, old.ETag()); err != nil {
 		return Prompt{}, err
 	}
 	changed := old

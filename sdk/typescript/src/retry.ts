@@ -64,13 +64,21 @@ export function pauseBefore(attempt: number, error: unknown, options: RetryOptio
   return asked + backoff * (0.5 + Math.random() / 2);
 }
 
-/** repeat calls send until it succeeds, or fails with an error that does not pass. */
-export async function repeat<T>(options: RetryOptions | undefined, signal: AbortSignal | undefined, send: () => Promise<T>): Promise<T> {
+/**
+ * repeat calls send until it succeeds, or fails with an error that does not pass, or that ends it: that of an
+ * update of something with an etag that is not the current one.
+ */
+export async function repeat<T>(
+  options: RetryOptions | undefined,
+  signal: AbortSignal | undefined,
+  send: () => Promise<T>,
+  ends: (error: unknown) => boolean = () => false,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await send();
     } catch (error) {
-      const pause = signal?.aborted ? undefined : pauseBefore(attempt, error, options);
+      const pause = signal?.aborted || ends(error) ? undefined : pauseBefore(attempt, error, options);
       if (pause === undefined) throw error;
       await sleep(pause, signal);
     }
@@ -87,7 +95,11 @@ export function retrying(options: RetryOptions | undefined): Interceptor {
     if (options?.maxRetries !== 0 && !mayRepeat(request) && !request.header.has(idempotencyHeader)) {
       request.header.set(idempotencyHeader, crypto.randomUUID());
     }
-    return repeat(options, request.signal, () => next(request));
+    const expects = "etag" in request.message && request.message.etag !== "";
+    return repeat(options, request.signal, () => next(request), (error) => {
+      const { code, retryAfter } = RagdError.from(error);
+      return expects && code === "aborted" && retryAfter === undefined;
+    });
   };
 }
 

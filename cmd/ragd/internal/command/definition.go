@@ -94,6 +94,11 @@ func ProtoReason(err error) string {
 	return strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
 }
 
+// ETagFlag adds --etag to a command that changes something.
+func ETagFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("etag", "", "change only what still has this etag, which get and list show with --json")
+}
+
 // YAMLFlag adds --yaml, which prints a definition alone.
 func YAMLFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("yaml", false, "print the definition in YAML, as create and update read it")

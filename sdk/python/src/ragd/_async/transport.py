@@ -46,7 +46,8 @@ class AsyncTransport:
                 except httpx.HTTPError as error:
                     raise unreachable(error) from error
             except RagdError as error:
-                pause = self.settings.retry.pause(attempt, error)
+                stale = error.code == "aborted" and error.retry_after is None and bool(request.get("etag"))  # waiting does not help
+                pause = None if stale else self.settings.retry.pause(attempt, error)
                 if pause is None:
                     raise
             await asyncio.sleep(pause)
