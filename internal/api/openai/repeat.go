@@ -36,7 +36,7 @@ func once[Out any](h *Handler, w http.ResponseWriter, r *http.Request, content [
 		}
 		return json.Marshal(out)
 	})
-	if repeated {
+	if repeated && err == nil {
 		w.Header().Set(idempotency.ReplayedHeader, "true")
 	}
 	answer(w, r, json.RawMessage(kept), err)
