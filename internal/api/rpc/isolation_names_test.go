@@ -17,7 +17,7 @@ import (
 )
 
 // randomPart matches ids, secrets and times, and ids of events, that differ in every answer.
-var randomPart = regexp.MustCompile(`(?m)^id: .*$|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[0-9:.]+Z|ragd_[A-Za-z0-9_]+|"requestId":"[a-z0-9]+"|request id [a-z0-9]+`)
+var randomPart = regexp.MustCompile(`(?m)^id: .*$|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[0-9:.]+Z|ragd_[A-Za-z0-9_]+|"requestId":"[a-z0-9]+"|"etag":"[A-Za-z0-9_-]+"|request id [a-z0-9]+`)
 
 // neutralNames returns an answer without the names and ids of a target, longest first.
 func (to target) neutralNames(answer string) string {
