@@ -1435,7 +1435,9 @@ type Connector struct {
 	// else empty.
 	Authorization string `protobuf:"bytes,27,opt,name=authorization,proto3" json:"authorization,omitempty"`
 	// The last 20 runs that have ended, newest first. Not in the answer of ListConnectors.
-	Runs          []*ConnectorRun `protobuf:"bytes,28,rep,name=runs,proto3" json:"runs,omitempty"`
+	Runs []*ConnectorRun `protobuf:"bytes,28,rep,name=runs,proto3" json:"runs,omitempty"`
+	// Stands for its present state, for an update that must not overwrite a change of somebody else.
+	Etag          string `protobuf:"bytes,30,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1694,6 +1696,13 @@ func (x *Connector) GetRuns() []*ConnectorRun {
 		return x.Runs
 	}
 	return nil
+}
+
+func (x *Connector) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 type isConnector_Source interface {
@@ -2239,10 +2248,13 @@ type UpdateConnectorRequest struct {
 	Source   isUpdateConnectorRequest_Source `protobuf_oneof:"source"`
 	Schedule *string                         `protobuf:"bytes,4,opt,name=schedule,proto3,oneof" json:"schedule,omitempty"`
 	// Replaces all expressions.
-	Metadata      *ConnectorMetadata `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	Chunking      *Chunking          `protobuf:"bytes,6,opt,name=chunking,proto3" json:"chunking,omitempty"`
-	Extract       *structpb.Struct   `protobuf:"bytes,7,opt,name=extract,proto3" json:"extract,omitempty"`
-	MaxItems      *int32             `protobuf:"varint,8,opt,name=max_items,json=maxItems,proto3,oneof" json:"max_items,omitempty"`
+	Metadata *ConnectorMetadata `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	Chunking *Chunking          `protobuf:"bytes,6,opt,name=chunking,proto3" json:"chunking,omitempty"`
+	Extract  *structpb.Struct   `protobuf:"bytes,7,opt,name=extract,proto3" json:"extract,omitempty"`
+	MaxItems *int32             `protobuf:"varint,8,opt,name=max_items,json=maxItems,proto3,oneof" json:"max_items,omitempty"`
+	// The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+	// updates whatever is there.
+	Etag          string `protobuf:"bytes,16,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2403,6 +2415,13 @@ func (x *UpdateConnectorRequest) GetMaxItems() int32 {
 		return *x.MaxItems
 	}
 	return 0
+}
+
+func (x *UpdateConnectorRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 type isUpdateConnectorRequest_Source interface {
@@ -3261,7 +3280,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x06counts\x18\x03 \x01(\v2\x18.ragd.v1.ConnectorCountsR\x06counts\x129\n" +
 	"\n" +
 	"start_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
-	"\bend_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"\xa6\n" +
+	"\bend_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\"\xba\n" +
 	"\n" +
 	"\tConnector\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12\x1d\n" +
@@ -3297,7 +3316,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\vupdate_time\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updateTime\x12$\n" +
 	"\rauthorization\x18\x1b \x01(\tR\rauthorization\x12)\n" +
-	"\x04runs\x18\x1c \x03(\v2\x15.ragd.v1.ConnectorRunR\x04runs\x1a;\n" +
+	"\x04runs\x18\x1c \x03(\v2\x15.ragd.v1.ConnectorRunR\x04runs\x12\x12\n" +
+	"\x04etag\x18\x1e \x01(\tR\x04etag\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
@@ -3342,7 +3362,7 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\bmetadata\x18\x01 \x03(\v2(.ragd.v1.ConnectorMetadata.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd3\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe7\x05\n" +
 	"\x16UpdateConnectorRequest\x12%\n" +
 	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12&\n" +
@@ -3359,7 +3379,8 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\bmetadata\x18\x05 \x01(\v2\x1a.ragd.v1.ConnectorMetadataR\bmetadata\x12-\n" +
 	"\bchunking\x18\x06 \x01(\v2\x11.ragd.v1.ChunkingR\bchunking\x121\n" +
 	"\aextract\x18\a \x01(\v2\x17.google.protobuf.StructR\aextract\x12 \n" +
-	"\tmax_items\x18\b \x01(\x05H\x03R\bmaxItems\x88\x01\x01B\b\n" +
+	"\tmax_items\x18\b \x01(\x05H\x03R\bmaxItems\x88\x01\x01\x12\x12\n" +
+	"\x04etag\x18\x10 \x01(\tR\x04etagB\b\n" +
 	"\x06sourceB\x0e\n" +
 	"\f_descriptionB\v\n" +
 	"\t_scheduleB\f\n" +
@@ -3402,9 +3423,9 @@ const file_ragd_v1_connector_proto_rawDesc = "" +
 	"\x05items\x18\x01 \x03(\v2\x16.ragd.v1.ConnectorItemR\x05items\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"B\n" +
 	"\x19AuthorizeConnectorRequest\x12%\n" +
-	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\"\x86\x01\n" +
-	"\x1aAuthorizeConnectorResponse\x12+\n" +
-	"\x11authorization_url\x18\x01 \x01(\tR\x10authorizationUrl\x12;\n" +
+	"\x0econnector_name\x18\x01 \x01(\tR\rconnectorName\"\x8b\x01\n" +
+	"\x1aAuthorizeConnectorResponse\x120\n" +
+	"\x11authorization_url\x18\x01 \x01(\tB\x03\x80\x01\x01R\x10authorizationUrl\x12;\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"expireTime2\xe6\a\n" +
 	"\x10ConnectorService\x12F\n" +

@@ -52,7 +52,9 @@ type Hook struct {
 	UpdateTime               *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	// Headers of deliveries. A value may contain {{secrets.name}}, which is replaced by the
 	// secret of this name.
-	Headers       map[string]string `protobuf:"bytes,16,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Headers map[string]string `protobuf:"bytes,16,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Stands for its present state, for an update that must not overwrite a change of somebody else.
+	Etag          string `protobuf:"bytes,17,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -197,6 +199,13 @@ func (x *Hook) GetHeaders() map[string]string {
 		return x.Headers
 	}
 	return nil
+}
+
+func (x *Hook) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 type CreateHookRequest struct {
@@ -638,7 +647,10 @@ type UpdateHookRequest struct {
 	MaxPayloadBytes *int32      `protobuf:"varint,8,opt,name=max_payload_bytes,json=maxPayloadBytes,proto3,oneof" json:"max_payload_bytes,omitempty"`
 	Enabled         *bool       `protobuf:"varint,9,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
 	// Replaces all headers.
-	Headers       *HookHeaders `protobuf:"bytes,10,opt,name=headers,proto3" json:"headers,omitempty"`
+	Headers *HookHeaders `protobuf:"bytes,10,opt,name=headers,proto3" json:"headers,omitempty"`
+	// The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+	// updates whatever is there.
+	Etag          string `protobuf:"bytes,11,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -741,6 +753,13 @@ func (x *UpdateHookRequest) GetHeaders() *HookHeaders {
 		return x.Headers
 	}
 	return nil
+}
+
+func (x *UpdateHookRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 type DeleteHookRequest struct {
@@ -1419,7 +1438,7 @@ var File_ragd_v1_hook_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_hook_proto_rawDesc = "" +
 	"\n" +
-	"\x12ragd/v1/hook.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/event.proto\"\xe4\x05\n" +
+	"\x12ragd/v1/hook.proto\x12\aragd.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13ragd/v1/event.proto\"\xf8\x05\n" +
 	"\x04Hook\x12\x1b\n" +
 	"\thook_name\x18\x01 \x01(\tR\bhookName\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12 \n" +
@@ -1439,7 +1458,8 @@ const file_ragd_v1_hook_proto_rawDesc = "" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updateTime\x124\n" +
-	"\aheaders\x18\x10 \x03(\v2\x1a.ragd.v1.Hook.HeadersEntryR\aheaders\x1a:\n" +
+	"\aheaders\x18\x10 \x03(\v2\x1a.ragd.v1.Hook.HeadersEntryR\aheaders\x12\x12\n" +
+	"\x04etag\x18\x11 \x01(\tR\x04etag\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc4\x03\n" +
@@ -1460,10 +1480,10 @@ const file_ragd_v1_hook_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x12\n" +
 	"\x10_include_contentB\n" +
 	"\n" +
-	"\b_enabled\"O\n" +
+	"\b_enabled\"T\n" +
 	"\x12CreateHookResponse\x12!\n" +
-	"\x04hook\x18\x01 \x01(\v2\r.ragd.v1.HookR\x04hook\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"-\n" +
+	"\x04hook\x18\x01 \x01(\v2\r.ragd.v1.HookR\x04hook\x12\x1b\n" +
+	"\x06secret\x18\x02 \x01(\tB\x03\x80\x01\x01R\x06secret\"-\n" +
 	"\x0eGetHookRequest\x12\x1b\n" +
 	"\thook_name\x18\x01 \x01(\tR\bhookName\"N\n" +
 	"\x10ListHooksRequest\x12\x1b\n" +
@@ -1480,7 +1500,7 @@ const file_ragd_v1_hook_proto_rawDesc = "" +
 	"\aheaders\x18\x01 \x03(\v2!.ragd.v1.HookHeaders.HeadersEntryR\aheaders\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xdc\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf0\x03\n" +
 	"\x11UpdateHookRequest\x12\x1b\n" +
 	"\thook_name\x18\x01 \x01(\tR\bhookName\x12\x15\n" +
 	"\x03url\x18\x02 \x01(\tH\x00R\x03url\x88\x01\x01\x12\x16\n" +
@@ -1492,7 +1512,8 @@ const file_ragd_v1_hook_proto_rawDesc = "" +
 	"\x11max_payload_bytes\x18\b \x01(\x05H\x03R\x0fmaxPayloadBytes\x88\x01\x01\x12\x1d\n" +
 	"\aenabled\x18\t \x01(\bH\x04R\aenabled\x88\x01\x01\x12.\n" +
 	"\aheaders\x18\n" +
-	" \x01(\v2\x14.ragd.v1.HookHeadersR\aheadersB\x06\n" +
+	" \x01(\v2\x14.ragd.v1.HookHeadersR\aheaders\x12\x12\n" +
+	"\x04etag\x18\v \x01(\tR\x04etagB\x06\n" +
 	"\x04_urlB\x0e\n" +
 	"\f_descriptionB\x12\n" +
 	"\x10_include_contentB\x14\n" +
@@ -1505,10 +1526,10 @@ const file_ragd_v1_hook_proto_rawDesc = "" +
 	"\x17RotateHookSecretRequest\x12\x1b\n" +
 	"\thook_name\x18\x01 \x01(\tR\bhookName\x12(\n" +
 	"\rgrace_seconds\x18\x02 \x01(\x05H\x00R\fgraceSeconds\x88\x01\x01B\x10\n" +
-	"\x0e_grace_seconds\"U\n" +
+	"\x0e_grace_seconds\"Z\n" +
 	"\x18RotateHookSecretResponse\x12!\n" +
-	"\x04hook\x18\x01 \x01(\v2\r.ragd.v1.HookR\x04hook\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\".\n" +
+	"\x04hook\x18\x01 \x01(\v2\r.ragd.v1.HookR\x04hook\x12\x1b\n" +
+	"\x06secret\x18\x02 \x01(\tB\x03\x80\x01\x01R\x06secret\".\n" +
 	"\x0fTestHookRequest\x12\x1b\n" +
 	"\thook_name\x18\x01 \x01(\tR\bhookName\"\x89\x04\n" +
 	"\bDelivery\x12\x1f\n" +

@@ -252,7 +252,9 @@ type Index struct {
 	// DescribeIndex only, and not for a credential with a mandatory filter.
 	OldEmbeddings bool `protobuf:"varint,26,opt,name=old_embeddings,json=oldEmbeddings,proto3" json:"old_embeddings,omitempty"`
 	// How queries rank because judged questions said so; absent if they do not, and with other embeddings than were judged.
-	Tuning        *IndexTuning `protobuf:"bytes,27,opt,name=tuning,proto3" json:"tuning,omitempty"`
+	Tuning *IndexTuning `protobuf:"bytes,27,opt,name=tuning,proto3" json:"tuning,omitempty"`
+	// Stands for its present state, for an update that must not overwrite a change of somebody else.
+	Etag          string `protobuf:"bytes,28,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -488,6 +490,13 @@ func (x *Index) GetTuning() *IndexTuning {
 		return x.Tuning
 	}
 	return nil
+}
+
+func (x *Index) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // MetadataField is a metadata field of an index, as it is in a sample of the chunks.
@@ -1133,7 +1142,10 @@ type UpdateIndexRequest struct {
 	// The JSON Schema of the metadata of later uploads; an empty object removes it. What is stored is not checked.
 	MetadataSchema *structpb.Struct `protobuf:"bytes,10,opt,name=metadata_schema,json=metadataSchema,proto3" json:"metadata_schema,omitempty"`
 	// As in CreateIndexRequest; it holds for the next search as far as it was measured, and the search width is measured again.
-	RecallTarget  *float64 `protobuf:"fixed64,11,opt,name=recall_target,json=recallTarget,proto3,oneof" json:"recall_target,omitempty"`
+	RecallTarget *float64 `protobuf:"fixed64,11,opt,name=recall_target,json=recallTarget,proto3,oneof" json:"recall_target,omitempty"`
+	// The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+	// updates whatever is there.
+	Etag          string `protobuf:"bytes,12,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1243,6 +1255,13 @@ func (x *UpdateIndexRequest) GetRecallTarget() float64 {
 		return *x.RecallTarget
 	}
 	return 0
+}
+
+func (x *UpdateIndexRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 type MetadataIndexes struct {
@@ -3671,7 +3690,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\n" +
 	"HnswConfig\x12\f\n" +
 	"\x01m\x18\x01 \x01(\x05R\x01m\x12'\n" +
-	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\xfb\t\n" +
+	"\x0fef_construction\x18\x02 \x01(\x05R\x0eefConstruction\"\x8f\n" +
+	"\n" +
 	"\x05Index\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x12\x1c\n" +
@@ -3706,7 +3726,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\x0fmetadata_schema\x18\x18 \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchema\x12#\n" +
 	"\rrecall_target\x18\x19 \x01(\x01R\frecallTarget\x12%\n" +
 	"\x0eold_embeddings\x18\x1a \x01(\bR\roldEmbeddings\x12,\n" +
-	"\x06tuning\x18\x1b \x01(\v2\x14.ragd.v1.IndexTuningR\x06tuning\"\xcd\x02\n" +
+	"\x06tuning\x18\x1b \x01(\v2\x14.ragd.v1.IndexTuningR\x06tuning\x12\x12\n" +
+	"\x04etag\x18\x1c \x01(\tR\x04etag\"\xcd\x02\n" +
 	"\rMetadataField\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05types\x18\x02 \x03(\tR\x05types\x12\x12\n" +
@@ -3766,7 +3787,7 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	" \x01(\v2\x16.ragd.v1.GraphSettingsR\x05graph\x121\n" +
 	"\aextract\x18\v \x01(\v2\x17.google.protobuf.StructR\aextract\x12@\n" +
 	"\x0fmetadata_schema\x18\f \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchema\x12#\n" +
-	"\rrecall_target\x18\r \x01(\x01R\frecallTarget\"\xcb\x04\n" +
+	"\rrecall_target\x18\r \x01(\x01R\frecallTarget\"\xdf\x04\n" +
 	"\x12UpdateIndexRequest\x12\x1d\n" +
 	"\n" +
 	"index_name\x18\x01 \x01(\tR\tindexName\x127\n" +
@@ -3780,7 +3801,8 @@ const file_ragd_v1_index_proto_rawDesc = "" +
 	"\aextract\x18\t \x01(\v2\x17.google.protobuf.StructR\aextract\x12@\n" +
 	"\x0fmetadata_schema\x18\n" +
 	" \x01(\v2\x17.google.protobuf.StructR\x0emetadataSchema\x12(\n" +
-	"\rrecall_target\x18\v \x01(\x01H\x01R\frecallTarget\x88\x01\x01B\x13\n" +
+	"\rrecall_target\x18\v \x01(\x01H\x01R\frecallTarget\x88\x01\x01\x12\x12\n" +
+	"\x04etag\x18\f \x01(\tR\x04etagB\x13\n" +
 	"\x11_record_questionsB\x10\n" +
 	"\x0e_recall_target\")\n" +
 	"\x0fMetadataIndexes\x12\x16\n" +

@@ -39,7 +39,9 @@ type Prompt struct {
 	// When this version was made.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// Versions that exist, the newest first. Only in answers of GetPrompt.
-	Versions      []int32 `protobuf:"varint,9,rep,packed,name=versions,proto3" json:"versions,omitempty"`
+	Versions []int32 `protobuf:"varint,9,rep,packed,name=versions,proto3" json:"versions,omitempty"`
+	// Stands for its present state, for an update that must not overwrite a change of somebody else.
+	Etag          string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -135,6 +137,13 @@ func (x *Prompt) GetVersions() []int32 {
 		return x.Versions
 	}
 	return nil
+}
+
+func (x *Prompt) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // PromptArgument is a value that a user fills in.
@@ -953,7 +962,10 @@ type UpdatePromptRequest struct {
 	Messages *PromptMessages `protobuf:"bytes,5,opt,name=messages,proto3" json:"messages,omitempty"`
 	// Name of the new version, or, if nothing else changes, of the latest. A version that has the
 	// name loses it.
-	VersionName   *string `protobuf:"bytes,6,opt,name=version_name,json=versionName,proto3,oneof" json:"version_name,omitempty"`
+	VersionName *string `protobuf:"bytes,6,opt,name=version_name,json=versionName,proto3,oneof" json:"version_name,omitempty"`
+	// The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+	// updates whatever is there.
+	Etag          string `protobuf:"bytes,7,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1026,6 +1038,13 @@ func (x *UpdatePromptRequest) GetMessages() *PromptMessages {
 func (x *UpdatePromptRequest) GetVersionName() string {
 	if x != nil && x.VersionName != nil {
 		return *x.VersionName
+	}
+	return ""
+}
+
+func (x *UpdatePromptRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
 	}
 	return ""
 }
@@ -1252,7 +1271,7 @@ var File_ragd_v1_prompt_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_prompt_proto_rawDesc = "" +
 	"\n" +
-	"\x14ragd/v1/prompt.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe2\x02\n" +
+	"\x14ragd/v1/prompt.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf6\x02\n" +
 	"\x06Prompt\x12\x1f\n" +
 	"\vprompt_name\x18\x01 \x01(\tR\n" +
 	"promptName\x12\x18\n" +
@@ -1264,7 +1283,9 @@ const file_ragd_v1_prompt_proto_rawDesc = "" +
 	"\bmessages\x18\a \x03(\v2\x16.ragd.v1.PromptMessageR\bmessages\x12;\n" +
 	"\vcreate_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12\x1a\n" +
-	"\bversions\x18\t \x03(\x05R\bversions\"x\n" +
+	"\bversions\x18\t \x03(\x05R\bversions\x12\x12\n" +
+	"\x04etag\x18\n" +
+	" \x01(\tR\x04etag\"x\n" +
 	"\x0ePromptArgument\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1317,7 +1338,7 @@ const file_ragd_v1_prompt_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\"h\n" +
 	"\x13ListPromptsResponse\x12)\n" +
 	"\aprompts\x18\x01 \x03(\v2\x0f.ragd.v1.PromptR\aprompts\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb8\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xcc\x02\n" +
 	"\x13UpdatePromptRequest\x12\x1f\n" +
 	"\vprompt_name\x18\x01 \x01(\tR\n" +
 	"promptName\x12\x19\n" +
@@ -1325,7 +1346,8 @@ const file_ragd_v1_prompt_proto_rawDesc = "" +
 	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x126\n" +
 	"\targuments\x18\x04 \x01(\v2\x18.ragd.v1.PromptArgumentsR\targuments\x123\n" +
 	"\bmessages\x18\x05 \x01(\v2\x17.ragd.v1.PromptMessagesR\bmessages\x12&\n" +
-	"\fversion_name\x18\x06 \x01(\tH\x02R\vversionName\x88\x01\x01B\b\n" +
+	"\fversion_name\x18\x06 \x01(\tH\x02R\vversionName\x88\x01\x01\x12\x12\n" +
+	"\x04etag\x18\a \x01(\tR\x04etagB\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\x0f\n" +
 	"\r_version_name\"P\n" +

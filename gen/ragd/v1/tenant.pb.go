@@ -2145,10 +2145,10 @@ const file_ragd_v1_tenant_proto_rawDesc = "" +
 	"\n" +
 	"attributes\x18\n" +
 	" \x01(\v2\x17.google.protobuf.StructR\n" +
-	"attributes\"X\n" +
+	"attributes\"]\n" +
 	"\x14CreateApiKeyResponse\x12(\n" +
-	"\aapi_key\x18\x01 \x01(\v2\x0f.ragd.v1.ApiKeyR\x06apiKey\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"m\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x0f.ragd.v1.ApiKeyR\x06apiKey\x12\x1b\n" +
+	"\x06secret\x18\x02 \x01(\tB\x03\x80\x01\x01R\x06secret\"m\n" +
 	"\x12ListApiKeysRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +

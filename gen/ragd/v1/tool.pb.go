@@ -59,7 +59,9 @@ type Tool struct {
 	// Additional information for clients, which MCP lists as _meta.
 	Meta *structpb.Struct `protobuf:"bytes,14,opt,name=meta,proto3" json:"meta,omitempty"`
 	// Whether a call changes what the tenant has stored, and needs the scope write.
-	Writes        bool `protobuf:"varint,15,opt,name=writes,proto3" json:"writes,omitempty"`
+	Writes bool `protobuf:"varint,15,opt,name=writes,proto3" json:"writes,omitempty"`
+	// Stands for its present state, for an update that must not overwrite a change of somebody else.
+	Etag          string `protobuf:"bytes,16,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -197,6 +199,13 @@ func (x *Tool) GetWrites() bool {
 		return x.Writes
 	}
 	return false
+}
+
+func (x *Tool) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // ToolAnnotations tell clients how a tool behaves. What is absent is not known.
@@ -575,7 +584,10 @@ type UpdateToolRequest struct {
 	// Replaces it as a whole; an empty object removes it.
 	Meta *structpb.Struct `protobuf:"bytes,8,opt,name=meta,proto3" json:"meta,omitempty"`
 	// Replaces it; an empty object restores that of the kind.
-	OutputSchema  *structpb.Struct `protobuf:"bytes,9,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
+	OutputSchema *structpb.Struct `protobuf:"bytes,9,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
+	// The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+	// updates whatever is there.
+	Etag          string `protobuf:"bytes,10,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -671,6 +683,13 @@ func (x *UpdateToolRequest) GetOutputSchema() *structpb.Struct {
 		return x.OutputSchema
 	}
 	return nil
+}
+
+func (x *UpdateToolRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 type DeleteToolRequest struct {
@@ -1169,7 +1188,7 @@ var File_ragd_v1_tool_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_tool_proto_rawDesc = "" +
 	"\n" +
-	"\x12ragd/v1/tool.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x04\n" +
+	"\x12ragd/v1/tool.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfb\x04\n" +
 	"\x04Tool\x12\x1b\n" +
 	"\ttool_name\x18\x01 \x01(\tR\btoolName\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
@@ -1188,7 +1207,8 @@ const file_ragd_v1_tool_proto_rawDesc = "" +
 	"\routput_schema\x18\f \x01(\v2\x17.google.protobuf.StructR\foutputSchema\x12:\n" +
 	"\vannotations\x18\r \x01(\v2\x18.ragd.v1.ToolAnnotationsR\vannotations\x12+\n" +
 	"\x04meta\x18\x0e \x01(\v2\x17.google.protobuf.StructR\x04meta\x12\x16\n" +
-	"\x06writes\x18\x0f \x01(\bR\x06writes\"\x97\x02\n" +
+	"\x06writes\x18\x0f \x01(\bR\x06writes\x12\x12\n" +
+	"\x04etag\x18\x10 \x01(\tR\x04etag\"\x97\x02\n" +
 	"\x0fToolAnnotations\x12)\n" +
 	"\x0eread_only_hint\x18\x01 \x01(\bH\x00R\freadOnlyHint\x88\x01\x01\x12.\n" +
 	"\x10destructive_hint\x18\x02 \x01(\bH\x01R\x0fdestructiveHint\x88\x01\x01\x12,\n" +
@@ -1219,7 +1239,7 @@ const file_ragd_v1_tool_proto_rawDesc = "" +
 	"\x0finclude_builtin\x18\x03 \x01(\bR\x0eincludeBuiltin\"`\n" +
 	"\x11ListToolsResponse\x12#\n" +
 	"\x05tools\x18\x01 \x03(\v2\r.ragd.v1.ToolR\x05tools\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xab\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xbf\x03\n" +
 	"\x11UpdateToolRequest\x12\x1b\n" +
 	"\ttool_name\x18\x01 \x01(\tR\btoolName\x12\x19\n" +
 	"\x05title\x18\x02 \x01(\tH\x00R\x05title\x88\x01\x01\x12%\n" +
@@ -1229,7 +1249,9 @@ const file_ragd_v1_tool_proto_rawDesc = "" +
 	"\x05fixed\x18\x06 \x01(\bH\x02R\x05fixed\x88\x01\x01\x12:\n" +
 	"\vannotations\x18\a \x01(\v2\x18.ragd.v1.ToolAnnotationsR\vannotations\x12+\n" +
 	"\x04meta\x18\b \x01(\v2\x17.google.protobuf.StructR\x04meta\x12<\n" +
-	"\routput_schema\x18\t \x01(\v2\x17.google.protobuf.StructR\foutputSchemaB\b\n" +
+	"\routput_schema\x18\t \x01(\v2\x17.google.protobuf.StructR\foutputSchema\x12\x12\n" +
+	"\x04etag\x18\n" +
+	" \x01(\tR\x04etagB\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\b\n" +
 	"\x06_fixed\"0\n" +

@@ -34,7 +34,9 @@ type Workflow struct {
 	// When this version was made.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// Versions that exist, the newest first. Only in answers of GetWorkflow.
-	Versions      []int32 `protobuf:"varint,5,rep,packed,name=versions,proto3" json:"versions,omitempty"`
+	Versions []int32 `protobuf:"varint,5,rep,packed,name=versions,proto3" json:"versions,omitempty"`
+	// Stands for its present state, for an update that must not overwrite a change of somebody else.
+	Etag          string `protobuf:"bytes,6,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -102,6 +104,13 @@ func (x *Workflow) GetVersions() []int32 {
 		return x.Versions
 	}
 	return nil
+}
+
+func (x *Workflow) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 // WorkflowRun is a run of a workflow.
@@ -618,7 +627,10 @@ type UpdateWorkflowRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	WorkflowName string                 `protobuf:"bytes,1,opt,name=workflow_name,json=workflowName,proto3" json:"workflow_name,omitempty"`
 	// Replaces the whole definition.
-	Definition    *structpb.Struct `protobuf:"bytes,2,opt,name=definition,proto3" json:"definition,omitempty"`
+	Definition *structpb.Struct `protobuf:"bytes,2,opt,name=definition,proto3" json:"definition,omitempty"`
+	// The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+	// updates whatever is there.
+	Etag          string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -665,6 +677,13 @@ func (x *UpdateWorkflowRequest) GetDefinition() *structpb.Struct {
 		return x.Definition
 	}
 	return nil
+}
+
+func (x *UpdateWorkflowRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
 }
 
 type DeleteWorkflowRequest struct {
@@ -1287,7 +1306,7 @@ var File_ragd_v1_workflow_proto protoreflect.FileDescriptor
 
 const file_ragd_v1_workflow_proto_rawDesc = "" +
 	"\n" +
-	"\x16ragd/v1/workflow.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdb\x01\n" +
+	"\x16ragd/v1/workflow.proto\x12\aragd.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xef\x01\n" +
 	"\bWorkflow\x12#\n" +
 	"\rworkflow_name\x18\x01 \x01(\tR\fworkflowName\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x05R\aversion\x127\n" +
@@ -1296,7 +1315,8 @@ const file_ragd_v1_workflow_proto_rawDesc = "" +
 	"definition\x12;\n" +
 	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12\x1a\n" +
-	"\bversions\x18\x05 \x03(\x05R\bversions\"\x80\x04\n" +
+	"\bversions\x18\x05 \x03(\x05R\bversions\x12\x12\n" +
+	"\x04etag\x18\x06 \x01(\tR\x04etag\"\x80\x04\n" +
 	"\vWorkflowRun\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12#\n" +
 	"\rworkflow_name\x18\x02 \x01(\tR\fworkflowName\x12\x18\n" +
@@ -1346,12 +1366,13 @@ const file_ragd_v1_workflow_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\"p\n" +
 	"\x15ListWorkflowsResponse\x12/\n" +
 	"\tworkflows\x18\x01 \x03(\v2\x11.ragd.v1.WorkflowR\tworkflows\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"u\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x89\x01\n" +
 	"\x15UpdateWorkflowRequest\x12#\n" +
 	"\rworkflow_name\x18\x01 \x01(\tR\fworkflowName\x127\n" +
 	"\n" +
 	"definition\x18\x02 \x01(\v2\x17.google.protobuf.StructR\n" +
-	"definition\"V\n" +
+	"definition\x12\x12\n" +
+	"\x04etag\x18\x03 \x01(\tR\x04etag\"V\n" +
 	"\x15DeleteWorkflowRequest\x12#\n" +
 	"\rworkflow_name\x18\x01 \x01(\tR\fworkflowName\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x05R\aversion\"\x18\n" +

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import httpx
 
 from .._errors import RagdError
-from .._protocol import STREAM, UNARY, Frames, Settings, encode, envelope, may_repeat, unary_answer, unreachable
+from .._protocol import IDEMPOTENCY_KEY, STREAM, UNARY, Frames, Settings, encode, envelope, may_repeat, unary_answer, unreachable
 
 
 class Transport:
@@ -29,11 +30,15 @@ class Transport:
         timeout: float | None = None,
         context: Mapping[str, Any] | None = None,
         idempotent: bool = False,
+        idempotency_key: str | None = None,
     ) -> dict[str, Any]:
         """Sends a message and returns the answer. Errors: RagdError."""
         url, headers, limits = self.settings.request(path, UNARY, timeout, context)
         body = encode(request)
-        repeatable = may_repeat(path, request, idempotent)
+        if idempotency_key is None and self.settings.retry.max_retries > 0 and not may_repeat(path, request, idempotent):
+            idempotency_key = str(uuid.uuid4())
+        if idempotency_key is not None:
+            headers[IDEMPOTENCY_KEY] = idempotency_key
         attempt = 0
         while True:
             attempt += 1
@@ -43,7 +48,8 @@ class Transport:
                 except httpx.HTTPError as error:
                     raise unreachable(error) from error
             except RagdError as error:
-                pause = self.settings.retry.pause(attempt, error) if repeatable else None
+                stale = error.code == "aborted" and error.retry_after is None and bool(request.get("etag"))  # waiting does not help
+                pause = None if stale else self.settings.retry.pause(attempt, error)
                 if pause is None:
                     raise
             time.sleep(pause)

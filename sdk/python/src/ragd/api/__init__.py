@@ -17,6 +17,8 @@ class Agent(TypedDict, total=False):
     definition: dict[str, Any]
     createTime: str
     updateTime: str
+    # Stands for its present state, for an update that must not overwrite a change of somebody else.
+    etag: str
 
 
 class CreateAgentRequest(TypedDict, total=False):
@@ -52,6 +54,9 @@ class UpdateAgentRequest(TypedDict, total=False):
     agentName: str
     # Required. Replaces the whole definition.
     definition: dict[str, Any]
+    # The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+    # updates whatever is there.
+    etag: str
 
 
 class DeleteAgentRequest(TypedDict, total=False):
@@ -2512,6 +2517,8 @@ class Connector(TypedDict, total=False):
     authorization: str
     # The last 20 runs that have ended, newest first. Not in the answer of ListConnectors.
     runs: list[ConnectorRun]
+    # Stands for its present state, for an update that must not overwrite a change of somebody else.
+    etag: str
 
 
 class CreateConnectorRequest(TypedDict, total=False):
@@ -2595,6 +2602,9 @@ class UpdateConnectorRequest(TypedDict, total=False):
     chunking: Chunking
     extract: dict[str, Any]
     maxItems: int
+    # The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+    # updates whatever is there.
+    etag: str
 
 
 class DeleteConnectorRequest(TypedDict, total=False):
@@ -3510,6 +3520,8 @@ class Index(TypedDict, total=False):
     oldEmbeddings: bool
     # How queries rank because judged questions said so; absent if they do not, and with other embeddings than were judged.
     tuning: IndexTuning
+    # Stands for its present state, for an update that must not overwrite a change of somebody else.
+    etag: str
 
 
 class MetadataField(TypedDict, total=False):
@@ -3659,6 +3671,9 @@ class UpdateIndexRequest(TypedDict, total=False):
     metadataSchema: dict[str, Any]
     # As in CreateIndexRequest; it holds for the next search as far as it was measured, and the search width is measured again.
     recallTarget: float
+    # The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+    # updates whatever is there.
+    etag: str
 
 
 class MetadataIndexes(TypedDict, total=False):
@@ -4584,6 +4599,8 @@ class Hook(TypedDict, total=False):
     # Headers of deliveries. A value may contain {{secrets.name}}, which is replaced by the
     # secret of this name.
     headers: dict[str, str]
+    # Stands for its present state, for an update that must not overwrite a change of somebody else.
+    etag: str
 
 
 class CreateHookRequest(TypedDict, total=False):
@@ -4667,6 +4684,9 @@ class UpdateHookRequest(TypedDict, total=False):
     enabled: bool
     # Replaces all headers.
     headers: HookHeaders
+    # The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+    # updates whatever is there.
+    etag: str
 
 
 class DeleteHookRequest(TypedDict, total=False):
@@ -4886,6 +4906,8 @@ class Prompt(TypedDict, total=False):
     createTime: str
     # Versions that exist, the newest first. Only in answers of GetPrompt.
     versions: list[int]
+    # Stands for its present state, for an update that must not overwrite a change of somebody else.
+    etag: str
 
 
 class PromptArgument(TypedDict, total=False):
@@ -5007,6 +5029,9 @@ class UpdatePromptRequest(TypedDict, total=False):
     # Name of the new version, or, if nothing else changes, of the latest. A version that has the
     # name loses it.
     versionName: str
+    # The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+    # updates whatever is there.
+    etag: str
 
 
 class DeletePromptRequest(TypedDict, total=False):
@@ -5320,6 +5345,8 @@ class Tool(TypedDict, total=False):
     meta: dict[str, Any]
     # Whether a call changes what the tenant has stored, and needs the scope write.
     writes: bool
+    # Stands for its present state, for an update that must not overwrite a change of somebody else.
+    etag: str
 
 
 class ToolAnnotations(TypedDict, total=False):
@@ -5398,6 +5425,9 @@ class UpdateToolRequest(TypedDict, total=False):
     meta: dict[str, Any]
     # Replaces it; an empty object restores that of the kind.
     outputSchema: dict[str, Any]
+    # The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+    # updates whatever is there.
+    etag: str
 
 
 class DeleteToolRequest(TypedDict, total=False):
@@ -5662,6 +5692,8 @@ class Workflow(TypedDict, total=False):
     createTime: str
     # Versions that exist, the newest first. Only in answers of GetWorkflow.
     versions: list[int]
+    # Stands for its present state, for an update that must not overwrite a change of somebody else.
+    etag: str
 
 
 class WorkflowRun(TypedDict, total=False):
@@ -5747,6 +5779,9 @@ class UpdateWorkflowRequest(TypedDict, total=False):
     workflowName: str
     # Replaces the whole definition.
     definition: dict[str, Any]
+    # The etag that was read before: if it is no longer the current one, the update fails with aborted. Empty:
+    # updates whatever is there.
+    etag: str
 
 
 class DeleteWorkflowRequest(TypedDict, total=False):
@@ -5840,11 +5875,11 @@ class AgentService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_agent(self, request: CreateAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Agent:
+    def create_agent(self, request: CreateAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Agent:
         """CreateAgent stores a new agent. Errors: INVALID_ARGUMENT, naming the field; ALREADY_EXISTS;
         RESOURCE_EXHAUSTED for too many agents.
         """
-        answer = self._transport.unary("ragd.v1.AgentService/CreateAgent", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.AgentService/CreateAgent", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Agent", answer)
 
     def get_agent(self, request: GetAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Agent:
@@ -5857,17 +5892,17 @@ class AgentService:
         answer = self._transport.unary("ragd.v1.AgentService/ListAgents", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListAgentsResponse", answer)
 
-    def update_agent(self, request: UpdateAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Agent:
+    def update_agent(self, request: UpdateAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Agent:
         """UpdateAgent replaces the definition of an agent. Errors: as CreateAgent, and NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.AgentService/UpdateAgent", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.AgentService/UpdateAgent", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Agent", answer)
 
-    def delete_agent(self, request: DeleteAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAgentResponse:
+    def delete_agent(self, request: DeleteAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteAgentResponse:
         """DeleteAgent deletes an agent with its threads. Errors: NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.AgentService/DeleteAgent", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.AgentService/DeleteAgent", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteAgentResponse", answer)
 
-    def ask_agent(self, request: AskAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AskAgentResponse:
+    def ask_agent(self, request: AskAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> AskAgentResponse:
         """AskAgent returns the answer of an agent. Its tools run with the rights, the mandatory filter
         and the indexes of the caller. Errors: NOT_FOUND; INVALID_ARGUMENT for a message that is empty
         or too long, or a malformed thread id; FAILED_PRECONDITION when the definition does not work
@@ -5876,7 +5911,7 @@ class AgentService:
         DEADLINE_EXCEEDED; UNAVAILABLE when the model does not answer, or not in JSON of the output
         schema.
         """
-        answer = self._transport.unary("ragd.v1.AgentService/AskAgent", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.AgentService/AskAgent", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("AskAgentResponse", answer)
 
     def ask_agent_stream(self, request: AskAgentStreamRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[AskAgentEvent]:
@@ -5900,9 +5935,9 @@ class AgentService:
         answer = self._transport.unary("ragd.v1.AgentService/ListThreads", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListThreadsResponse", answer)
 
-    def delete_thread(self, request: DeleteThreadRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteThreadResponse:
+    def delete_thread(self, request: DeleteThreadRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteThreadResponse:
         """DeleteThread deletes a conversation of the caller with an agent, if it exists."""
-        answer = self._transport.unary("ragd.v1.AgentService/DeleteThread", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.AgentService/DeleteThread", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteThreadResponse", answer)
 
 
@@ -5917,11 +5952,11 @@ class AsyncAgentService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_agent(self, request: CreateAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Agent:
+    async def create_agent(self, request: CreateAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Agent:
         """CreateAgent stores a new agent. Errors: INVALID_ARGUMENT, naming the field; ALREADY_EXISTS;
         RESOURCE_EXHAUSTED for too many agents.
         """
-        answer = await self._transport.unary("ragd.v1.AgentService/CreateAgent", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.AgentService/CreateAgent", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Agent", answer)
 
     async def get_agent(self, request: GetAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Agent:
@@ -5934,17 +5969,17 @@ class AsyncAgentService:
         answer = await self._transport.unary("ragd.v1.AgentService/ListAgents", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListAgentsResponse", answer)
 
-    async def update_agent(self, request: UpdateAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Agent:
+    async def update_agent(self, request: UpdateAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Agent:
         """UpdateAgent replaces the definition of an agent. Errors: as CreateAgent, and NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.AgentService/UpdateAgent", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.AgentService/UpdateAgent", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Agent", answer)
 
-    async def delete_agent(self, request: DeleteAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAgentResponse:
+    async def delete_agent(self, request: DeleteAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteAgentResponse:
         """DeleteAgent deletes an agent with its threads. Errors: NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.AgentService/DeleteAgent", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.AgentService/DeleteAgent", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteAgentResponse", answer)
 
-    async def ask_agent(self, request: AskAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AskAgentResponse:
+    async def ask_agent(self, request: AskAgentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> AskAgentResponse:
         """AskAgent returns the answer of an agent. Its tools run with the rights, the mandatory filter
         and the indexes of the caller. Errors: NOT_FOUND; INVALID_ARGUMENT for a message that is empty
         or too long, or a malformed thread id; FAILED_PRECONDITION when the definition does not work
@@ -5953,7 +5988,7 @@ class AsyncAgentService:
         DEADLINE_EXCEEDED; UNAVAILABLE when the model does not answer, or not in JSON of the output
         schema.
         """
-        answer = await self._transport.unary("ragd.v1.AgentService/AskAgent", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.AgentService/AskAgent", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("AskAgentResponse", answer)
 
     def ask_agent_stream(self, request: AskAgentStreamRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[AskAgentEvent]:
@@ -5977,9 +6012,9 @@ class AsyncAgentService:
         answer = await self._transport.unary("ragd.v1.AgentService/ListThreads", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListThreadsResponse", answer)
 
-    async def delete_thread(self, request: DeleteThreadRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteThreadResponse:
+    async def delete_thread(self, request: DeleteThreadRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteThreadResponse:
         """DeleteThread deletes a conversation of the caller with an agent, if it exists."""
-        answer = await self._transport.unary("ragd.v1.AgentService/DeleteThread", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.AgentService/DeleteThread", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteThreadResponse", answer)
 
 
@@ -6023,7 +6058,7 @@ class QueryService:
         answer = self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("GraphRagResponse", answer)
 
-    def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTopicsResponse:
+    def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ListTopicsResponse:
         """ListTopics returns what the documents of an index are about: the communities of its
         graph, with the terms that tell each apart. The first call for an index starts a job
         of kind topics and waits for it, up to 20 seconds; from then on topics are found again
@@ -6032,7 +6067,7 @@ class QueryService:
         over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
         while the first job is running.
         """
-        answer = self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("ListTopicsResponse", answer)
 
     def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
@@ -6121,7 +6156,7 @@ class AsyncQueryService:
         answer = await self._transport.unary("ragd.v1.QueryService/GraphRag", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("GraphRagResponse", answer)
 
-    async def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListTopicsResponse:
+    async def list_topics(self, request: ListTopicsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ListTopicsResponse:
         """ListTopics returns what the documents of an index are about: the communities of its
         graph, with the terms that tell each apart. The first call for an index starts a job
         of kind topics and waits for it, up to 20 seconds; from then on topics are found again
@@ -6130,7 +6165,7 @@ class AsyncQueryService:
         over all documents; FAILED_PRECONDITION for an index without a graph; UNAVAILABLE
         while the first job is running.
         """
-        answer = await self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.QueryService/ListTopics", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("ListTopicsResponse", answer)
 
     async def list_edges(self, request: ListEdgesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEdgesResponse:
@@ -6195,12 +6230,12 @@ class AlertService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_alert(self, request: CreateAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Alert:
+    def create_alert(self, request: CreateAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Alert:
         """CreateAlert stores a question for an index. Passages that are there already do not match.
         Needs the scope read. Errors: INVALID_ARGUMENT; NOT_FOUND for the index;
         RESOURCE_EXHAUSTED when the tenant has too many alerts.
         """
-        answer = self._transport.unary("ragd.v1.AlertService/CreateAlert", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.AlertService/CreateAlert", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Alert", answer)
 
     def get_alert(self, request: GetAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Alert:
@@ -6213,17 +6248,17 @@ class AlertService:
         answer = self._transport.unary("ragd.v1.AlertService/ListAlerts", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListAlertsResponse", answer)
 
-    def update_alert(self, request: UpdateAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Alert:
+    def update_alert(self, request: UpdateAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Alert:
         """UpdateAlert changes the given fields of an alert of the caller and leaves the others. It
         holds for passages from then on; the alert takes the rights that the caller has now. Errors:
         as CreateAlert and GetAlert; PERMISSION_DENIED for an alert of another credential.
         """
-        answer = self._transport.unary("ragd.v1.AlertService/UpdateAlert", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.AlertService/UpdateAlert", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Alert", answer)
 
-    def delete_alert(self, request: DeleteAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAlertResponse:
+    def delete_alert(self, request: DeleteAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteAlertResponse:
         """DeleteAlert deletes an alert with its matches. Errors: NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.AlertService/DeleteAlert", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.AlertService/DeleteAlert", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteAlertResponse", answer)
 
     def list_alert_matches(self, request: ListAlertMatchesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListAlertMatchesResponse:
@@ -6250,12 +6285,12 @@ class AsyncAlertService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_alert(self, request: CreateAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Alert:
+    async def create_alert(self, request: CreateAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Alert:
         """CreateAlert stores a question for an index. Passages that are there already do not match.
         Needs the scope read. Errors: INVALID_ARGUMENT; NOT_FOUND for the index;
         RESOURCE_EXHAUSTED when the tenant has too many alerts.
         """
-        answer = await self._transport.unary("ragd.v1.AlertService/CreateAlert", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.AlertService/CreateAlert", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Alert", answer)
 
     async def get_alert(self, request: GetAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Alert:
@@ -6268,17 +6303,17 @@ class AsyncAlertService:
         answer = await self._transport.unary("ragd.v1.AlertService/ListAlerts", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListAlertsResponse", answer)
 
-    async def update_alert(self, request: UpdateAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Alert:
+    async def update_alert(self, request: UpdateAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Alert:
         """UpdateAlert changes the given fields of an alert of the caller and leaves the others. It
         holds for passages from then on; the alert takes the rights that the caller has now. Errors:
         as CreateAlert and GetAlert; PERMISSION_DENIED for an alert of another credential.
         """
-        answer = await self._transport.unary("ragd.v1.AlertService/UpdateAlert", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.AlertService/UpdateAlert", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Alert", answer)
 
-    async def delete_alert(self, request: DeleteAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAlertResponse:
+    async def delete_alert(self, request: DeleteAlertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteAlertResponse:
         """DeleteAlert deletes an alert with its matches. Errors: NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.AlertService/DeleteAlert", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.AlertService/DeleteAlert", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteAlertResponse", answer)
 
     async def list_alert_matches(self, request: ListAlertMatchesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListAlertMatchesResponse:
@@ -6298,12 +6333,12 @@ class TenantService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+    def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
         """CreateTenant creates a tenant with its own schema and database role. Errors:
         ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a database that is not
         registered; UNAVAILABLE for one that does not answer.
         """
-        answer = self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Tenant", answer)
 
     def get_tenant(self, request: GetTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
@@ -6316,36 +6351,36 @@ class TenantService:
         answer = self._transport.unary("ragd.v1.TenantService/ListTenants", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListTenantsResponse", answer)
 
-    def update_tenant(self, request: UpdateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+    def update_tenant(self, request: UpdateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
         """UpdateTenant changes the given fields and leaves the others."""
-        answer = self._transport.unary("ragd.v1.TenantService/UpdateTenant", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.TenantService/UpdateTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Tenant", answer)
 
-    def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteTenantResponse:
+    def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteTenantResponse:
         """DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
         API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
         answers with what it deleted and what it kept.
         """
-        answer = self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteTenantResponse", answer)
 
-    def repair_tenant(self, request: RepairTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RepairTenantResponse:
+    def repair_tenant(self, request: RepairTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RepairTenantResponse:
         """RepairTenant makes a tenant usable that cannot be served because its database role is missing or
         its schema belongs to another one, as after a backup was restored into a running service. It
         changes nothing for a tenant that can be served. Needs the operator's key. Errors: NOT_FOUND;
         FAILED_PRECONDITION for a schema that is missing, or that the service may not change.
         """
-        answer = self._transport.unary("ragd.v1.TenantService/RepairTenant", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.TenantService/RepairTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RepairTenantResponse", answer)
 
-    def move_tenant(self, request: MoveTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TenantMove:
+    def move_tenant(self, request: MoveTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> TenantMove:
         """MoveTenant begins to move a tenant to another database of the service, and returns at once. The tenant is used
         meanwhile: its reads go on, and its writes are refused with UNAVAILABLE for a moment before the switch. Afterwards the
         old database keeps a copy for a time. Needs the operator's key. Errors: NOT_FOUND for the tenant and the
         database; UNAVAILABLE when the database is down; FAILED_PRECONDITION if the tenant lives there, or is being
         moved already.
         """
-        answer = self._transport.unary("ragd.v1.TenantService/MoveTenant", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.TenantService/MoveTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("TenantMove", answer)
 
     def get_tenant_move(self, request: GetTenantMoveRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TenantMove:
@@ -6358,20 +6393,20 @@ class TenantService:
         answer = self._transport.unary("ragd.v1.TenantService/ListTenantMoves", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListTenantMovesResponse", answer)
 
-    def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReencryptSecretsResponse:
+    def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ReencryptSecretsResponse:
         """ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
         of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
         keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
         operator's key. Errors: FAILED_PRECONDITION without master keys.
         """
-        answer = self._transport.unary("ragd.v1.TenantService/ReencryptSecrets", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.TenantService/ReencryptSecrets", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("ReencryptSecretsResponse", answer)
 
-    def create_api_key(self, request: CreateApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CreateApiKeyResponse:
+    def create_api_key(self, request: CreateApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> CreateApiKeyResponse:
         """CreateApiKey creates an API key. Its secret is returned only here: the service stores
         only a hash.
         """
-        answer = self._transport.unary("ragd.v1.TenantService/CreateApiKey", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.TenantService/CreateApiKey", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("CreateApiKeyResponse", answer)
 
     def list_api_keys(self, request: ListApiKeysRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListApiKeysResponse:
@@ -6379,20 +6414,20 @@ class TenantService:
         answer = self._transport.unary("ragd.v1.TenantService/ListApiKeys", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListApiKeysResponse", answer)
 
-    def revoke_api_key(self, request: RevokeApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RevokeApiKeyResponse:
+    def revoke_api_key(self, request: RevokeApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RevokeApiKeyResponse:
         """RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
         Revoking a revoked key is no error.
         """
-        answer = self._transport.unary("ragd.v1.TenantService/RevokeApiKey", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.TenantService/RevokeApiKey", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RevokeApiKeyResponse", answer)
 
-    def set_vector_store_names(self, request: SetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SetVectorStoreNamesResponse:
+    def set_vector_store_names(self, request: SetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> SetVectorStoreNamesResponse:
         """SetVectorStoreNames replaces the names that the caller's tenant gives its vector store beside
         ragd, pgvector, pinecone and chroma: a vectorStoreName may be one of them. It needs a
         credential without a mandatory filter and without bounds. Errors: INVALID_ARGUMENT for a
         malformed name, a repeated one, and more than 16.
         """
-        answer = self._transport.unary("ragd.v1.TenantService/SetVectorStoreNames", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.TenantService/SetVectorStoreNames", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("SetVectorStoreNamesResponse", answer)
 
     def get_vector_store_names(self, request: GetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetVectorStoreNamesResponse:
@@ -6415,12 +6450,12 @@ class AsyncTenantService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+    async def create_tenant(self, request: CreateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
         """CreateTenant creates a tenant with its own schema and database role. Errors:
         ALREADY_EXISTS; INVALID_ARGUMENT for a malformed tenantId; NOT_FOUND for a database that is not
         registered; UNAVAILABLE for one that does not answer.
         """
-        answer = await self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.TenantService/CreateTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Tenant", answer)
 
     async def get_tenant(self, request: GetTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
@@ -6433,36 +6468,36 @@ class AsyncTenantService:
         answer = await self._transport.unary("ragd.v1.TenantService/ListTenants", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListTenantsResponse", answer)
 
-    async def update_tenant(self, request: UpdateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tenant:
+    async def update_tenant(self, request: UpdateTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tenant:
         """UpdateTenant changes the given fields and leaves the others."""
-        answer = await self._transport.unary("ragd.v1.TenantService/UpdateTenant", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.TenantService/UpdateTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Tenant", answer)
 
-    async def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteTenantResponse:
+    async def delete_tenant(self, request: DeleteTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteTenantResponse:
         """DeleteTenant removes the tenant and everything that it owns: schema, documents, role,
         API keys and jobs. It cannot be undone. Then it searches the database for what is left, and
         answers with what it deleted and what it kept.
         """
-        answer = await self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.TenantService/DeleteTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteTenantResponse", answer)
 
-    async def repair_tenant(self, request: RepairTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RepairTenantResponse:
+    async def repair_tenant(self, request: RepairTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RepairTenantResponse:
         """RepairTenant makes a tenant usable that cannot be served because its database role is missing or
         its schema belongs to another one, as after a backup was restored into a running service. It
         changes nothing for a tenant that can be served. Needs the operator's key. Errors: NOT_FOUND;
         FAILED_PRECONDITION for a schema that is missing, or that the service may not change.
         """
-        answer = await self._transport.unary("ragd.v1.TenantService/RepairTenant", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.TenantService/RepairTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RepairTenantResponse", answer)
 
-    async def move_tenant(self, request: MoveTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TenantMove:
+    async def move_tenant(self, request: MoveTenantRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> TenantMove:
         """MoveTenant begins to move a tenant to another database of the service, and returns at once. The tenant is used
         meanwhile: its reads go on, and its writes are refused with UNAVAILABLE for a moment before the switch. Afterwards the
         old database keeps a copy for a time. Needs the operator's key. Errors: NOT_FOUND for the tenant and the
         database; UNAVAILABLE when the database is down; FAILED_PRECONDITION if the tenant lives there, or is being
         moved already.
         """
-        answer = await self._transport.unary("ragd.v1.TenantService/MoveTenant", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.TenantService/MoveTenant", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("TenantMove", answer)
 
     async def get_tenant_move(self, request: GetTenantMoveRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TenantMove:
@@ -6475,20 +6510,20 @@ class AsyncTenantService:
         answer = await self._transport.unary("ragd.v1.TenantService/ListTenantMoves", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListTenantMovesResponse", answer)
 
-    async def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReencryptSecretsResponse:
+    async def reencrypt_secrets(self, request: ReencryptSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ReencryptSecretsResponse:
         """ReencryptSecrets encrypts everything that master keys encrypt with the first of them: keys
         of endpoints, secrets, and secrets of hooks of all tenants, and the service's own signing
         keys. Afterwards the other master keys are no longer needed. It may be repeated. Needs the
         operator's key. Errors: FAILED_PRECONDITION without master keys.
         """
-        answer = await self._transport.unary("ragd.v1.TenantService/ReencryptSecrets", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.TenantService/ReencryptSecrets", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("ReencryptSecretsResponse", answer)
 
-    async def create_api_key(self, request: CreateApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CreateApiKeyResponse:
+    async def create_api_key(self, request: CreateApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> CreateApiKeyResponse:
         """CreateApiKey creates an API key. Its secret is returned only here: the service stores
         only a hash.
         """
-        answer = await self._transport.unary("ragd.v1.TenantService/CreateApiKey", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.TenantService/CreateApiKey", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("CreateApiKeyResponse", answer)
 
     async def list_api_keys(self, request: ListApiKeysRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListApiKeysResponse:
@@ -6496,20 +6531,20 @@ class AsyncTenantService:
         answer = await self._transport.unary("ragd.v1.TenantService/ListApiKeys", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListApiKeysResponse", answer)
 
-    async def revoke_api_key(self, request: RevokeApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RevokeApiKeyResponse:
+    async def revoke_api_key(self, request: RevokeApiKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RevokeApiKeyResponse:
         """RevokeApiKey revokes a key: at once on this instance, within seconds on all others.
         Revoking a revoked key is no error.
         """
-        answer = await self._transport.unary("ragd.v1.TenantService/RevokeApiKey", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.TenantService/RevokeApiKey", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RevokeApiKeyResponse", answer)
 
-    async def set_vector_store_names(self, request: SetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SetVectorStoreNamesResponse:
+    async def set_vector_store_names(self, request: SetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> SetVectorStoreNamesResponse:
         """SetVectorStoreNames replaces the names that the caller's tenant gives its vector store beside
         ragd, pgvector, pinecone and chroma: a vectorStoreName may be one of them. It needs a
         credential without a mandatory filter and without bounds. Errors: INVALID_ARGUMENT for a
         malformed name, a repeated one, and more than 16.
         """
-        answer = await self._transport.unary("ragd.v1.TenantService/SetVectorStoreNames", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.TenantService/SetVectorStoreNames", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("SetVectorStoreNamesResponse", answer)
 
     async def get_vector_store_names(self, request: GetVectorStoreNamesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetVectorStoreNamesResponse:
@@ -6670,12 +6705,12 @@ class ConnectorService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_connector(self, request: CreateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+    def create_connector(self, request: CreateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Connector:
         """CreateConnector creates a connector. It runs at once, unless it is paused. Errors:
         ALREADY_EXISTS; INVALID_ARGUMENT; NOT_FOUND for the index or a secret; FAILED_PRECONDITION for an
         address inside the network of the service; RESOURCE_EXHAUSTED when the tenant has too many.
         """
-        answer = self._transport.unary("ragd.v1.ConnectorService/CreateConnector", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ConnectorService/CreateConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Connector", answer)
 
     def get_connector(self, request: GetConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
@@ -6688,41 +6723,41 @@ class ConnectorService:
         answer = self._transport.unary("ragd.v1.ConnectorService/ListConnectors", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListConnectorsResponse", answer)
 
-    def update_connector(self, request: UpdateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+    def update_connector(self, request: UpdateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Connector:
         """UpdateConnector changes the given fields and leaves the others. It starts a run that reads all
         items again, unless the connector is paused. Errors: as CreateConnector; NOT_FOUND; ABORTED when another call changed it at the same
         time.
         """
-        answer = self._transport.unary("ragd.v1.ConnectorService/UpdateConnector", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ConnectorService/UpdateConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Connector", answer)
 
-    def delete_connector(self, request: DeleteConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteConnectorResponse:
+    def delete_connector(self, request: DeleteConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteConnectorResponse:
         """DeleteConnector deletes a connector, and its documents if asked. Errors: NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.ConnectorService/DeleteConnector", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ConnectorService/DeleteConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteConnectorResponse", answer)
 
-    def test_connector(self, request: TestConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TestConnectorResponse:
+    def test_connector(self, request: TestConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> TestConnectorResponse:
         """TestConnector reads the first 20 items of the source, as a run does, and stores nothing.
         Errors: NOT_FOUND; those of the source.
         """
-        answer = self._transport.unary("ragd.v1.ConnectorService/TestConnector", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ConnectorService/TestConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("TestConnectorResponse", answer)
 
-    def sync_connector(self, request: SyncConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+    def sync_connector(self, request: SyncConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Connector:
         """SyncConnector starts a run now, or another one after that which is running. Errors:
         NOT_FOUND; FAILED_PRECONDITION while the connector is paused.
         """
-        answer = self._transport.unary("ragd.v1.ConnectorService/SyncConnector", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ConnectorService/SyncConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Connector", answer)
 
-    def pause_connector(self, request: PauseConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+    def pause_connector(self, request: PauseConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Connector:
         """PauseConnector ends a run soon and starts no others. Errors: NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.ConnectorService/PauseConnector", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ConnectorService/PauseConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Connector", answer)
 
-    def resume_connector(self, request: ResumeConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+    def resume_connector(self, request: ResumeConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Connector:
         """ResumeConnector ends a pause and starts a run. Errors: NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.ConnectorService/ResumeConnector", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ConnectorService/ResumeConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Connector", answer)
 
     def list_connector_items(self, request: ListConnectorItemsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListConnectorItemsResponse:
@@ -6732,12 +6767,12 @@ class ConnectorService:
         answer = self._transport.unary("ragd.v1.ConnectorService/ListConnectorItems", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListConnectorItemsResponse", answer)
 
-    def authorize_connector(self, request: AuthorizeConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AuthorizeConnectorResponse:
+    def authorize_connector(self, request: AuthorizeConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> AuthorizeConnectorResponse:
         """AuthorizeConnector begins to get a token for the server of a connector of the source mcp: it returns the
         address at which a user signs in. Afterwards the connector runs. Errors: NOT_FOUND; FAILED_PRECONDITION
         for another source, for the grant client_credentials, and for a server that cannot be used so.
         """
-        answer = self._transport.unary("ragd.v1.ConnectorService/AuthorizeConnector", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ConnectorService/AuthorizeConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("AuthorizeConnectorResponse", answer)
 
     def list_connector_recipes(self, request: ListConnectorRecipesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListConnectorRecipesResponse:
@@ -6761,12 +6796,12 @@ class AsyncConnectorService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_connector(self, request: CreateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+    async def create_connector(self, request: CreateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Connector:
         """CreateConnector creates a connector. It runs at once, unless it is paused. Errors:
         ALREADY_EXISTS; INVALID_ARGUMENT; NOT_FOUND for the index or a secret; FAILED_PRECONDITION for an
         address inside the network of the service; RESOURCE_EXHAUSTED when the tenant has too many.
         """
-        answer = await self._transport.unary("ragd.v1.ConnectorService/CreateConnector", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ConnectorService/CreateConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Connector", answer)
 
     async def get_connector(self, request: GetConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
@@ -6779,41 +6814,41 @@ class AsyncConnectorService:
         answer = await self._transport.unary("ragd.v1.ConnectorService/ListConnectors", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListConnectorsResponse", answer)
 
-    async def update_connector(self, request: UpdateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+    async def update_connector(self, request: UpdateConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Connector:
         """UpdateConnector changes the given fields and leaves the others. It starts a run that reads all
         items again, unless the connector is paused. Errors: as CreateConnector; NOT_FOUND; ABORTED when another call changed it at the same
         time.
         """
-        answer = await self._transport.unary("ragd.v1.ConnectorService/UpdateConnector", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ConnectorService/UpdateConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Connector", answer)
 
-    async def delete_connector(self, request: DeleteConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteConnectorResponse:
+    async def delete_connector(self, request: DeleteConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteConnectorResponse:
         """DeleteConnector deletes a connector, and its documents if asked. Errors: NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.ConnectorService/DeleteConnector", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ConnectorService/DeleteConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteConnectorResponse", answer)
 
-    async def test_connector(self, request: TestConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TestConnectorResponse:
+    async def test_connector(self, request: TestConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> TestConnectorResponse:
         """TestConnector reads the first 20 items of the source, as a run does, and stores nothing.
         Errors: NOT_FOUND; those of the source.
         """
-        answer = await self._transport.unary("ragd.v1.ConnectorService/TestConnector", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ConnectorService/TestConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("TestConnectorResponse", answer)
 
-    async def sync_connector(self, request: SyncConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+    async def sync_connector(self, request: SyncConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Connector:
         """SyncConnector starts a run now, or another one after that which is running. Errors:
         NOT_FOUND; FAILED_PRECONDITION while the connector is paused.
         """
-        answer = await self._transport.unary("ragd.v1.ConnectorService/SyncConnector", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ConnectorService/SyncConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Connector", answer)
 
-    async def pause_connector(self, request: PauseConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+    async def pause_connector(self, request: PauseConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Connector:
         """PauseConnector ends a run soon and starts no others. Errors: NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.ConnectorService/PauseConnector", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ConnectorService/PauseConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Connector", answer)
 
-    async def resume_connector(self, request: ResumeConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Connector:
+    async def resume_connector(self, request: ResumeConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Connector:
         """ResumeConnector ends a pause and starts a run. Errors: NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.ConnectorService/ResumeConnector", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ConnectorService/ResumeConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Connector", answer)
 
     async def list_connector_items(self, request: ListConnectorItemsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListConnectorItemsResponse:
@@ -6823,12 +6858,12 @@ class AsyncConnectorService:
         answer = await self._transport.unary("ragd.v1.ConnectorService/ListConnectorItems", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListConnectorItemsResponse", answer)
 
-    async def authorize_connector(self, request: AuthorizeConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AuthorizeConnectorResponse:
+    async def authorize_connector(self, request: AuthorizeConnectorRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> AuthorizeConnectorResponse:
         """AuthorizeConnector begins to get a token for the server of a connector of the source mcp: it returns the
         address at which a user signs in. Afterwards the connector runs. Errors: NOT_FOUND; FAILED_PRECONDITION
         for another source, for the grant client_credentials, and for a server that cannot be used so.
         """
-        answer = await self._transport.unary("ragd.v1.ConnectorService/AuthorizeConnector", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ConnectorService/AuthorizeConnector", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("AuthorizeConnectorResponse", answer)
 
     async def list_connector_recipes(self, request: ListConnectorRecipesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListConnectorRecipesResponse:
@@ -6849,11 +6884,11 @@ class ContextService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def declare_context_key(self, request: DeclareContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeclareContextKeyResponse:
+    def declare_context_key(self, request: DeclareContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeclareContextKeyResponse:
         """DeclareContextKey declares a key or replaces its declaration. Errors: INVALID_ARGUMENT;
         RESOURCE_EXHAUSTED for too many keys.
         """
-        answer = self._transport.unary("ragd.v1.ContextService/DeclareContextKey", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ContextService/DeclareContextKey", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeclareContextKeyResponse", answer)
 
     def get_context_key(self, request: GetContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetContextKeyResponse:
@@ -6866,11 +6901,11 @@ class ContextService:
         answer = self._transport.unary("ragd.v1.ContextService/ListContextKeys", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListContextKeysResponse", answer)
 
-    def delete_context_key(self, request: DeleteContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteContextKeyResponse:
+    def delete_context_key(self, request: DeleteContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteContextKeyResponse:
         """DeleteContextKey deletes the declaration of a key. References to it are missing from then
         on, so that filters with them match nothing. Errors: NOT_FOUND.
         """
-        answer = self._transport.unary("ragd.v1.ContextService/DeleteContextKey", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ContextService/DeleteContextKey", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteContextKeyResponse", answer)
 
 
@@ -6884,11 +6919,11 @@ class AsyncContextService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def declare_context_key(self, request: DeclareContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeclareContextKeyResponse:
+    async def declare_context_key(self, request: DeclareContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeclareContextKeyResponse:
         """DeclareContextKey declares a key or replaces its declaration. Errors: INVALID_ARGUMENT;
         RESOURCE_EXHAUSTED for too many keys.
         """
-        answer = await self._transport.unary("ragd.v1.ContextService/DeclareContextKey", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ContextService/DeclareContextKey", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeclareContextKeyResponse", answer)
 
     async def get_context_key(self, request: GetContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetContextKeyResponse:
@@ -6901,11 +6936,11 @@ class AsyncContextService:
         answer = await self._transport.unary("ragd.v1.ContextService/ListContextKeys", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListContextKeysResponse", answer)
 
-    async def delete_context_key(self, request: DeleteContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteContextKeyResponse:
+    async def delete_context_key(self, request: DeleteContextKeyRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteContextKeyResponse:
         """DeleteContextKey deletes the declaration of a key. References to it are missing from then
         on, so that filters with them match nothing. Errors: NOT_FOUND.
         """
-        answer = await self._transport.unary("ragd.v1.ContextService/DeleteContextKey", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ContextService/DeleteContextKey", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteContextKeyResponse", answer)
 
 
@@ -6917,12 +6952,12 @@ class DatabaseService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def register_database(self, request: RegisterDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Database:
+    def register_database(self, request: RegisterDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Database:
         """RegisterDatabase adds a database, makes the schemas of the service in it, and lets tenants live
         there. Errors: ALREADY_EXISTS; INVALID_ARGUMENT; FAILED_PRECONDITION without master keys, and for
         a database that belongs to another ragd; UNAVAILABLE when it does not answer.
         """
-        answer = self._transport.unary("ragd.v1.DatabaseService/RegisterDatabase", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.DatabaseService/RegisterDatabase", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Database", answer)
 
     def list_databases(self, request: ListDatabasesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDatabasesResponse:
@@ -6930,19 +6965,19 @@ class DatabaseService:
         answer = self._transport.unary("ragd.v1.DatabaseService/ListDatabases", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListDatabasesResponse", answer)
 
-    def update_database(self, request: UpdateDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Database:
+    def update_database(self, request: UpdateDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Database:
         """UpdateDatabase changes the given fields and leaves the others. A new URL must lead to the same
         database. Errors: NOT_FOUND; INVALID_ARGUMENT; FAILED_PRECONDITION for another database;
         UNAVAILABLE when it does not answer.
         """
-        answer = self._transport.unary("ragd.v1.DatabaseService/UpdateDatabase", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.DatabaseService/UpdateDatabase", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Database", answer)
 
-    def delete_database(self, request: DeleteDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteDatabaseResponse:
+    def delete_database(self, request: DeleteDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteDatabaseResponse:
         """DeleteDatabase removes a database in which no tenant lives. What is in it stays. Errors:
         NOT_FOUND; FAILED_PRECONDITION while tenants live there.
         """
-        answer = self._transport.unary("ragd.v1.DatabaseService/DeleteDatabase", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.DatabaseService/DeleteDatabase", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteDatabaseResponse", answer)
 
 
@@ -6954,12 +6989,12 @@ class AsyncDatabaseService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def register_database(self, request: RegisterDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Database:
+    async def register_database(self, request: RegisterDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Database:
         """RegisterDatabase adds a database, makes the schemas of the service in it, and lets tenants live
         there. Errors: ALREADY_EXISTS; INVALID_ARGUMENT; FAILED_PRECONDITION without master keys, and for
         a database that belongs to another ragd; UNAVAILABLE when it does not answer.
         """
-        answer = await self._transport.unary("ragd.v1.DatabaseService/RegisterDatabase", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.DatabaseService/RegisterDatabase", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Database", answer)
 
     async def list_databases(self, request: ListDatabasesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDatabasesResponse:
@@ -6967,19 +7002,19 @@ class AsyncDatabaseService:
         answer = await self._transport.unary("ragd.v1.DatabaseService/ListDatabases", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListDatabasesResponse", answer)
 
-    async def update_database(self, request: UpdateDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Database:
+    async def update_database(self, request: UpdateDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Database:
         """UpdateDatabase changes the given fields and leaves the others. A new URL must lead to the same
         database. Errors: NOT_FOUND; INVALID_ARGUMENT; FAILED_PRECONDITION for another database;
         UNAVAILABLE when it does not answer.
         """
-        answer = await self._transport.unary("ragd.v1.DatabaseService/UpdateDatabase", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.DatabaseService/UpdateDatabase", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Database", answer)
 
-    async def delete_database(self, request: DeleteDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteDatabaseResponse:
+    async def delete_database(self, request: DeleteDatabaseRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteDatabaseResponse:
         """DeleteDatabase removes a database in which no tenant lives. What is in it stays. Errors:
         NOT_FOUND; FAILED_PRECONDITION while tenants live there.
         """
-        answer = await self._transport.unary("ragd.v1.DatabaseService/DeleteDatabase", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.DatabaseService/DeleteDatabase", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteDatabaseResponse", answer)
 
 
@@ -6989,14 +7024,14 @@ class DocumentService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def upload_document(self, request: UploadDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UploadDocumentResponse:
+    def upload_document(self, request: UploadDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> UploadDocumentResponse:
         """UploadDocument stores a document and starts a job that chunks and embeds it. Once it
         has answered, the document is durable. A document with the uri of an earlier one
         replaces it when its job succeeds; until then the earlier version stays searchable.
         An upload of the same bytes with the same settings changes nothing and returns the
         document with its earlier job. Needs the scope write.
         """
-        answer = self._transport.unary("ragd.v1.DocumentService/UploadDocument", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.DocumentService/UploadDocument", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("UploadDocumentResponse", answer)
 
     def upload_documents(self, requests: Iterable[UploadDocumentsRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UploadDocumentsResponse:
@@ -7036,29 +7071,29 @@ class DocumentService:
         answer = self._transport.unary("ragd.v1.DocumentService/ListDocuments", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListDocumentsResponse", answer)
 
-    def delete_document(self, request: DeleteDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteDocumentResponse:
+    def delete_document(self, request: DeleteDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteDocumentResponse:
         """DeleteDocument removes a document and its chunks, also while it is being
         processed. Needs the scope write.
         """
-        answer = self._transport.unary("ragd.v1.DocumentService/DeleteDocument", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.DocumentService/DeleteDocument", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteDocumentResponse", answer)
 
-    def delete_documents(self, request: DeleteDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteDocumentsResponse:
+    def delete_documents(self, request: DeleteDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteDocumentsResponse:
         """DeleteDocuments removes the documents that are named or that match a filter over
         their metadata, with their chunks, also while they are being processed. A call that
         broke off may be repeated. Needs the scope write.
         """
-        answer = self._transport.unary("ragd.v1.DocumentService/DeleteDocuments", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.DocumentService/DeleteDocuments", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteDocumentsResponse", answer)
 
-    def sync_source(self, request: SyncSourceRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SyncSourceResponse:
+    def sync_source(self, request: SyncSourceRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> SyncSourceResponse:
         """SyncSource compares the documents of a source, such as a folder or a site, with those
         in the index. It returns which are new, changed or unchanged, for the caller to
         upload, and deletes documents that the source no longer has. It never deletes
         documents outside of the source's prefix or documents that changed during the call. A
         call that broke off may be repeated. Needs the scope write.
         """
-        answer = self._transport.unary("ragd.v1.DocumentService/SyncSource", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.DocumentService/SyncSource", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("SyncSourceResponse", answer)
 
     def find_unchanged(self, request: FindUnchangedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> FindUnchangedResponse:
@@ -7091,23 +7126,23 @@ class DocumentService:
         answer = self._transport.server_stream("ragd.v1.DocumentService/WatchJob", request or {}, timeout=timeout, context=context)
         return cast("Iterator[Job]", answer)
 
-    def cancel_job(self, request: CancelJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Job:
+    def cancel_job(self, request: CancelJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Job:
         """CancelJob cancels a queued or running job and returns it. A document that was being
         processed becomes failed, and its last good version stays searchable; an index whose
         build is cancelled keeps its present Postgres index. Errors: FAILED_PRECONDITION for
         a job that has succeeded or failed. Cancelling a cancelled job is no error. Needs the
         scope write.
         """
-        answer = self._transport.unary("ragd.v1.DocumentService/CancelJob", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.DocumentService/CancelJob", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Job", answer)
 
-    def retry_job(self, request: RetryJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Job:
+    def retry_job(self, request: RetryJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Job:
         """RetryJob starts the work of a failed or cancelled job again as a new job, and returns
         that; the old job keeps its status. Errors: FAILED_PRECONDITION when the job has not
         ended, has succeeded, or when its document was uploaded again since. Needs the scope
         write.
         """
-        answer = self._transport.unary("ragd.v1.DocumentService/RetryJob", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.DocumentService/RetryJob", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Job", answer)
 
 
@@ -7117,14 +7152,14 @@ class AsyncDocumentService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def upload_document(self, request: UploadDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UploadDocumentResponse:
+    async def upload_document(self, request: UploadDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> UploadDocumentResponse:
         """UploadDocument stores a document and starts a job that chunks and embeds it. Once it
         has answered, the document is durable. A document with the uri of an earlier one
         replaces it when its job succeeds; until then the earlier version stays searchable.
         An upload of the same bytes with the same settings changes nothing and returns the
         document with its earlier job. Needs the scope write.
         """
-        answer = await self._transport.unary("ragd.v1.DocumentService/UploadDocument", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.DocumentService/UploadDocument", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("UploadDocumentResponse", answer)
 
     async def upload_documents(self, requests: AsyncIterable[UploadDocumentsRequest], *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UploadDocumentsResponse:
@@ -7164,29 +7199,29 @@ class AsyncDocumentService:
         answer = await self._transport.unary("ragd.v1.DocumentService/ListDocuments", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListDocumentsResponse", answer)
 
-    async def delete_document(self, request: DeleteDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteDocumentResponse:
+    async def delete_document(self, request: DeleteDocumentRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteDocumentResponse:
         """DeleteDocument removes a document and its chunks, also while it is being
         processed. Needs the scope write.
         """
-        answer = await self._transport.unary("ragd.v1.DocumentService/DeleteDocument", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.DocumentService/DeleteDocument", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteDocumentResponse", answer)
 
-    async def delete_documents(self, request: DeleteDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteDocumentsResponse:
+    async def delete_documents(self, request: DeleteDocumentsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteDocumentsResponse:
         """DeleteDocuments removes the documents that are named or that match a filter over
         their metadata, with their chunks, also while they are being processed. A call that
         broke off may be repeated. Needs the scope write.
         """
-        answer = await self._transport.unary("ragd.v1.DocumentService/DeleteDocuments", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.DocumentService/DeleteDocuments", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteDocumentsResponse", answer)
 
-    async def sync_source(self, request: SyncSourceRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SyncSourceResponse:
+    async def sync_source(self, request: SyncSourceRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> SyncSourceResponse:
         """SyncSource compares the documents of a source, such as a folder or a site, with those
         in the index. It returns which are new, changed or unchanged, for the caller to
         upload, and deletes documents that the source no longer has. It never deletes
         documents outside of the source's prefix or documents that changed during the call. A
         call that broke off may be repeated. Needs the scope write.
         """
-        answer = await self._transport.unary("ragd.v1.DocumentService/SyncSource", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.DocumentService/SyncSource", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("SyncSourceResponse", answer)
 
     async def find_unchanged(self, request: FindUnchangedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> FindUnchangedResponse:
@@ -7219,23 +7254,23 @@ class AsyncDocumentService:
         answer = self._transport.server_stream("ragd.v1.DocumentService/WatchJob", request or {}, timeout=timeout, context=context)
         return cast("AsyncIterator[Job]", answer)
 
-    async def cancel_job(self, request: CancelJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Job:
+    async def cancel_job(self, request: CancelJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Job:
         """CancelJob cancels a queued or running job and returns it. A document that was being
         processed becomes failed, and its last good version stays searchable; an index whose
         build is cancelled keeps its present Postgres index. Errors: FAILED_PRECONDITION for
         a job that has succeeded or failed. Cancelling a cancelled job is no error. Needs the
         scope write.
         """
-        answer = await self._transport.unary("ragd.v1.DocumentService/CancelJob", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.DocumentService/CancelJob", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Job", answer)
 
-    async def retry_job(self, request: RetryJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Job:
+    async def retry_job(self, request: RetryJobRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Job:
         """RetryJob starts the work of a failed or cancelled job again as a new job, and returns
         that; the old job keeps its status. Errors: FAILED_PRECONDITION when the job has not
         ended, has succeeded, or when its document was uploaded again since. Needs the scope
         write.
         """
-        answer = await self._transport.unary("ragd.v1.DocumentService/RetryJob", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.DocumentService/RetryJob", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Job", answer)
 
 
@@ -7250,13 +7285,13 @@ class EndpointService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_endpoint(self, request: CreateEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Endpoint:
+    def create_endpoint(self, request: CreateEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Endpoint:
         """CreateEndpoint creates an endpoint. Errors: ALREADY_EXISTS for a name in use, also by the
         operator; INVALID_ARGUMENT; FAILED_PRECONDITION for an address in the operator's
         network, and for a key or headers if the server has no master key to encrypt them;
         RESOURCE_EXHAUSTED for too many endpoints.
         """
-        answer = self._transport.unary("ragd.v1.EndpointService/CreateEndpoint", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EndpointService/CreateEndpoint", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Endpoint", answer)
 
     def get_endpoint(self, request: GetEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Endpoint:
@@ -7269,27 +7304,27 @@ class EndpointService:
         answer = self._transport.unary("ragd.v1.EndpointService/ListEndpoints", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListEndpointsResponse", answer)
 
-    def update_endpoint(self, request: UpdateEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Endpoint:
+    def update_endpoint(self, request: UpdateEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Endpoint:
         """UpdateEndpoint changes the given fields and leaves the others. Another base_url needs the
         key and the headers again, as they would be sent there. Errors: as CreateEndpoint.
         """
-        answer = self._transport.unary("ragd.v1.EndpointService/UpdateEndpoint", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EndpointService/UpdateEndpoint", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Endpoint", answer)
 
-    def delete_endpoint(self, request: DeleteEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteEndpointResponse:
+    def delete_endpoint(self, request: DeleteEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteEndpointResponse:
         """DeleteEndpoint deletes an endpoint with its key. Errors: NOT_FOUND; FAILED_PRECONDITION,
         naming an index, while one has a model of the endpoint.
         """
-        answer = self._transport.unary("ragd.v1.EndpointService/DeleteEndpoint", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EndpointService/DeleteEndpoint", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteEndpointResponse", answer)
 
-    def test_endpoint(self, request: TestEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TestEndpointResponse:
+    def test_endpoint(self, request: TestEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> TestEndpointResponse:
         """TestEndpoint calls an endpoint of the tenant or of the operator: without a model to list
         its models, with one to use that. Errors: those of the call, such as UNAVAILABLE if it
         does not answer and FAILED_PRECONDITION if it refuses the key; INVALID_ARGUMENT for a
         kind that cannot list its models.
         """
-        answer = self._transport.unary("ragd.v1.EndpointService/TestEndpoint", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EndpointService/TestEndpoint", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("TestEndpointResponse", answer)
 
 
@@ -7304,13 +7339,13 @@ class AsyncEndpointService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_endpoint(self, request: CreateEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Endpoint:
+    async def create_endpoint(self, request: CreateEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Endpoint:
         """CreateEndpoint creates an endpoint. Errors: ALREADY_EXISTS for a name in use, also by the
         operator; INVALID_ARGUMENT; FAILED_PRECONDITION for an address in the operator's
         network, and for a key or headers if the server has no master key to encrypt them;
         RESOURCE_EXHAUSTED for too many endpoints.
         """
-        answer = await self._transport.unary("ragd.v1.EndpointService/CreateEndpoint", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EndpointService/CreateEndpoint", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Endpoint", answer)
 
     async def get_endpoint(self, request: GetEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Endpoint:
@@ -7323,27 +7358,27 @@ class AsyncEndpointService:
         answer = await self._transport.unary("ragd.v1.EndpointService/ListEndpoints", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListEndpointsResponse", answer)
 
-    async def update_endpoint(self, request: UpdateEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Endpoint:
+    async def update_endpoint(self, request: UpdateEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Endpoint:
         """UpdateEndpoint changes the given fields and leaves the others. Another base_url needs the
         key and the headers again, as they would be sent there. Errors: as CreateEndpoint.
         """
-        answer = await self._transport.unary("ragd.v1.EndpointService/UpdateEndpoint", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EndpointService/UpdateEndpoint", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Endpoint", answer)
 
-    async def delete_endpoint(self, request: DeleteEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteEndpointResponse:
+    async def delete_endpoint(self, request: DeleteEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteEndpointResponse:
         """DeleteEndpoint deletes an endpoint with its key. Errors: NOT_FOUND; FAILED_PRECONDITION,
         naming an index, while one has a model of the endpoint.
         """
-        answer = await self._transport.unary("ragd.v1.EndpointService/DeleteEndpoint", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EndpointService/DeleteEndpoint", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteEndpointResponse", answer)
 
-    async def test_endpoint(self, request: TestEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TestEndpointResponse:
+    async def test_endpoint(self, request: TestEndpointRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> TestEndpointResponse:
         """TestEndpoint calls an endpoint of the tenant or of the operator: without a model to list
         its models, with one to use that. Errors: those of the call, such as UNAVAILABLE if it
         does not answer and FAILED_PRECONDITION if it refuses the key; INVALID_ARGUMENT for a
         kind that cannot list its models.
         """
-        answer = await self._transport.unary("ragd.v1.EndpointService/TestEndpoint", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EndpointService/TestEndpoint", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("TestEndpointResponse", answer)
 
 
@@ -7353,11 +7388,11 @@ class IndexService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_index(self, request: CreateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+    def create_index(self, request: CreateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Index:
         """CreateIndex creates an index. If it exists with the same settings, the call changes
         nothing; with other settings it fails with ALREADY_EXISTS. Needs the scope write.
         """
-        answer = self._transport.unary("ragd.v1.IndexService/CreateIndex", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/CreateIndex", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Index", answer)
 
     def describe_index(self, request: DescribeIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
@@ -7372,38 +7407,38 @@ class IndexService:
         answer = self._transport.unary("ragd.v1.IndexService/ListIndexes", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListIndexesResponse", answer)
 
-    def update_index(self, request: UpdateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+    def update_index(self, request: UpdateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Index:
         """UpdateIndex changes the given settings and leaves the others. A change of
         embeddingModel starts a job that embeds all documents again, see reembedJobId. A
         change of indexConfig rebuilds the Postgres index over the embeddings in the
         background, while the old one serves. Needs the scope write.
         """
-        answer = self._transport.unary("ragd.v1.IndexService/UpdateIndex", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/UpdateIndex", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Index", answer)
 
-    def build_index(self, request: BuildIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BuildIndexResponse:
+    def build_index(self, request: BuildIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> BuildIndexResponse:
         """BuildIndex starts a job that builds the Postgres index over the embeddings, however
         few there are; IndexConfig tells when that happens by itself. The job's progress
         counts vectors. Errors: FAILED_PRECONDITION for a flat index. Needs the scope write.
         """
-        answer = self._transport.unary("ragd.v1.IndexService/BuildIndex", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/BuildIndex", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("BuildIndexResponse", answer)
 
-    def rebuild_graph(self, request: RebuildGraphRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RebuildGraphResponse:
+    def rebuild_graph(self, request: RebuildGraphRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RebuildGraphResponse:
         """RebuildGraph starts a job that finds the edges of all documents again. It repairs
         edges after an interrupted upload, links chunks that were loaded before their
         Postgres index was built, and counts the graph's components. The job's progress
         counts documents; queries are served meanwhile. Needs the scope write.
         """
-        answer = self._transport.unary("ragd.v1.IndexService/RebuildGraph", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/RebuildGraph", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RebuildGraphResponse", answer)
 
-    def delete_asked_questions(self, request: DeleteAskedQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAskedQuestionsResponse:
+    def delete_asked_questions(self, request: DeleteAskedQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteAskedQuestionsResponse:
         """DeleteAskedQuestions deletes the recorded questions of an index, also the notable ones; see
         recordQuestions of Index. The search width that was measured with them stays. Needs the scope
         write.
         """
-        answer = self._transport.unary("ragd.v1.IndexService/DeleteAskedQuestions", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/DeleteAskedQuestions", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteAskedQuestionsResponse", answer)
 
     def list_notable_questions(self, request: ListNotableQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListNotableQuestionsResponse:
@@ -7416,12 +7451,12 @@ class IndexService:
         answer = self._transport.unary("ragd.v1.IndexService/ListNotableQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListNotableQuestionsResponse", answer)
 
-    def put_synonyms(self, request: PutSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> PutSynonymsResponse:
+    def put_synonyms(self, request: PutSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> PutSynonymsResponse:
         """PutSynonyms adds synonyms to an index, or takes the place of those it has. Questions use them within 5 s. Needs the scope write, and a
         credential without a mandatory filter. Errors: NOT_FOUND; INVALID_ARGUMENT naming the entry; RESOURCE_EXHAUSTED beyond 1000 entries or
         256 KiB.
         """
-        answer = self._transport.unary("ragd.v1.IndexService/PutSynonyms", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/PutSynonyms", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("PutSynonymsResponse", answer)
 
     def list_synonyms(self, request: ListSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListSynonymsResponse:
@@ -7429,17 +7464,17 @@ class IndexService:
         answer = self._transport.unary("ragd.v1.IndexService/ListSynonyms", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListSynonymsResponse", answer)
 
-    def delete_synonyms(self, request: DeleteSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteSynonymsResponse:
+    def delete_synonyms(self, request: DeleteSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteSynonymsResponse:
         """DeleteSynonyms deletes synonyms of an index. Needs the scope write, and a credential without a mandatory filter."""
-        answer = self._transport.unary("ragd.v1.IndexService/DeleteSynonyms", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/DeleteSynonyms", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteSynonymsResponse", answer)
 
-    def put_curations(self, request: PutCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> PutCurationsResponse:
+    def put_curations(self, request: PutCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> PutCurationsResponse:
         """PutCurations adds curations to an index, or takes the place of those it has. Questions follow them within 5 s. Needs the scope write, and
         a credential without a mandatory filter. Errors: NOT_FOUND; INVALID_ARGUMENT naming the curation; RESOURCE_EXHAUSTED beyond 1000 curations
         or 256 KiB.
         """
-        answer = self._transport.unary("ragd.v1.IndexService/PutCurations", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/PutCurations", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("PutCurationsResponse", answer)
 
     def list_curations(self, request: ListCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListCurationsResponse:
@@ -7447,17 +7482,17 @@ class IndexService:
         answer = self._transport.unary("ragd.v1.IndexService/ListCurations", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListCurationsResponse", answer)
 
-    def delete_curations(self, request: DeleteCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteCurationsResponse:
+    def delete_curations(self, request: DeleteCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteCurationsResponse:
         """DeleteCurations deletes curations of an index. Needs the scope write, and a credential without a mandatory filter."""
-        answer = self._transport.unary("ragd.v1.IndexService/DeleteCurations", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/DeleteCurations", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteCurationsResponse", answer)
 
-    def create_ranking_profile(self, request: CreateRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RankingProfile:
+    def create_ranking_profile(self, request: CreateRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RankingProfile:
         """CreateRankingProfile stores parameters of ranking under a name, as version 1 of a profile of the index. Needs the scope write
         and, as all changes of profiles, a credential without a mandatory filter. Errors: INVALID_ARGUMENT for parameters that a query
         could not have; ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond 32 profiles of an index.
         """
-        answer = self._transport.unary("ragd.v1.IndexService/CreateRankingProfile", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/CreateRankingProfile", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RankingProfile", answer)
 
     def get_ranking_profile(self, request: GetRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RankingProfile:
@@ -7470,32 +7505,32 @@ class IndexService:
         answer = self._transport.unary("ragd.v1.IndexService/ListRankingProfiles", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListRankingProfilesResponse", answer)
 
-    def update_ranking_profile(self, request: UpdateRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RankingProfile:
+    def update_ranking_profile(self, request: UpdateRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RankingProfile:
         """UpdateRankingProfile changes what is given of a profile. Other parameters, also those of an earlier version, make a new version;
         earlier ones remain. Errors: as CreateRankingProfile; NOT_FOUND; RESOURCE_EXHAUSTED beyond 20 versions.
         """
-        answer = self._transport.unary("ragd.v1.IndexService/UpdateRankingProfile", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/UpdateRankingProfile", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RankingProfile", answer)
 
-    def delete_ranking_profile(self, request: DeleteRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteRankingProfileResponse:
+    def delete_ranking_profile(self, request: DeleteRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteRankingProfileResponse:
         """DeleteRankingProfile deletes a profile with all its versions, or one version that is not the latest. Errors: NOT_FOUND;
         FAILED_PRECONDITION for the latest of several versions.
         """
-        answer = self._transport.unary("ragd.v1.IndexService/DeleteRankingProfile", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/DeleteRankingProfile", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteRankingProfileResponse", answer)
 
-    def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
+    def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> TruncateIndexResponse:
         """TruncateIndex removes all documents and vectors of the index at once, in a time that
         does not depend on its size. Needs the scope write.
         """
-        answer = self._transport.unary("ragd.v1.IndexService/TruncateIndex", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/TruncateIndex", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("TruncateIndexResponse", answer)
 
-    def delete_index(self, request: DeleteIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteIndexResponse:
+    def delete_index(self, request: DeleteIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteIndexResponse:
         """DeleteIndex removes the index with its documents and chunks. Needs the scope
         write.
         """
-        answer = self._transport.unary("ragd.v1.IndexService/DeleteIndex", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IndexService/DeleteIndex", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteIndexResponse", answer)
 
 
@@ -7505,11 +7540,11 @@ class AsyncIndexService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_index(self, request: CreateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+    async def create_index(self, request: CreateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Index:
         """CreateIndex creates an index. If it exists with the same settings, the call changes
         nothing; with other settings it fails with ALREADY_EXISTS. Needs the scope write.
         """
-        answer = await self._transport.unary("ragd.v1.IndexService/CreateIndex", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/CreateIndex", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Index", answer)
 
     async def describe_index(self, request: DescribeIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
@@ -7524,38 +7559,38 @@ class AsyncIndexService:
         answer = await self._transport.unary("ragd.v1.IndexService/ListIndexes", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListIndexesResponse", answer)
 
-    async def update_index(self, request: UpdateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Index:
+    async def update_index(self, request: UpdateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Index:
         """UpdateIndex changes the given settings and leaves the others. A change of
         embeddingModel starts a job that embeds all documents again, see reembedJobId. A
         change of indexConfig rebuilds the Postgres index over the embeddings in the
         background, while the old one serves. Needs the scope write.
         """
-        answer = await self._transport.unary("ragd.v1.IndexService/UpdateIndex", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/UpdateIndex", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Index", answer)
 
-    async def build_index(self, request: BuildIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> BuildIndexResponse:
+    async def build_index(self, request: BuildIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> BuildIndexResponse:
         """BuildIndex starts a job that builds the Postgres index over the embeddings, however
         few there are; IndexConfig tells when that happens by itself. The job's progress
         counts vectors. Errors: FAILED_PRECONDITION for a flat index. Needs the scope write.
         """
-        answer = await self._transport.unary("ragd.v1.IndexService/BuildIndex", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/BuildIndex", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("BuildIndexResponse", answer)
 
-    async def rebuild_graph(self, request: RebuildGraphRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RebuildGraphResponse:
+    async def rebuild_graph(self, request: RebuildGraphRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RebuildGraphResponse:
         """RebuildGraph starts a job that finds the edges of all documents again. It repairs
         edges after an interrupted upload, links chunks that were loaded before their
         Postgres index was built, and counts the graph's components. The job's progress
         counts documents; queries are served meanwhile. Needs the scope write.
         """
-        answer = await self._transport.unary("ragd.v1.IndexService/RebuildGraph", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/RebuildGraph", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RebuildGraphResponse", answer)
 
-    async def delete_asked_questions(self, request: DeleteAskedQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteAskedQuestionsResponse:
+    async def delete_asked_questions(self, request: DeleteAskedQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteAskedQuestionsResponse:
         """DeleteAskedQuestions deletes the recorded questions of an index, also the notable ones; see
         recordQuestions of Index. The search width that was measured with them stays. Needs the scope
         write.
         """
-        answer = await self._transport.unary("ragd.v1.IndexService/DeleteAskedQuestions", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/DeleteAskedQuestions", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteAskedQuestionsResponse", answer)
 
     async def list_notable_questions(self, request: ListNotableQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListNotableQuestionsResponse:
@@ -7568,12 +7603,12 @@ class AsyncIndexService:
         answer = await self._transport.unary("ragd.v1.IndexService/ListNotableQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListNotableQuestionsResponse", answer)
 
-    async def put_synonyms(self, request: PutSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> PutSynonymsResponse:
+    async def put_synonyms(self, request: PutSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> PutSynonymsResponse:
         """PutSynonyms adds synonyms to an index, or takes the place of those it has. Questions use them within 5 s. Needs the scope write, and a
         credential without a mandatory filter. Errors: NOT_FOUND; INVALID_ARGUMENT naming the entry; RESOURCE_EXHAUSTED beyond 1000 entries or
         256 KiB.
         """
-        answer = await self._transport.unary("ragd.v1.IndexService/PutSynonyms", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/PutSynonyms", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("PutSynonymsResponse", answer)
 
     async def list_synonyms(self, request: ListSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListSynonymsResponse:
@@ -7581,17 +7616,17 @@ class AsyncIndexService:
         answer = await self._transport.unary("ragd.v1.IndexService/ListSynonyms", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListSynonymsResponse", answer)
 
-    async def delete_synonyms(self, request: DeleteSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteSynonymsResponse:
+    async def delete_synonyms(self, request: DeleteSynonymsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteSynonymsResponse:
         """DeleteSynonyms deletes synonyms of an index. Needs the scope write, and a credential without a mandatory filter."""
-        answer = await self._transport.unary("ragd.v1.IndexService/DeleteSynonyms", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/DeleteSynonyms", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteSynonymsResponse", answer)
 
-    async def put_curations(self, request: PutCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> PutCurationsResponse:
+    async def put_curations(self, request: PutCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> PutCurationsResponse:
         """PutCurations adds curations to an index, or takes the place of those it has. Questions follow them within 5 s. Needs the scope write, and
         a credential without a mandatory filter. Errors: NOT_FOUND; INVALID_ARGUMENT naming the curation; RESOURCE_EXHAUSTED beyond 1000 curations
         or 256 KiB.
         """
-        answer = await self._transport.unary("ragd.v1.IndexService/PutCurations", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/PutCurations", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("PutCurationsResponse", answer)
 
     async def list_curations(self, request: ListCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListCurationsResponse:
@@ -7599,17 +7634,17 @@ class AsyncIndexService:
         answer = await self._transport.unary("ragd.v1.IndexService/ListCurations", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListCurationsResponse", answer)
 
-    async def delete_curations(self, request: DeleteCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteCurationsResponse:
+    async def delete_curations(self, request: DeleteCurationsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteCurationsResponse:
         """DeleteCurations deletes curations of an index. Needs the scope write, and a credential without a mandatory filter."""
-        answer = await self._transport.unary("ragd.v1.IndexService/DeleteCurations", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/DeleteCurations", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteCurationsResponse", answer)
 
-    async def create_ranking_profile(self, request: CreateRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RankingProfile:
+    async def create_ranking_profile(self, request: CreateRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RankingProfile:
         """CreateRankingProfile stores parameters of ranking under a name, as version 1 of a profile of the index. Needs the scope write
         and, as all changes of profiles, a credential without a mandatory filter. Errors: INVALID_ARGUMENT for parameters that a query
         could not have; ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond 32 profiles of an index.
         """
-        answer = await self._transport.unary("ragd.v1.IndexService/CreateRankingProfile", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/CreateRankingProfile", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RankingProfile", answer)
 
     async def get_ranking_profile(self, request: GetRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RankingProfile:
@@ -7622,32 +7657,32 @@ class AsyncIndexService:
         answer = await self._transport.unary("ragd.v1.IndexService/ListRankingProfiles", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListRankingProfilesResponse", answer)
 
-    async def update_ranking_profile(self, request: UpdateRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RankingProfile:
+    async def update_ranking_profile(self, request: UpdateRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RankingProfile:
         """UpdateRankingProfile changes what is given of a profile. Other parameters, also those of an earlier version, make a new version;
         earlier ones remain. Errors: as CreateRankingProfile; NOT_FOUND; RESOURCE_EXHAUSTED beyond 20 versions.
         """
-        answer = await self._transport.unary("ragd.v1.IndexService/UpdateRankingProfile", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/UpdateRankingProfile", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RankingProfile", answer)
 
-    async def delete_ranking_profile(self, request: DeleteRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteRankingProfileResponse:
+    async def delete_ranking_profile(self, request: DeleteRankingProfileRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteRankingProfileResponse:
         """DeleteRankingProfile deletes a profile with all its versions, or one version that is not the latest. Errors: NOT_FOUND;
         FAILED_PRECONDITION for the latest of several versions.
         """
-        answer = await self._transport.unary("ragd.v1.IndexService/DeleteRankingProfile", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/DeleteRankingProfile", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteRankingProfileResponse", answer)
 
-    async def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> TruncateIndexResponse:
+    async def truncate_index(self, request: TruncateIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> TruncateIndexResponse:
         """TruncateIndex removes all documents and vectors of the index at once, in a time that
         does not depend on its size. Needs the scope write.
         """
-        answer = await self._transport.unary("ragd.v1.IndexService/TruncateIndex", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/TruncateIndex", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("TruncateIndexResponse", answer)
 
-    async def delete_index(self, request: DeleteIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteIndexResponse:
+    async def delete_index(self, request: DeleteIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteIndexResponse:
         """DeleteIndex removes the index with its documents and chunks. Needs the scope
         write.
         """
-        answer = await self._transport.unary("ragd.v1.IndexService/DeleteIndex", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IndexService/DeleteIndex", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteIndexResponse", answer)
 
 
@@ -7663,12 +7698,12 @@ class EvaluateService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_question_set(self, request: CreateQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+    def create_question_set(self, request: CreateQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> QuestionSet:
         """CreateQuestionSet creates a set, with its first questions if any are given. Errors:
         ALREADY_EXISTS for a name in use; INVALID_ARGUMENT naming a field of a question;
         NOT_FOUND for an index that does not exist; RESOURCE_EXHAUSTED beyond a limit.
         """
-        answer = self._transport.unary("ragd.v1.EvaluateService/CreateQuestionSet", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EvaluateService/CreateQuestionSet", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("QuestionSet", answer)
 
     def get_question_set(self, request: GetQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
@@ -7681,24 +7716,24 @@ class EvaluateService:
         answer = self._transport.unary("ragd.v1.EvaluateService/ListQuestionSets", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListQuestionSetsResponse", answer)
 
-    def update_question_set(self, request: UpdateQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+    def update_question_set(self, request: UpdateQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> QuestionSet:
         """UpdateQuestionSet changes the given fields and leaves the others. Errors: NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.EvaluateService/UpdateQuestionSet", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EvaluateService/UpdateQuestionSet", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("QuestionSet", answer)
 
-    def delete_question_set(self, request: DeleteQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteQuestionSetResponse:
+    def delete_question_set(self, request: DeleteQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteQuestionSetResponse:
         """DeleteQuestionSet deletes a set, its questions and its evaluations, and cancels their
         jobs. Errors: NOT_FOUND.
         """
-        answer = self._transport.unary("ragd.v1.EvaluateService/DeleteQuestionSet", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EvaluateService/DeleteQuestionSet", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteQuestionSetResponse", answer)
 
-    def put_questions(self, request: PutQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+    def put_questions(self, request: PutQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> QuestionSet:
         """PutQuestions adds questions to a set and replaces those whose ids it has. Errors:
         NOT_FOUND; INVALID_ARGUMENT naming a field of a question; RESOURCE_EXHAUSTED beyond a
         limit. On an error no question is changed.
         """
-        answer = self._transport.unary("ragd.v1.EvaluateService/PutQuestions", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EvaluateService/PutQuestions", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("QuestionSet", answer)
 
     def list_questions(self, request: ListQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListQuestionsResponse:
@@ -7708,23 +7743,23 @@ class EvaluateService:
         answer = self._transport.unary("ragd.v1.EvaluateService/ListQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListQuestionsResponse", answer)
 
-    def delete_questions(self, request: DeleteQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+    def delete_questions(self, request: DeleteQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> QuestionSet:
         """DeleteQuestions deletes questions of a set. Ids that it does not have are ignored.
         Errors: NOT_FOUND for the set.
         """
-        answer = self._transport.unary("ragd.v1.EvaluateService/DeleteQuestions", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EvaluateService/DeleteQuestions", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("QuestionSet", answer)
 
-    def draft_questions(self, request: DraftQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DraftQuestionsResponse:
+    def draft_questions(self, request: DraftQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DraftQuestionsResponse:
         """DraftQuestions starts a job that adds questions to a set, made from chunks of its index
         that are sampled over the documents. Each is marked as drafted, and its chunk is the
         relevant span. Errors: NOT_FOUND; FAILED_PRECONDITION while another draft of the set is
         under way; INVALID_ARGUMENT for a model that cannot be used.
         """
-        answer = self._transport.unary("ragd.v1.EvaluateService/DraftQuestions", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EvaluateService/DraftQuestions", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DraftQuestionsResponse", answer)
 
-    def record_feedback(self, request: RecordFeedbackRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RecordFeedbackResponse:
+    def record_feedback(self, request: RecordFeedbackRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RecordFeedbackResponse:
         """RecordFeedback stores whether a source of an answer helped, and needs the scope read: whoever got the
         answer may say so. It becomes a judgement in the question set feedback-INDEX, which is made with the
         first: the question of the answer, to which the chunks are relevant that helped more callers than they
@@ -7734,10 +7769,10 @@ class EvaluateService:
         old, and for a source that the answer did not have; NOT_FOUND for an index or chunk that is gone;
         RESOURCE_EXHAUSTED beyond a limit.
         """
-        answer = self._transport.unary("ragd.v1.EvaluateService/RecordFeedback", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EvaluateService/RecordFeedback", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RecordFeedbackResponse", answer)
 
-    def start_evaluation(self, request: StartEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
+    def start_evaluation(self, request: StartEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Evaluation:
         """StartEvaluation starts a job that asks every question of a set and measures what comes back.
         With the settings of a query it asks the first question at once, so that settings that cannot
         be used are rejected, and of the request context only the filter applies. An agent is asked
@@ -7746,7 +7781,7 @@ class EvaluateService:
         agent that the caller may not ask; INVALID_ARGUMENT for a model that cannot be used;
         FAILED_PRECONDITION for a set without questions.
         """
-        answer = self._transport.unary("ragd.v1.EvaluateService/StartEvaluation", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EvaluateService/StartEvaluation", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Evaluation", answer)
 
     def get_evaluation(self, request: GetEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
@@ -7761,9 +7796,9 @@ class EvaluateService:
         answer = self._transport.unary("ragd.v1.EvaluateService/ListEvaluations", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListEvaluationsResponse", answer)
 
-    def delete_evaluation(self, request: DeleteEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteEvaluationResponse:
+    def delete_evaluation(self, request: DeleteEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteEvaluationResponse:
         """DeleteEvaluation deletes an evaluation and cancels its job. Errors: NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.EvaluateService/DeleteEvaluation", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EvaluateService/DeleteEvaluation", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteEvaluationResponse", answer)
 
     def list_evaluation_results(self, request: ListEvaluationResultsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEvaluationResultsResponse:
@@ -7782,7 +7817,7 @@ class EvaluateService:
         answer = self._transport.unary("ragd.v1.EvaluateService/CompareEvaluations", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("EvaluationComparison", answer)
 
-    def tune_index(self, request: TuneIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
+    def tune_index(self, request: TuneIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Evaluation:
         """TuneIndex starts a job that finds how much the embeddings of an index should weigh for questions like those
         of a set: an evaluation that asks each question with several values of hybrid.vectorLogOdds. The value with the best
         ndcg@10 on one half of the questions is compared with the present one on the other half. With adopt, the queries of the
@@ -7791,15 +7826,15 @@ class EvaluateService:
         Errors: NOT_FOUND; PERMISSION_DENIED for a credential with a mandatory filter; FAILED_PRECONDITION for fewer
         than 40 such questions, or fewer than 10 in a half; those of a query in hybrid mode.
         """
-        answer = self._transport.unary("ragd.v1.EvaluateService/TuneIndex", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EvaluateService/TuneIndex", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Evaluation", answer)
 
-    def restore_tuning(self, request: RestoreTuningRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RestoreTuningResponse:
+    def restore_tuning(self, request: RestoreTuningRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RestoreTuningResponse:
         """RestoreTuning makes the former tuning of an index its present one, and the present one the former, so that a
         second call takes the first back. Before the first tuning there was none. It needs the scope write. Errors: NOT_FOUND;
         PERMISSION_DENIED for a credential with a mandatory filter; FAILED_PRECONDITION for an index that was never tuned.
         """
-        answer = self._transport.unary("ragd.v1.EvaluateService/RestoreTuning", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.EvaluateService/RestoreTuning", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RestoreTuningResponse", answer)
 
 
@@ -7815,12 +7850,12 @@ class AsyncEvaluateService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_question_set(self, request: CreateQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+    async def create_question_set(self, request: CreateQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> QuestionSet:
         """CreateQuestionSet creates a set, with its first questions if any are given. Errors:
         ALREADY_EXISTS for a name in use; INVALID_ARGUMENT naming a field of a question;
         NOT_FOUND for an index that does not exist; RESOURCE_EXHAUSTED beyond a limit.
         """
-        answer = await self._transport.unary("ragd.v1.EvaluateService/CreateQuestionSet", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EvaluateService/CreateQuestionSet", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("QuestionSet", answer)
 
     async def get_question_set(self, request: GetQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
@@ -7833,24 +7868,24 @@ class AsyncEvaluateService:
         answer = await self._transport.unary("ragd.v1.EvaluateService/ListQuestionSets", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListQuestionSetsResponse", answer)
 
-    async def update_question_set(self, request: UpdateQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+    async def update_question_set(self, request: UpdateQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> QuestionSet:
         """UpdateQuestionSet changes the given fields and leaves the others. Errors: NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.EvaluateService/UpdateQuestionSet", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EvaluateService/UpdateQuestionSet", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("QuestionSet", answer)
 
-    async def delete_question_set(self, request: DeleteQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteQuestionSetResponse:
+    async def delete_question_set(self, request: DeleteQuestionSetRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteQuestionSetResponse:
         """DeleteQuestionSet deletes a set, its questions and its evaluations, and cancels their
         jobs. Errors: NOT_FOUND.
         """
-        answer = await self._transport.unary("ragd.v1.EvaluateService/DeleteQuestionSet", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EvaluateService/DeleteQuestionSet", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteQuestionSetResponse", answer)
 
-    async def put_questions(self, request: PutQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+    async def put_questions(self, request: PutQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> QuestionSet:
         """PutQuestions adds questions to a set and replaces those whose ids it has. Errors:
         NOT_FOUND; INVALID_ARGUMENT naming a field of a question; RESOURCE_EXHAUSTED beyond a
         limit. On an error no question is changed.
         """
-        answer = await self._transport.unary("ragd.v1.EvaluateService/PutQuestions", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EvaluateService/PutQuestions", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("QuestionSet", answer)
 
     async def list_questions(self, request: ListQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListQuestionsResponse:
@@ -7860,23 +7895,23 @@ class AsyncEvaluateService:
         answer = await self._transport.unary("ragd.v1.EvaluateService/ListQuestions", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListQuestionsResponse", answer)
 
-    async def delete_questions(self, request: DeleteQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QuestionSet:
+    async def delete_questions(self, request: DeleteQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> QuestionSet:
         """DeleteQuestions deletes questions of a set. Ids that it does not have are ignored.
         Errors: NOT_FOUND for the set.
         """
-        answer = await self._transport.unary("ragd.v1.EvaluateService/DeleteQuestions", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EvaluateService/DeleteQuestions", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("QuestionSet", answer)
 
-    async def draft_questions(self, request: DraftQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DraftQuestionsResponse:
+    async def draft_questions(self, request: DraftQuestionsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DraftQuestionsResponse:
         """DraftQuestions starts a job that adds questions to a set, made from chunks of its index
         that are sampled over the documents. Each is marked as drafted, and its chunk is the
         relevant span. Errors: NOT_FOUND; FAILED_PRECONDITION while another draft of the set is
         under way; INVALID_ARGUMENT for a model that cannot be used.
         """
-        answer = await self._transport.unary("ragd.v1.EvaluateService/DraftQuestions", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EvaluateService/DraftQuestions", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DraftQuestionsResponse", answer)
 
-    async def record_feedback(self, request: RecordFeedbackRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RecordFeedbackResponse:
+    async def record_feedback(self, request: RecordFeedbackRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RecordFeedbackResponse:
         """RecordFeedback stores whether a source of an answer helped, and needs the scope read: whoever got the
         answer may say so. It becomes a judgement in the question set feedback-INDEX, which is made with the
         first: the question of the answer, to which the chunks are relevant that helped more callers than they
@@ -7886,10 +7921,10 @@ class AsyncEvaluateService:
         old, and for a source that the answer did not have; NOT_FOUND for an index or chunk that is gone;
         RESOURCE_EXHAUSTED beyond a limit.
         """
-        answer = await self._transport.unary("ragd.v1.EvaluateService/RecordFeedback", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EvaluateService/RecordFeedback", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RecordFeedbackResponse", answer)
 
-    async def start_evaluation(self, request: StartEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
+    async def start_evaluation(self, request: StartEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Evaluation:
         """StartEvaluation starts a job that asks every question of a set and measures what comes back.
         With the settings of a query it asks the first question at once, so that settings that cannot
         be used are rejected, and of the request context only the filter applies. An agent is asked
@@ -7898,7 +7933,7 @@ class AsyncEvaluateService:
         agent that the caller may not ask; INVALID_ARGUMENT for a model that cannot be used;
         FAILED_PRECONDITION for a set without questions.
         """
-        answer = await self._transport.unary("ragd.v1.EvaluateService/StartEvaluation", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EvaluateService/StartEvaluation", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Evaluation", answer)
 
     async def get_evaluation(self, request: GetEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
@@ -7913,9 +7948,9 @@ class AsyncEvaluateService:
         answer = await self._transport.unary("ragd.v1.EvaluateService/ListEvaluations", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListEvaluationsResponse", answer)
 
-    async def delete_evaluation(self, request: DeleteEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteEvaluationResponse:
+    async def delete_evaluation(self, request: DeleteEvaluationRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteEvaluationResponse:
         """DeleteEvaluation deletes an evaluation and cancels its job. Errors: NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.EvaluateService/DeleteEvaluation", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EvaluateService/DeleteEvaluation", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteEvaluationResponse", answer)
 
     async def list_evaluation_results(self, request: ListEvaluationResultsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListEvaluationResultsResponse:
@@ -7934,7 +7969,7 @@ class AsyncEvaluateService:
         answer = await self._transport.unary("ragd.v1.EvaluateService/CompareEvaluations", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("EvaluationComparison", answer)
 
-    async def tune_index(self, request: TuneIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Evaluation:
+    async def tune_index(self, request: TuneIndexRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Evaluation:
         """TuneIndex starts a job that finds how much the embeddings of an index should weigh for questions like those
         of a set: an evaluation that asks each question with several values of hybrid.vectorLogOdds. The value with the best
         ndcg@10 on one half of the questions is compared with the present one on the other half. With adopt, the queries of the
@@ -7943,15 +7978,15 @@ class AsyncEvaluateService:
         Errors: NOT_FOUND; PERMISSION_DENIED for a credential with a mandatory filter; FAILED_PRECONDITION for fewer
         than 40 such questions, or fewer than 10 in a half; those of a query in hybrid mode.
         """
-        answer = await self._transport.unary("ragd.v1.EvaluateService/TuneIndex", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EvaluateService/TuneIndex", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Evaluation", answer)
 
-    async def restore_tuning(self, request: RestoreTuningRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RestoreTuningResponse:
+    async def restore_tuning(self, request: RestoreTuningRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RestoreTuningResponse:
         """RestoreTuning makes the former tuning of an index its present one, and the present one the former, so that a
         second call takes the first back. Before the first tuning there was none. It needs the scope write. Errors: NOT_FOUND;
         PERMISSION_DENIED for a credential with a mandatory filter; FAILED_PRECONDITION for an index that was never tuned.
         """
-        answer = await self._transport.unary("ragd.v1.EvaluateService/RestoreTuning", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.EvaluateService/RestoreTuning", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RestoreTuningResponse", answer)
 
 
@@ -8018,13 +8053,13 @@ class HookService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_hook(self, request: CreateHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CreateHookResponse:
+    def create_hook(self, request: CreateHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> CreateHookResponse:
         """CreateHook creates a hook and returns the secret with which its deliveries are signed.
         Only this answer and that of RotateHookSecret show it. Errors: ALREADY_EXISTS;
         INVALID_ARGUMENT; FAILED_PRECONDITION for an address inside the network of the service;
         RESOURCE_EXHAUSTED when the tenant has too many hooks.
         """
-        answer = self._transport.unary("ragd.v1.HookService/CreateHook", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.HookService/CreateHook", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("CreateHookResponse", answer)
 
     def get_hook(self, request: GetHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Hook:
@@ -8037,31 +8072,31 @@ class HookService:
         answer = self._transport.unary("ragd.v1.HookService/ListHooks", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListHooksResponse", answer)
 
-    def update_hook(self, request: UpdateHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Hook:
+    def update_hook(self, request: UpdateHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Hook:
         """UpdateHook changes the given fields and leaves the others. Enabling a hook clears why it
         was disabled. Errors: as CreateHook; NOT_FOUND; ABORTED when another call changed it at
         the same time.
         """
-        answer = self._transport.unary("ragd.v1.HookService/UpdateHook", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.HookService/UpdateHook", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Hook", answer)
 
-    def delete_hook(self, request: DeleteHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteHookResponse:
+    def delete_hook(self, request: DeleteHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteHookResponse:
         """DeleteHook deletes a hook, with its deliveries. Errors: NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.HookService/DeleteHook", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.HookService/DeleteHook", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteHookResponse", answer)
 
-    def rotate_hook_secret(self, request: RotateHookSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RotateHookSecretResponse:
+    def rotate_hook_secret(self, request: RotateHookSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RotateHookSecretResponse:
         """RotateHookSecret gives a hook a new secret and returns it. Until the old one expires,
         deliveries are signed with both. Errors: NOT_FOUND.
         """
-        answer = self._transport.unary("ragd.v1.HookService/RotateHookSecret", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.HookService/RotateHookSecret", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RotateHookSecretResponse", answer)
 
-    def test_hook(self, request: TestHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Delivery:
+    def test_hook(self, request: TestHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Delivery:
         """TestHook posts an event of the type hook.test and returns what happened. It tries once,
         also if the hook is disabled. Errors: NOT_FOUND.
         """
-        answer = self._transport.unary("ragd.v1.HookService/TestHook", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.HookService/TestHook", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Delivery", answer)
 
     def list_deliveries(self, request: ListDeliveriesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDeliveriesResponse:
@@ -8071,16 +8106,16 @@ class HookService:
         answer = self._transport.unary("ragd.v1.HookService/ListDeliveries", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListDeliveriesResponse", answer)
 
-    def replay_delivery(self, request: ReplayDeliveryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Delivery:
+    def replay_delivery(self, request: ReplayDeliveryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Delivery:
         """ReplayDelivery delivers an event again that was delivered or has failed, with the same
         webhook-id. Errors: NOT_FOUND.
         """
-        answer = self._transport.unary("ragd.v1.HookService/ReplayDelivery", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.HookService/ReplayDelivery", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Delivery", answer)
 
-    def replay_failed(self, request: ReplayFailedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReplayFailedResponse:
+    def replay_failed(self, request: ReplayFailedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ReplayFailedResponse:
         """ReplayFailed delivers the events again whose deliveries have failed. Errors: NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.HookService/ReplayFailed", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.HookService/ReplayFailed", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("ReplayFailedResponse", answer)
 
 
@@ -8097,13 +8132,13 @@ class AsyncHookService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_hook(self, request: CreateHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CreateHookResponse:
+    async def create_hook(self, request: CreateHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> CreateHookResponse:
         """CreateHook creates a hook and returns the secret with which its deliveries are signed.
         Only this answer and that of RotateHookSecret show it. Errors: ALREADY_EXISTS;
         INVALID_ARGUMENT; FAILED_PRECONDITION for an address inside the network of the service;
         RESOURCE_EXHAUSTED when the tenant has too many hooks.
         """
-        answer = await self._transport.unary("ragd.v1.HookService/CreateHook", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.HookService/CreateHook", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("CreateHookResponse", answer)
 
     async def get_hook(self, request: GetHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Hook:
@@ -8116,31 +8151,31 @@ class AsyncHookService:
         answer = await self._transport.unary("ragd.v1.HookService/ListHooks", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListHooksResponse", answer)
 
-    async def update_hook(self, request: UpdateHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Hook:
+    async def update_hook(self, request: UpdateHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Hook:
         """UpdateHook changes the given fields and leaves the others. Enabling a hook clears why it
         was disabled. Errors: as CreateHook; NOT_FOUND; ABORTED when another call changed it at
         the same time.
         """
-        answer = await self._transport.unary("ragd.v1.HookService/UpdateHook", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.HookService/UpdateHook", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Hook", answer)
 
-    async def delete_hook(self, request: DeleteHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteHookResponse:
+    async def delete_hook(self, request: DeleteHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteHookResponse:
         """DeleteHook deletes a hook, with its deliveries. Errors: NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.HookService/DeleteHook", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.HookService/DeleteHook", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteHookResponse", answer)
 
-    async def rotate_hook_secret(self, request: RotateHookSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> RotateHookSecretResponse:
+    async def rotate_hook_secret(self, request: RotateHookSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> RotateHookSecretResponse:
         """RotateHookSecret gives a hook a new secret and returns it. Until the old one expires,
         deliveries are signed with both. Errors: NOT_FOUND.
         """
-        answer = await self._transport.unary("ragd.v1.HookService/RotateHookSecret", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.HookService/RotateHookSecret", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("RotateHookSecretResponse", answer)
 
-    async def test_hook(self, request: TestHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Delivery:
+    async def test_hook(self, request: TestHookRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Delivery:
         """TestHook posts an event of the type hook.test and returns what happened. It tries once,
         also if the hook is disabled. Errors: NOT_FOUND.
         """
-        answer = await self._transport.unary("ragd.v1.HookService/TestHook", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.HookService/TestHook", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Delivery", answer)
 
     async def list_deliveries(self, request: ListDeliveriesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListDeliveriesResponse:
@@ -8150,16 +8185,16 @@ class AsyncHookService:
         answer = await self._transport.unary("ragd.v1.HookService/ListDeliveries", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListDeliveriesResponse", answer)
 
-    async def replay_delivery(self, request: ReplayDeliveryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Delivery:
+    async def replay_delivery(self, request: ReplayDeliveryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Delivery:
         """ReplayDelivery delivers an event again that was delivered or has failed, with the same
         webhook-id. Errors: NOT_FOUND.
         """
-        answer = await self._transport.unary("ragd.v1.HookService/ReplayDelivery", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.HookService/ReplayDelivery", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Delivery", answer)
 
-    async def replay_failed(self, request: ReplayFailedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ReplayFailedResponse:
+    async def replay_failed(self, request: ReplayFailedRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> ReplayFailedResponse:
         """ReplayFailed delivers the events again whose deliveries have failed. Errors: NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.HookService/ReplayFailed", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.HookService/ReplayFailed", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("ReplayFailedResponse", answer)
 
 
@@ -8174,13 +8209,13 @@ class IssuerService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_issuer(self, request: CreateIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Issuer:
+    def create_issuer(self, request: CreateIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Issuer:
         """CreateIssuer adds an issuer. Its keys are fetched when its first token arrives. Errors:
         ALREADY_EXISTS for a name or address that is in use, and for an issuer of the operator;
         RESOURCE_EXHAUSTED beyond 10; FAILED_PRECONDITION for an address that tenants may not use,
         and on a server without a public address.
         """
-        answer = self._transport.unary("ragd.v1.IssuerService/CreateIssuer", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IssuerService/CreateIssuer", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Issuer", answer)
 
     def get_issuer(self, request: GetIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Issuer:
@@ -8193,16 +8228,16 @@ class IssuerService:
         answer = self._transport.unary("ragd.v1.IssuerService/ListIssuers", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListIssuersResponse", answer)
 
-    def update_issuer(self, request: UpdateIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Issuer:
+    def update_issuer(self, request: UpdateIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Issuer:
         """UpdateIssuer changes the given fields and leaves the others. Errors: as CreateIssuer."""
-        answer = self._transport.unary("ragd.v1.IssuerService/UpdateIssuer", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IssuerService/UpdateIssuer", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Issuer", answer)
 
-    def delete_issuer(self, request: DeleteIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteIssuerResponse:
+    def delete_issuer(self, request: DeleteIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteIssuerResponse:
         """DeleteIssuer removes an issuer. Its tokens are refused at once on this instance, within
         seconds on all others. Errors: NOT_FOUND.
         """
-        answer = self._transport.unary("ragd.v1.IssuerService/DeleteIssuer", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.IssuerService/DeleteIssuer", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteIssuerResponse", answer)
 
 
@@ -8217,13 +8252,13 @@ class AsyncIssuerService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_issuer(self, request: CreateIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Issuer:
+    async def create_issuer(self, request: CreateIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Issuer:
         """CreateIssuer adds an issuer. Its keys are fetched when its first token arrives. Errors:
         ALREADY_EXISTS for a name or address that is in use, and for an issuer of the operator;
         RESOURCE_EXHAUSTED beyond 10; FAILED_PRECONDITION for an address that tenants may not use,
         and on a server without a public address.
         """
-        answer = await self._transport.unary("ragd.v1.IssuerService/CreateIssuer", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IssuerService/CreateIssuer", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Issuer", answer)
 
     async def get_issuer(self, request: GetIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Issuer:
@@ -8236,16 +8271,16 @@ class AsyncIssuerService:
         answer = await self._transport.unary("ragd.v1.IssuerService/ListIssuers", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListIssuersResponse", answer)
 
-    async def update_issuer(self, request: UpdateIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Issuer:
+    async def update_issuer(self, request: UpdateIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Issuer:
         """UpdateIssuer changes the given fields and leaves the others. Errors: as CreateIssuer."""
-        answer = await self._transport.unary("ragd.v1.IssuerService/UpdateIssuer", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IssuerService/UpdateIssuer", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Issuer", answer)
 
-    async def delete_issuer(self, request: DeleteIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteIssuerResponse:
+    async def delete_issuer(self, request: DeleteIssuerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteIssuerResponse:
         """DeleteIssuer removes an issuer. Its tokens are refused at once on this instance, within
         seconds on all others. Errors: NOT_FOUND.
         """
-        answer = await self._transport.unary("ragd.v1.IssuerService/DeleteIssuer", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.IssuerService/DeleteIssuer", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteIssuerResponse", answer)
 
 
@@ -8258,9 +8293,9 @@ class PromptService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_prompt(self, request: CreatePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Prompt:
+    def create_prompt(self, request: CreatePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Prompt:
         """CreatePrompt stores a new prompt, as its version 1."""
-        answer = self._transport.unary("ragd.v1.PromptService/CreatePrompt", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.PromptService/CreatePrompt", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Prompt", answer)
 
     def get_prompt(self, request: GetPromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Prompt:
@@ -8275,16 +8310,16 @@ class PromptService:
         answer = self._transport.unary("ragd.v1.PromptService/ListPrompts", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListPromptsResponse", answer)
 
-    def update_prompt(self, request: UpdatePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Prompt:
+    def update_prompt(self, request: UpdatePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Prompt:
         """UpdatePrompt changes what is given of a prompt. Unless that changes nothing, the result is a
         new version; earlier ones remain.
         """
-        answer = self._transport.unary("ragd.v1.PromptService/UpdatePrompt", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.PromptService/UpdatePrompt", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Prompt", answer)
 
-    def delete_prompt(self, request: DeletePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeletePromptResponse:
+    def delete_prompt(self, request: DeletePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeletePromptResponse:
         """DeletePrompt deletes a prompt with all its versions, or one version that is not the latest."""
-        answer = self._transport.unary("ragd.v1.PromptService/DeletePrompt", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.PromptService/DeletePrompt", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeletePromptResponse", answer)
 
     def get_prompt_messages(self, request: GetPromptMessagesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetPromptMessagesResponse:
@@ -8305,9 +8340,9 @@ class AsyncPromptService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_prompt(self, request: CreatePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Prompt:
+    async def create_prompt(self, request: CreatePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Prompt:
         """CreatePrompt stores a new prompt, as its version 1."""
-        answer = await self._transport.unary("ragd.v1.PromptService/CreatePrompt", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.PromptService/CreatePrompt", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Prompt", answer)
 
     async def get_prompt(self, request: GetPromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Prompt:
@@ -8322,16 +8357,16 @@ class AsyncPromptService:
         answer = await self._transport.unary("ragd.v1.PromptService/ListPrompts", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListPromptsResponse", answer)
 
-    async def update_prompt(self, request: UpdatePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Prompt:
+    async def update_prompt(self, request: UpdatePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Prompt:
         """UpdatePrompt changes what is given of a prompt. Unless that changes nothing, the result is a
         new version; earlier ones remain.
         """
-        answer = await self._transport.unary("ragd.v1.PromptService/UpdatePrompt", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.PromptService/UpdatePrompt", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Prompt", answer)
 
-    async def delete_prompt(self, request: DeletePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeletePromptResponse:
+    async def delete_prompt(self, request: DeletePromptRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeletePromptResponse:
         """DeletePrompt deletes a prompt with all its versions, or one version that is not the latest."""
-        answer = await self._transport.unary("ragd.v1.PromptService/DeletePrompt", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.PromptService/DeletePrompt", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeletePromptResponse", answer)
 
     async def get_prompt_messages(self, request: GetPromptMessagesRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> GetPromptMessagesResponse:
@@ -8352,12 +8387,12 @@ class SecretService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def set_secret(self, request: SetSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SetSecretResponse:
+    def set_secret(self, request: SetSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> SetSecretResponse:
         """SetSecret creates a secret or replaces its value. Errors: INVALID_ARGUMENT;
         FAILED_PRECONDITION if the server has no master key to encrypt it; RESOURCE_EXHAUSTED
         for too many secrets.
         """
-        answer = self._transport.unary("ragd.v1.SecretService/SetSecret", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.SecretService/SetSecret", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("SetSecretResponse", answer)
 
     def list_secrets(self, request: ListSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListSecretsResponse:
@@ -8365,11 +8400,11 @@ class SecretService:
         answer = self._transport.unary("ragd.v1.SecretService/ListSecrets", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListSecretsResponse", answer)
 
-    def delete_secret(self, request: DeleteSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteSecretResponse:
+    def delete_secret(self, request: DeleteSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteSecretResponse:
         """DeleteSecret deletes a secret. Calls of tools that name it fail from then on. Errors:
         NOT_FOUND.
         """
-        answer = self._transport.unary("ragd.v1.SecretService/DeleteSecret", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.SecretService/DeleteSecret", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteSecretResponse", answer)
 
 
@@ -8382,12 +8417,12 @@ class AsyncSecretService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def set_secret(self, request: SetSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> SetSecretResponse:
+    async def set_secret(self, request: SetSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> SetSecretResponse:
         """SetSecret creates a secret or replaces its value. Errors: INVALID_ARGUMENT;
         FAILED_PRECONDITION if the server has no master key to encrypt it; RESOURCE_EXHAUSTED
         for too many secrets.
         """
-        answer = await self._transport.unary("ragd.v1.SecretService/SetSecret", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.SecretService/SetSecret", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("SetSecretResponse", answer)
 
     async def list_secrets(self, request: ListSecretsRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> ListSecretsResponse:
@@ -8395,11 +8430,11 @@ class AsyncSecretService:
         answer = await self._transport.unary("ragd.v1.SecretService/ListSecrets", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListSecretsResponse", answer)
 
-    async def delete_secret(self, request: DeleteSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteSecretResponse:
+    async def delete_secret(self, request: DeleteSecretRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteSecretResponse:
         """DeleteSecret deletes a secret. Calls of tools that name it fail from then on. Errors:
         NOT_FOUND.
         """
-        answer = await self._transport.unary("ragd.v1.SecretService/DeleteSecret", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.SecretService/DeleteSecret", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteSecretResponse", answer)
 
 
@@ -8414,12 +8449,12 @@ class ServerService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_server(self, request: CreateServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Server:
+    def create_server(self, request: CreateServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Server:
         """CreateServer creates a server. Errors: ALREADY_EXISTS for a name in use;
         INVALID_ARGUMENT; RESOURCE_EXHAUSTED for too many servers. Tools, prompts and indexes
         need not exist: they are shown once they do.
         """
-        answer = self._transport.unary("ragd.v1.ServerService/CreateServer", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ServerService/CreateServer", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Server", answer)
 
     def get_server(self, request: GetServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Server:
@@ -8434,16 +8469,16 @@ class ServerService:
         answer = self._transport.unary("ragd.v1.ServerService/ListServers", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListServersResponse", answer)
 
-    def update_server(self, request: UpdateServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Server:
+    def update_server(self, request: UpdateServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Server:
         """UpdateServer changes the given fields and leaves the others. Connected clients are
         notified. Errors: as CreateServer, and NOT_FOUND.
         """
-        answer = self._transport.unary("ragd.v1.ServerService/UpdateServer", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ServerService/UpdateServer", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Server", answer)
 
-    def delete_server(self, request: DeleteServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteServerResponse:
+    def delete_server(self, request: DeleteServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteServerResponse:
         """DeleteServer deletes a server. Its clients are disconnected. Errors: NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.ServerService/DeleteServer", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ServerService/DeleteServer", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteServerResponse", answer)
 
 
@@ -8458,12 +8493,12 @@ class AsyncServerService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_server(self, request: CreateServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Server:
+    async def create_server(self, request: CreateServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Server:
         """CreateServer creates a server. Errors: ALREADY_EXISTS for a name in use;
         INVALID_ARGUMENT; RESOURCE_EXHAUSTED for too many servers. Tools, prompts and indexes
         need not exist: they are shown once they do.
         """
-        answer = await self._transport.unary("ragd.v1.ServerService/CreateServer", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ServerService/CreateServer", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Server", answer)
 
     async def get_server(self, request: GetServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Server:
@@ -8478,16 +8513,16 @@ class AsyncServerService:
         answer = await self._transport.unary("ragd.v1.ServerService/ListServers", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListServersResponse", answer)
 
-    async def update_server(self, request: UpdateServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Server:
+    async def update_server(self, request: UpdateServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Server:
         """UpdateServer changes the given fields and leaves the others. Connected clients are
         notified. Errors: as CreateServer, and NOT_FOUND.
         """
-        answer = await self._transport.unary("ragd.v1.ServerService/UpdateServer", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ServerService/UpdateServer", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Server", answer)
 
-    async def delete_server(self, request: DeleteServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteServerResponse:
+    async def delete_server(self, request: DeleteServerRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteServerResponse:
         """DeleteServer deletes a server. Its clients are disconnected. Errors: NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.ServerService/DeleteServer", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ServerService/DeleteServer", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteServerResponse", answer)
 
 
@@ -8503,12 +8538,12 @@ class ToolService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_tool(self, request: CreateToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tool:
+    def create_tool(self, request: CreateToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tool:
         """CreateTool creates a tool. Errors: ALREADY_EXISTS for a name in use; INVALID_ARGUMENT
         for the name of a builtin tool, and for settings that the kind does not have;
         NOT_FOUND for an index that does not exist.
         """
-        answer = self._transport.unary("ragd.v1.ToolService/CreateTool", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ToolService/CreateTool", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Tool", answer)
 
     def get_tool(self, request: GetToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tool:
@@ -8525,23 +8560,23 @@ class ToolService:
         answer = self._transport.unary("ragd.v1.ToolService/ListTools", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListToolsResponse", answer)
 
-    def update_tool(self, request: UpdateToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tool:
+    def update_tool(self, request: UpdateToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tool:
         """UpdateTool changes the given fields and leaves the others. Errors: as CreateTool."""
-        answer = self._transport.unary("ragd.v1.ToolService/UpdateTool", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ToolService/UpdateTool", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Tool", answer)
 
-    def delete_tool(self, request: DeleteToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteToolResponse:
+    def delete_tool(self, request: DeleteToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteToolResponse:
         """DeleteTool deletes a tool. Needs the scope write. Errors: NOT_FOUND."""
-        answer = self._transport.unary("ragd.v1.ToolService/DeleteTool", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ToolService/DeleteTool", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteToolResponse", answer)
 
-    def call_tool(self, request: CallToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CallToolResponse:
+    def call_tool(self, request: CallToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> CallToolResponse:
         """CallTool calls a tool of the tenant or a builtin one, as an MCP client does, and returns
         the same answer. Errors: NOT_FOUND for a tool that does not exist or that the caller may not
         use; INVALID_ARGUMENT for arguments that do not fit the tool's input schema; those of the
         tool.
         """
-        answer = self._transport.unary("ragd.v1.ToolService/CallTool", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.ToolService/CallTool", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("CallToolResponse", answer)
 
     def call_tool_stream(self, request: CallToolStreamRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[CallToolEvent]:
@@ -8562,12 +8597,12 @@ class AsyncToolService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_tool(self, request: CreateToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tool:
+    async def create_tool(self, request: CreateToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tool:
         """CreateTool creates a tool. Errors: ALREADY_EXISTS for a name in use; INVALID_ARGUMENT
         for the name of a builtin tool, and for settings that the kind does not have;
         NOT_FOUND for an index that does not exist.
         """
-        answer = await self._transport.unary("ragd.v1.ToolService/CreateTool", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ToolService/CreateTool", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Tool", answer)
 
     async def get_tool(self, request: GetToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tool:
@@ -8584,23 +8619,23 @@ class AsyncToolService:
         answer = await self._transport.unary("ragd.v1.ToolService/ListTools", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListToolsResponse", answer)
 
-    async def update_tool(self, request: UpdateToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Tool:
+    async def update_tool(self, request: UpdateToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Tool:
         """UpdateTool changes the given fields and leaves the others. Errors: as CreateTool."""
-        answer = await self._transport.unary("ragd.v1.ToolService/UpdateTool", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ToolService/UpdateTool", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Tool", answer)
 
-    async def delete_tool(self, request: DeleteToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteToolResponse:
+    async def delete_tool(self, request: DeleteToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteToolResponse:
         """DeleteTool deletes a tool. Needs the scope write. Errors: NOT_FOUND."""
-        answer = await self._transport.unary("ragd.v1.ToolService/DeleteTool", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ToolService/DeleteTool", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteToolResponse", answer)
 
-    async def call_tool(self, request: CallToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> CallToolResponse:
+    async def call_tool(self, request: CallToolRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> CallToolResponse:
         """CallTool calls a tool of the tenant or a builtin one, as an MCP client does, and returns
         the same answer. Errors: NOT_FOUND for a tool that does not exist or that the caller may not
         use; INVALID_ARGUMENT for arguments that do not fit the tool's input schema; those of the
         tool.
         """
-        answer = await self._transport.unary("ragd.v1.ToolService/CallTool", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.ToolService/CallTool", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("CallToolResponse", answer)
 
     def call_tool_stream(self, request: CallToolStreamRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[CallToolEvent]:
@@ -8653,13 +8688,13 @@ class VectorService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def upsert(self, request: UpsertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UpsertResponse:
+    def upsert(self, request: UpsertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> UpsertResponse:
         """Upsert writes all entries or none. An entry replaces an earlier one with its id in
         the namespace; of entries with the same id in one call the last wins. Errors:
         INVALID_ARGUMENT for NaN, infinities, or a dimension other than the index's. Needs
         the scope write.
         """
-        answer = self._transport.unary("ragd.v1.VectorService/Upsert", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.VectorService/Upsert", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("UpsertResponse", answer)
 
     def query(self, request: QueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QueryResponse:
@@ -8669,18 +8704,18 @@ class VectorService:
         answer = self._transport.unary("ragd.v1.VectorService/Query", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("QueryResponse", answer)
 
-    def update(self, request: UpdateRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UpdateResponse:
+    def update(self, request: UpdateRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> UpdateResponse:
         """Update changes entries by id or filter. Fields that are not given stay as they are;
         metadata is replaced, not merged. An unknown id is no error. Needs the scope write.
         """
-        answer = self._transport.unary("ragd.v1.VectorService/Update", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.VectorService/Update", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("UpdateResponse", answer)
 
-    def delete(self, request: DeleteRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteResponse:
+    def delete(self, request: DeleteRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteResponse:
         """Delete removes entries by ids or filter, or a whole namespace if only that is given.
         An unknown id is no error. Needs the scope write.
         """
-        answer = self._transport.unary("ragd.v1.VectorService/Delete", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.VectorService/Delete", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteResponse", answer)
 
 
@@ -8692,13 +8727,13 @@ class AsyncVectorService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def upsert(self, request: UpsertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UpsertResponse:
+    async def upsert(self, request: UpsertRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> UpsertResponse:
         """Upsert writes all entries or none. An entry replaces an earlier one with its id in
         the namespace; of entries with the same id in one call the last wins. Errors:
         INVALID_ARGUMENT for NaN, infinities, or a dimension other than the index's. Needs
         the scope write.
         """
-        answer = await self._transport.unary("ragd.v1.VectorService/Upsert", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.VectorService/Upsert", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("UpsertResponse", answer)
 
     async def query(self, request: QueryRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> QueryResponse:
@@ -8708,18 +8743,18 @@ class AsyncVectorService:
         answer = await self._transport.unary("ragd.v1.VectorService/Query", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("QueryResponse", answer)
 
-    async def update(self, request: UpdateRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> UpdateResponse:
+    async def update(self, request: UpdateRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> UpdateResponse:
         """Update changes entries by id or filter. Fields that are not given stay as they are;
         metadata is replaced, not merged. An unknown id is no error. Needs the scope write.
         """
-        answer = await self._transport.unary("ragd.v1.VectorService/Update", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.VectorService/Update", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("UpdateResponse", answer)
 
-    async def delete(self, request: DeleteRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteResponse:
+    async def delete(self, request: DeleteRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteResponse:
         """Delete removes entries by ids or filter, or a whole namespace if only that is given.
         An unknown id is no error. Needs the scope write.
         """
-        answer = await self._transport.unary("ragd.v1.VectorService/Delete", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.VectorService/Delete", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteResponse", answer)
 
 
@@ -8733,12 +8768,12 @@ class WorkflowService:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def create_workflow(self, request: CreateWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Workflow:
+    def create_workflow(self, request: CreateWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Workflow:
         """CreateWorkflow stores a new workflow, as its version 1. Errors: INVALID_ARGUMENT, naming the
         field, for a definition that cannot run: a step, tool or workflow that does not exist, a value
         that does not fit what takes it, or workflows that run each other in a circle.
         """
-        answer = self._transport.unary("ragd.v1.WorkflowService/CreateWorkflow", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.WorkflowService/CreateWorkflow", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Workflow", answer)
 
     def get_workflow(self, request: GetWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Workflow:
@@ -8751,23 +8786,23 @@ class WorkflowService:
         answer = self._transport.unary("ragd.v1.WorkflowService/ListWorkflows", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListWorkflowsResponse", answer)
 
-    def update_workflow(self, request: UpdateWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Workflow:
+    def update_workflow(self, request: UpdateWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Workflow:
         """UpdateWorkflow stores a definition as the next version, unless it is the same. Runs go on with
         the version that they began with.
         """
-        answer = self._transport.unary("ragd.v1.WorkflowService/UpdateWorkflow", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.WorkflowService/UpdateWorkflow", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Workflow", answer)
 
-    def delete_workflow(self, request: DeleteWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteWorkflowResponse:
+    def delete_workflow(self, request: DeleteWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteWorkflowResponse:
         """DeleteWorkflow deletes a workflow with all its versions, or one version that is not the latest,
         and cancels their runs. The runs stay in the history.
         """
-        answer = self._transport.unary("ragd.v1.WorkflowService/DeleteWorkflow", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.WorkflowService/DeleteWorkflow", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteWorkflowResponse", answer)
 
-    def start_workflow(self, request: StartWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+    def start_workflow(self, request: StartWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> WorkflowRun:
         """StartWorkflow starts a run and returns it at once."""
-        answer = self._transport.unary("ragd.v1.WorkflowService/StartWorkflow", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.WorkflowService/StartWorkflow", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("WorkflowRun", answer)
 
     def run_workflow(self, request: RunWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Iterator[RunWorkflowEvent]:
@@ -8794,18 +8829,18 @@ class WorkflowService:
         answer = self._transport.unary("ragd.v1.WorkflowService/ListRuns", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListRunsResponse", answer)
 
-    def cancel_run(self, request: CancelRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+    def cancel_run(self, request: CancelRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> WorkflowRun:
         """CancelRun cancels a run and stops the step that is running. Errors: FAILED_PRECONDITION for a
         run that has succeeded or failed.
         """
-        answer = self._transport.unary("ragd.v1.WorkflowService/CancelRun", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.WorkflowService/CancelRun", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("WorkflowRun", answer)
 
-    def resume_run(self, request: ResumeRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+    def resume_run(self, request: ResumeRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> WorkflowRun:
         """ResumeRun gives a step that waits its data. Errors: INVALID_ARGUMENT for data that does not fit
         the schema of the step; FAILED_PRECONDITION if no such step waits.
         """
-        answer = self._transport.unary("ragd.v1.WorkflowService/ResumeRun", request or {}, timeout=timeout, context=context)
+        answer = self._transport.unary("ragd.v1.WorkflowService/ResumeRun", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("WorkflowRun", answer)
 
 
@@ -8819,12 +8854,12 @@ class AsyncWorkflowService:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def create_workflow(self, request: CreateWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Workflow:
+    async def create_workflow(self, request: CreateWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Workflow:
         """CreateWorkflow stores a new workflow, as its version 1. Errors: INVALID_ARGUMENT, naming the
         field, for a definition that cannot run: a step, tool or workflow that does not exist, a value
         that does not fit what takes it, or workflows that run each other in a circle.
         """
-        answer = await self._transport.unary("ragd.v1.WorkflowService/CreateWorkflow", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.WorkflowService/CreateWorkflow", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Workflow", answer)
 
     async def get_workflow(self, request: GetWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Workflow:
@@ -8837,23 +8872,23 @@ class AsyncWorkflowService:
         answer = await self._transport.unary("ragd.v1.WorkflowService/ListWorkflows", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListWorkflowsResponse", answer)
 
-    async def update_workflow(self, request: UpdateWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> Workflow:
+    async def update_workflow(self, request: UpdateWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> Workflow:
         """UpdateWorkflow stores a definition as the next version, unless it is the same. Runs go on with
         the version that they began with.
         """
-        answer = await self._transport.unary("ragd.v1.WorkflowService/UpdateWorkflow", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.WorkflowService/UpdateWorkflow", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("Workflow", answer)
 
-    async def delete_workflow(self, request: DeleteWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> DeleteWorkflowResponse:
+    async def delete_workflow(self, request: DeleteWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> DeleteWorkflowResponse:
         """DeleteWorkflow deletes a workflow with all its versions, or one version that is not the latest,
         and cancels their runs. The runs stay in the history.
         """
-        answer = await self._transport.unary("ragd.v1.WorkflowService/DeleteWorkflow", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.WorkflowService/DeleteWorkflow", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("DeleteWorkflowResponse", answer)
 
-    async def start_workflow(self, request: StartWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+    async def start_workflow(self, request: StartWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> WorkflowRun:
         """StartWorkflow starts a run and returns it at once."""
-        answer = await self._transport.unary("ragd.v1.WorkflowService/StartWorkflow", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.WorkflowService/StartWorkflow", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("WorkflowRun", answer)
 
     def run_workflow(self, request: RunWorkflowRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> AsyncIterator[RunWorkflowEvent]:
@@ -8880,18 +8915,18 @@ class AsyncWorkflowService:
         answer = await self._transport.unary("ragd.v1.WorkflowService/ListRuns", request or {}, timeout=timeout, context=context, idempotent=True)
         return cast("ListRunsResponse", answer)
 
-    async def cancel_run(self, request: CancelRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+    async def cancel_run(self, request: CancelRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> WorkflowRun:
         """CancelRun cancels a run and stops the step that is running. Errors: FAILED_PRECONDITION for a
         run that has succeeded or failed.
         """
-        answer = await self._transport.unary("ragd.v1.WorkflowService/CancelRun", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.WorkflowService/CancelRun", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("WorkflowRun", answer)
 
-    async def resume_run(self, request: ResumeRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None) -> WorkflowRun:
+    async def resume_run(self, request: ResumeRunRequest | None = None, *, timeout: float | None = None, context: dict[str, Any] | None = None, idempotency_key: str | None = None) -> WorkflowRun:
         """ResumeRun gives a step that waits its data. Errors: INVALID_ARGUMENT for data that does not fit
         the schema of the step; FAILED_PRECONDITION if no such step waits.
         """
-        answer = await self._transport.unary("ragd.v1.WorkflowService/ResumeRun", request or {}, timeout=timeout, context=context)
+        answer = await self._transport.unary("ragd.v1.WorkflowService/ResumeRun", request or {}, timeout=timeout, context=context, idempotency_key=idempotency_key)
         return cast("WorkflowRun", answer)
 
 

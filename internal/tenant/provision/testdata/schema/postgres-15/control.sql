@@ -132,6 +132,20 @@ CREATE TABLE ragd.event_tenants (
     swept_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE ragd.idempotent_calls (
+    call_hash bytea NOT NULL,
+    tenant_id text COLLATE pg_catalog."C",
+    request_hash bytea NOT NULL,
+    claim uuid NOT NULL,
+    claimed_until timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    fault json,
+    answer bytea,
+    sealed_answer bytea,
+    answer_bytes integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE ragd.identity (
     database_id uuid NOT NULL,
     service_id uuid NOT NULL,
@@ -274,6 +288,9 @@ ALTER TABLE ONLY ragd.databases
 ALTER TABLE ONLY ragd.event_tenants
     ADD CONSTRAINT event_tenants_pkey PRIMARY KEY (tenant_id);
 
+ALTER TABLE ONLY ragd.idempotent_calls
+    ADD CONSTRAINT idempotent_calls_pkey PRIMARY KEY (call_hash);
+
 ALTER TABLE ONLY ragd.identity
     ADD CONSTRAINT identity_pkey PRIMARY KEY (only_row);
 
@@ -323,6 +340,10 @@ CREATE INDEX console_sessions_owner ON ragd.console_sessions USING btree (owner,
 
 CREATE INDEX event_tenants_swept ON ragd.event_tenants USING btree (swept_at);
 
+CREATE INDEX idempotent_calls_of_tenant ON ragd.idempotent_calls USING btree (tenant_id) INCLUDE (answer_bytes);
+
+CREATE INDEX idempotent_calls_oldest ON ragd.idempotent_calls USING btree (created_at);
+
 CREATE INDEX moved_work_tenant ON ragd.moved_work USING btree (tenant_id);
 
 CREATE INDEX moves_newest ON ragd.moves USING btree (created_at DESC, move_id DESC);
@@ -342,6 +363,9 @@ ALTER TABLE ONLY ragd.api_keys
 
 ALTER TABLE ONLY ragd.event_tenants
     ADD CONSTRAINT event_tenants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ragd.idempotent_calls
+    ADD CONSTRAINT idempotent_calls_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY ragd.imports
     ADD CONSTRAINT imports_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES ragd.tenants(tenant_id) ON DELETE CASCADE;
