@@ -471,3 +471,49 @@ func TestAHostileWebAPIFailsItsConnectorAlone(t *testing.T) {
 		})
 	}
 }
+
+// A file at another host is read without the credentials of the API, unless the manifest names the host and the secret allows it.
+func TestFilesOfOtherHosts(t *testing.T) {
+	t.Parallel()
+	served := newSecretService(t, "127.0.0.1")
+	sent := make(chan string, 10)
+	files := newAPI(t, func(out http.ResponseWriter, req *http.Request) any {
+		sent <- req.Header.Get("Authorization")
+		_, _ = out.Write([]byte("The chart of the harbour."))
+		return nil
+	})
+	a := newAPI(t, func(http.ResponseWriter, *http.Request) any {
+		return object{"items": []object{{"id": 1, "files": []object{{"url": files.URL + "/chart.txt"}}}}}
+	})
+	host, other := strings.TrimPrefix(a.URL, "http://"), strings.TrimPrefix(files.URL, "http://")
+	for name, c := range map[string]struct {
+		named, want string
+	}{
+		"other": {want: ""},
+		"named": {named: ", authenticate_hosts: [\"" + other + "\"]", want: "Bearer tok-1"},
+	} {
+		acme := newTenant(t, served, name)
+		setSecret(t, acme, "token", "tok-1")
+		text := strings.NewReplacer("REQUESTER", `authenticator: {type: BearerAuthenticator, api_token: "{{ config.token }}"}`, "PAGINATOR", "",
+			"document: {", `document: {attachments: {items: "{{ record.files }}", url: "{{ attachment.url }}"`+c.named+`}, metadata: {a: "{{ record.none.more }}"}, `).Replace(items)
+		req := ofManifest(text, map[string]string{"url": a.URL, "token": "{{secrets.token}}"})
+		req.Metadata = map[string]string{"none": "item.attributes.none", "kind": "item.attributes.id"}
+		got := create(t, acme, req)
+		if got.Status != "succeeded" || got.Counts.Added != 2 || got.Counts.Failed != 0 {
+			t.Errorf("%s: run %v", name, got)
+		}
+		if header := <-sent; header != c.want {
+			t.Errorf("%s: the other host got %q", name, header)
+		}
+		equal(t, "documents", documentsUnder(t, acme, a.URL), []string{"/1 v1", "/1#attachment/chart.txt v1"})
+	}
+	// A secret for the API alone fails the run before it is sent.
+	acme := newTenant(t, served, "bound")
+	setSecret(t, acme, "token", "tok-1", host)
+	text := strings.NewReplacer("REQUESTER", `authenticator: {type: BearerAuthenticator, api_token: "{{ config.token }}"}`, "PAGINATOR", "",
+		"document: {", `document: {attachments: {items: "{{ record.files }}", url: "{{ attachment.url }}", authenticate_hosts: ["`+other+`"]}, `).Replace(items)
+	got := create(t, acme, ofManifest(text, map[string]string{"url": a.URL, "token": "{{secrets.token}}"}))
+	if got.Status != "failed" || !strings.Contains(got.Error, "may not be sent to "+other) || len(sent) != 0 {
+		t.Errorf("run with a secret of the API alone: %v", got)
+	}
+}

@@ -3,6 +3,7 @@ package connector
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -27,7 +28,8 @@ func (s *Service) mapping(ctx context.Context, texts map[string]string) (mapping
 	return m, nil
 }
 
-// of returns the metadata of the document of an item. Errors: Invalid for an expression that fails.
+// of returns the metadata of the document of an item. An expression that names what the item does not have
+// leaves its name out. Errors: Invalid for an expression that fails.
 func (m mapping) of(ctx context.Context, connector string, item Item) (map[string]any, error) {
 	values := map[string]any{"id": item.ID, "title": cmp.Or(item.Title, item.FileName), "contentType": item.ContentType, "modifiedTime": nil, "attributes": map[string]any{}}
 	if !item.Modified.IsZero() {
@@ -41,6 +43,9 @@ func (m mapping) of(ctx context.Context, connector string, item Item) (map[strin
 	out[ownMetadata] = connector
 	for name, x := range m {
 		value, err := x.JSON(ctx, map[string]any{"item": values})
+		if errors.Is(err, expression.ErrMissing) {
+			continue
+		}
 		if err != nil {
 			return nil, fault.Under("metadata", err)
 		}
