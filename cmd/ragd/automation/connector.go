@@ -1,6 +1,7 @@
 package automation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -240,7 +241,7 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 		output.Field(w, "prefix", c.GetS3().GetPrefix())
 		output.Field(w, "folder", c.GetFolder().GetPath())
 		output.Field(w, "query", c.GetPostgres().GetQuery())
-		output.Field(w, "recipe", c.GetHttp().GetRecipe())
+		output.Field(w, "web API", apiName(c))
 		output.Field(w, "streams", strings.Join(c.GetHttp().GetStreams(), ", "))
 		include, exclude := selectionOf(c)
 		output.Field(w, "include", strings.Join(include, ", "))
@@ -274,6 +275,14 @@ func showConnector(c *ragdv1.Connector) func(io.Writer) {
 				output.Stamp(r.GetStartTime()), r.GetStatus(), n.GetSeen(), n.GetAdded(), n.GetUpdated(), n.GetFailed(), n.GetDeleted(), output.OneLine(r.GetError()))))
 		}
 	}
+}
+
+// apiName returns what a connector of a web API reads: its recipe, or its manifest. It is empty for other connectors.
+func apiName(c *ragdv1.Connector) string {
+	if c.GetHttp() == nil {
+		return ""
+	}
+	return cmp.Or(c.GetHttp().GetRecipe(), "manifest")
 }
 
 // selectionOf returns the patterns of the source of a connector.
@@ -486,7 +495,7 @@ func connectorList(p *command.Program) *cobra.Command {
 			return page.GetConnectors(), page.GetNextPageToken(), err
 		})
 		return output.List(p.Out, "connectors", connectors, "CONNECTOR INDEX STATE SEEN FAILED SOURCE", func(c *ragdv1.Connector) []any {
-			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetMcp().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath() + c.GetPostgres().GetSecretName() + c.GetHttp().GetRecipe()}
+			return []any{c.GetConnectorName(), c.GetIndexName(), connectorState(c), c.GetCounts().GetSeen(), c.GetCounts().GetFailed(), c.GetWeb().GetUrl() + c.GetFeed().GetUrl() + c.GetMcp().GetUrl() + c.GetGit().GetUrl() + c.GetS3().GetBucket() + c.GetFolder().GetPath() + c.GetPostgres().GetSecretName() + apiName(c)}
 		})
 	})
 	return cmd
